@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .awaitable import Rows, Text
-from .rows import Pages, Results, Row, to_row
+from .rows import PLACE_FIELDS, Pages, Results, Row, to_row
 from .transport import SDKError, call, call_each, error_of
 
 Filters = Mapping[str, Any]
@@ -174,7 +174,9 @@ def grep(
         texts = compiled.findall(f"{row['content']}\n{row['section']}")
         matches = [*dict.fromkeys(filter(None, texts))]
         if matches:
-            kept.append({**{name: row[name] for name in GREP_FIELDS}, "match": matches[0], "matches": matches})
+            known = {name: row[name] for name in GREP_FIELDS}
+            known |= {name: row[name] for name in PLACE_FIELDS if name in row}
+            kept.append({**known, "match": matches[0], "matches": matches})
     return Results({"results": kept, "warnings": page["warnings"]})
 
 

@@ -31,11 +31,14 @@ FIELDS = (
     "label", "level", "section_ids", "snippet", "edges_out", "edges_in", "distance", "relation", "direction",
     "from_id", "weight", "entity_ids", "hops", "nodes", "edges", "entity_id", "entity_name", "relationship_type",
     "source_id", "target_id", "rerank_score", "match", "matches",
+    "page_span", "page_labels", "locator", "link",
     "text", "path", "groups", "context", "page", "start", "end", "key", "passages", "documents",
 )  # fmt: skip
 
+# Fields of rows of files with pages or the like.
+PLACE_FIELDS = ("page_span", "page_labels", "locator", "link")
 # Fields that every row has; None where nothing is known of them.
-COMMON_FIELDS = ("id", "document_id", "title", "section", "file", "type", "score")
+COMMON_FIELDS = ("id", "document_id", "title", "section", "file", "type", "score", *PLACE_FIELDS)
 # Fields that only some rows of a kind have, by a field that all of the kind have; None on the others.
 OPTIONAL_FIELDS: Mapping[str, tuple[str, ...]] = {
     "quote": ("likeness",),
@@ -60,7 +63,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 # Names that scripts use for fields, where similarity of spelling does not find the right one.
 _MEANT: Mapping[str, str] = {
     **dict.fromkeys(
-        ("path", "url", "uri", "link", "filename", "file_name", "filepath", "file_path", "source_file"), "file"
+        ("path", "url", "uri", "filename", "file_name", "filepath", "file_path", "source_file"), "file"
     ),
     **dict.fromkeys(("heading", "header", "section_title", "heading_path"), "section"),
     **dict.fromkeys(("name", "document_title", "doc_title"), "title"),
@@ -81,6 +84,7 @@ _NEVER_STATED = frozenset({*COMMON_FIELDS, *ALIASES, *_TEXT_FIELDS, *_FIELD_MODE
 _ROWS = ("results", "quotes", "entities")
 # The parts of a printed row: its title, its number, its place, and the first of its texts.
 _TITLES, _NUMBERS, _PLACES = ("title", "name"), ("score", "confidence", "weight"), ("file", "uri")
+_LOCATORS = ("locator",)
 _TEXTS = ("quote", "preview", "excerpt", "snippet", "content")
 _LINE_CHARS = 158
 _ABSENT = object()
@@ -121,10 +125,11 @@ class Row(dict[str, Any]):
         quote.quote, quote.title, quote.passage_id
 
     Every row has id, document_id, title, section, file, type and score; what is not known is None. So are fields
-    that only some rows of a kind have. row.text and row.content are the same on every row that has a text, under
-    any name. A hit's metadata can be read in two ways at every level: row.file and row.metadata.file; so can the
-    front matter of a document's row: row.stage and row.fields.stage. Printed, a row is one short line;
-    row.to_dict() has all of it.
+    that only some rows of a kind have. Rows of files with pages or the like have locator ("pp. 45-46", "slide 3"),
+    page_span ([45, 46]), page_labels (the printed numbers) and link. row.text and row.content are the same on
+    every row that has a text, under any name. A hit's metadata can be read in two ways at every level: row.file
+    and row.metadata.file; so can the front matter of a document's row: row.stage and row.fields.stage. Printed, a
+    row is one short line; row.to_dict() has all of it.
     """
 
     __slots__ = ()
@@ -218,7 +223,7 @@ def _summarize_row(row: Row) -> str | None:
     if type(identity) is not str:
         return None
     parts = [identity]
-    for names in (_TITLES, _NUMBERS, _PLACES, _TEXTS):
+    for names in (_TITLES, _NUMBERS, _PLACES, _LOCATORS, _TEXTS):
         found = next(
             (value for value in (row.get(name) for name in names) if type(value) in (str, int, float)), ""
         )

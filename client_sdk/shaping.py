@@ -17,8 +17,8 @@ from .run import count_tokens
 # Fields with the domain of a row, for filter_by_domain.
 _DOMAIN_FIELDS = ("vendor", "doc_tag")
 _TEXT_FIELDS = ("quote", "preview", "excerpt", "snippet", "content", "text", "context")
-_SUMMARY_FIELDS = ("id", "title", "section", "score", "file")
-_FORMAT_FIELDS = ("title", "section", "score", "file", "text")
+_SUMMARY_FIELDS = ("id", "title", "section", "score", "file", "locator")
+_FORMAT_FIELDS = ("title", "section", "score", "file", "locator", "text")
 _CELL_CHARS = 300
 _QUOTE_CHARS = 400
 _SESSION_SCHEME = "winnow://"  # such a URI is valid only in its session
@@ -160,8 +160,8 @@ def summarize(rows: Iterable[Any], max_content_length: int = 200, fields: Any = 
 
         return summarize(semantic_search("retry policy", response_mode="preview"), max_content_length=120)
 
-    max_content_length: characters of each text. fields: instead of id, title, section, score, file and text;
-    fields that a row does not have are left out.
+    max_content_length: characters of each text. fields: instead of id, title, section, score, file, locator and
+    text; fields that a row does not have are left out.
     """
     names = [*_SUMMARY_FIELDS, "text"] if fields is None else _to_list(fields)
     return Rows(_small_row(row, names, max_content_length) for row in _check_fields(rows, names))
@@ -182,7 +182,7 @@ def quotes(rows: Iterable[Any], max_chars: int = _QUOTE_CHARS) -> Rows:
 
 
 def cite(row: Any) -> Text:
-    """The source of a row as one line: title, section, file and id.
+    """The source of a row as one line: title, section, file with the page or the like, and id.
 
         row = kb.search("retry policy")[0]
         print(cite(row))
@@ -201,7 +201,7 @@ def format_for_agent(
         return format_for_agent(kb.search("retry policy", top_k=20), style="table", max_tokens=400)
 
     style: "text" (numbered lines), "table" (Markdown) or "json" (columns and rows, compact). max_tokens: of the
-    whole text, at least 50. fields: instead of title, section, score, file and text.
+    whole text, at least 50. fields: instead of title, section, score, file, locator and text.
     """
     if style not in _STYLES:
         raise ValueError(f"style: {', '.join(map(repr, _STYLES))}, not {style!r}")
@@ -329,10 +329,11 @@ def _shorten(text: str, max_chars: int) -> str:
 
 
 def _source_of(row: Any) -> str:
-    """Title, section, and file or URI, those that the row has."""
+    """Title, section, file or URI, and the place in the file, those that the row has."""
     title, section = (str(_field(row, name) or "") for name in ("title", "section"))
     uri = str(_field(row, "uri") or "")
     place = _path_of(row) or ("" if uri.startswith(_SESSION_SCHEME) else uri)
+    place = ", ".join(part for part in (place, str(_field(row, "locator") or "")) if part)
     named = ", ".join(part for part in (title, section if section != title else "") if part)
     return f"{named} ({place})" if named and place else named or place
 

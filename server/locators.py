@@ -7,16 +7,19 @@ last character, and in those between.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from server.models import Place, PlaceKind
+from server.models import Passage, Place, PlaceKind
 from server.text.printable import one_line
 
-LINK_CHARS, LOCATOR_CHARS, LABEL_CHARS = 1_200, 300, 80
+LOCATOR_CHARS, LINK_CHARS = 300, 1_200
+_LABEL_CHARS, _FILE_CHARS = 80, 1_000
+_PAGE_OF_LINK = re.compile(r"#page=\d+\Z")
 # Kinds of which a reader turns the pages: those that ``Reading.pages`` counts.
 _PAGES: frozenset[PlaceKind] = frozenset({"page", "slide", "sheet"})
 
@@ -56,10 +59,10 @@ def locate(places: Sequence[Place], start: int, end: int, file: str) -> Locator 
     # The last place of the same kind: a file has places of one kind, or begins with some of another.
     held = places[_index(places, start) : _index(places, max(end - 1, start)) + 1]
     last = next(place for place in reversed(held) if place.kind == first.kind)
-    link = file + (_FRAGMENTS[first.kind](first) if first.kind in _FRAGMENTS else "")
+    link = one_line(file, _FILE_CHARS) + (_FRAGMENTS[first.kind](first) if first.kind in _FRAGMENTS else "")
     return Locator(
         one_line(_WORDS[first.kind](first, last), LOCATOR_CHARS),
-        one_line(link, LINK_CHARS),
+        link,
         (first.number, last.number) if first.kind in _PAGES else None,
         _page_labels(first, last),
     )
@@ -69,6 +72,18 @@ def locator_fields(places: Sequence[Place], start: int, end: int, file: str) -> 
     """The fields of a row for a span, as ``locate`` finds them; {} without places."""
     locator = locate(places, start, end, file)
     return {} if locator is None else locator.to_fields()
+
+
+def passage_fields(passage: Passage, start: int = 0, end: int | None = None) -> dict[str, Any]:
+    """The fields of a row for a passage, or for its characters from ``start`` to ``end``; {} without places."""
+    chunk = passage.chunk
+    last = chunk.end if end is None else chunk.start + end
+    return locator_fields(passage.places, chunk.start + start, last, passage.document.uri)
+
+
+def cite_place(row: Mapping[str, Any]) -> str:
+    """The file and the locator of a row, as citations have them: "[guide.pdf, p. 45]"; "" without places."""
+    return f"[{_PAGE_OF_LINK.sub('', row['link'])}, {row['locator']}]" if "locator" in row else ""
 
 
 def _index(places: Sequence[Place], at: int) -> int:
@@ -85,7 +100,7 @@ def _page_labels(first: Place, last: Place) -> tuple[str, str] | None:
 
 
 def _label(place: Place) -> str:
-    return one_line(place.label, LABEL_CHARS)
+    return one_line(place.label, _LABEL_CHARS)
 
 
 # --- in words

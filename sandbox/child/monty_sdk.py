@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from client_sdk.calls import GREP_FIELDS
-from client_sdk.rows import ALIASES, COMMON_FIELDS, FIELDS, OPTIONAL_FIELDS
+from client_sdk.rows import ALIASES, COMMON_FIELDS, FIELDS, OPTIONAL_FIELDS, PLACE_FIELDS
 
 # Functions of the SDK that arrange rows.
 SHAPING = (
@@ -131,6 +131,7 @@ class Grep:
                     matches.append(match)
             if matches:
                 known = {name: row[name] for name in _GREP_FIELDS}
+                known.update({name: row[name] for name in _PLACE_FIELDS if name in row})
                 kept.append(_Row({**known, "match": matches[0], "matches": matches}))
         return kept
 
@@ -437,6 +438,7 @@ _TABLES = {
     "_ALIASES": dict(ALIASES),
     "_OPTIONAL": dict(OPTIONAL_FIELDS),
     "_GREP_FIELDS": GREP_FIELDS,
+    "_PLACE_FIELDS": PLACE_FIELDS,
 }
 # Replacements for names of the module; names of types that are used in annotations only are left out.
 _STAND_INS = {

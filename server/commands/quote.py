@@ -8,6 +8,7 @@ import typer
 
 from server.commands.terminal.operation import run_operation
 from server.commands.terminal.output import Json, Project, Store, command, report_errors
+from server.locators import cite_place
 from server.settings import load_settings
 from server.text.framing import frame_text
 from server.text.verdicts import render_verdict
@@ -45,6 +46,7 @@ def _format_answer(payload: dict[str, Any]) -> list[str]:
         f"{len(payload['quotes'])} quotes from {diagnostics['passages']} passages ({diagnostics['search_mode']})",
     ]
     for number, row in enumerate(payload["quotes"], start=1):
-        place = f"{number}. {row['title']} ({row['confidence']:.0%} of the question's words)"
+        cited = f" {cite_place(row)}" if "locator" in row else ""
+        place = f"{number}. {row['title']}{cited} ({row['confidence']:.0%} of the question's words)"
         lines += ["", place, *frame_text(row["quote"])]
     return lines

@@ -139,6 +139,25 @@ class Payload(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True, hide_input_in_errors=True)
 
 
+# So many characters have the words for a place, and a link to it (``server.locators``).
+LOCATOR_CHARS, LINK_CHARS = 300, 1_200
+_PageNumber = Annotated[int, Field(ge=0, le=10**9)]
+_PageLabel = Annotated[str, StringConstraints(max_length=100)]
+
+
+class Located(Payload):
+    """Where in its file the text of a row is; absent for files without pages or the like.
+
+    ``page_span`` are the first and the last page, slide or sheet, ``page_labels`` their printed numbers where they
+    differ; ``locator`` says it in words ("pp. 45-46"), ``link`` opens the file there.
+    """
+
+    page_span: list[_PageNumber] | None = Field(default=None, min_length=2, max_length=2)
+    page_labels: list[_PageLabel] | None = Field(default=None, min_length=2, max_length=2)
+    locator: Annotated[str, StringConstraints(max_length=LOCATOR_CHARS)] | None = None
+    link: Annotated[str, StringConstraints(max_length=LINK_CHARS)] | None = None
+
+
 class TokenUsage(Payload):
     """The cost of an answer: tokens and bytes of all that is sent, text and structure, and the tokenizer."""
 

@@ -11,6 +11,7 @@ from server.contracts.base import (
     UNLISTED,
     Arguments,
     CursorText,
+    Located,
     Meta,
     PathPattern,
     Payload,
@@ -82,11 +83,11 @@ class Count(_Patterned):
     )
 
 
-class ScanRow(Payload):
+class ScanRow(Located):
     """A match, or with ``group_by`` the counts of a key.
 
     ``start`` and ``end`` are character offsets in the document's text, ``groups`` are the capture groups in the
-    order of the pattern, null for one without part in the match.
+    order of the pattern, null for one without part in the match. ``page`` is the first of ``page_span``.
     """
 
     match: Annotated[str, StringConstraints(max_length=MAX_MATCH_CHARS)] | None = None
@@ -101,6 +102,7 @@ class ScanRow(Payload):
     start: Amount | None = None
     end: Amount | None = None
     context: _Line | None = None
+    page: Amount | None = None
     key: _Name | None = None
     matches: Amount | None = None
     passages: Amount | None = None

@@ -14,6 +14,7 @@ from server.contracts.base import (
     JsonValue,
     Label,
     Limit,
+    Located,
     Meta,
     PathPattern,
     Payload,
@@ -137,7 +138,7 @@ class DocumentsAnswer(Payload):
     meta: Meta
 
 
-class ReadAnswer(Payload):
+class ReadAnswer(Located):
     """Answer of ``kb.read``. ``start``, ``end`` and ``next`` are characters of the document's text."""
 
     document_id: _Id

@@ -16,6 +16,7 @@ from server.contracts.base import (
     ChunkId,
     CursorText,
     Limit,
+    Located,
     Meta,
     Payload,
     Query,
@@ -177,7 +178,7 @@ class RowDebug(Payload):
     tokens: int = Field(ge=0, le=1_000_000)
 
 
-class KbRow(Payload):
+class KbRow(Located):
     """One candidate: its best sentences, and the ids with which to read more."""
 
     passage_id: PassageId
@@ -243,7 +244,7 @@ class Citation(Payload):
     uri: Uri
 
 
-class ExcerptAnswer(Payload):
+class ExcerptAnswer(Located):
     """Answer of ``kb.read_excerpt`` and ``kb.expand_excerpt``.
 
     ``start_char`` and ``next_start_char`` count characters from the start of the passage; text before it in the
@@ -259,7 +260,7 @@ class ExcerptAnswer(Payload):
     meta: Meta
 
 
-class QuoteRow(Payload):
+class QuoteRow(Located):
     """One quote and its source.
 
     ``confidence`` is the share of the question's terms that the quote contains; ``likeness`` is the similarity in

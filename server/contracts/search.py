@@ -16,6 +16,7 @@ from server.contracts.base import (
     CursorText,
     Label,
     Limit,
+    Located,
     Meta,
     Mode,
     Payload,
@@ -103,7 +104,7 @@ class RowMetadata(Payload):
     tags: list[Label] = Field(default_factory=list, max_length=100)
 
 
-class SearchRow(Payload):
+class SearchRow(Located):
     """One result. Its ``id`` is the same at every tier."""
 
     id: ChunkId

@@ -9,6 +9,7 @@ from typing import Any
 from server import intake
 from server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from server.evidence import Quote, quotes
+from server.locators import passage_fields
 from server.operations.base import Answer, RequestContext
 from server.operations.kb import place_for_scripts, title_of
 from server.operations.paging import Cursor, build_page, fingerprint, resume
@@ -18,7 +19,7 @@ from server.operations.ranking.scope import filters_of
 from server.operations.verdicts import judge_answer
 from server.sessions.passage_store import StoredPassage
 from server.text.languages import is_covered
-from server.text.printable import printable
+from server.text.printable import printable, raw_offset
 from server.tiers import Size
 
 # How many quotes are ranked in all; those that do not fit into one answer are for the next pages.
@@ -153,6 +154,8 @@ def _size_limit(context: RequestContext, request: ExtractEvidence | RetrieveEvid
 
 
 def _build_row(context: RequestContext, stored: StoredPassage, quote: Quote) -> dict[str, Any]:
+    text = stored.passage.chunk.text
+    start, end = raw_offset(text, quote.start), raw_offset(text, quote.end)
     likeness = {} if quote.likeness is None else {"likeness": round(quote.likeness, _SCORE_DIGITS)}
     return {
         "quote": quote.text,
@@ -162,6 +165,7 @@ def _build_row(context: RequestContext, stored: StoredPassage, quote: Quote) -> 
         "uri": stored.uri,
         "confidence": round(quote.confidence, _SCORE_DIGITS),
         **likeness,
+        **passage_fields(stored.passage, start, end),
         **place_for_scripts(context, stored.passage),
     }
 

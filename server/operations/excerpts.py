@@ -20,11 +20,12 @@ from server.contracts.kb import (
     ReadExcerpt,
 )
 from server.errors import WinnowError
+from server.locators import locator_fields, passage_fields
 from server.operations.base import Answer, RequestContext
 from server.operations.kb import place_for_scripts, title_of
 from server.operations.passages import require_passage
 from server.sessions.passage_store import StoredPassage
-from server.text.printable import beginning, ending, one_line, printable
+from server.text.printable import beginning, ending, one_line, printable, raw_offset
 from server.text.spans import split_spans
 from server.text.tokens import count_tokens, first_tokens, last_tokens
 from server.tiers import cut_to_bytes
@@ -76,6 +77,31 @@ class _PassageInDocument:
         text = beginning((self._document or "")[self.stored.passage.chunk.end :], limit)
         return text, len(text) < limit
 
+    def locate(self, start: int, end: int) -> dict[str, Any]:
+        """The fields of an excerpt that say where it is in its file.
+
+        ``start`` and ``end`` count characters from the start of the passage, as an excerpt's positions do.
+        """
+        passage = self.stored.passage
+        chunk, document = passage.chunk, self._document
+        if document is None or (start >= 0 and end <= len(self.text)):
+            first, last = (raw_offset(chunk.text, max(at, 0)) for at in (start, end))
+            return passage_fields(passage, first, last)
+        first, last = (self._offset(document, at) for at in (start, end))
+        places = self.context.index.catalogue.places_within(chunk.document_id, first, last)
+        return locator_fields(places, first, last, passage.document.uri)
+
+    def _offset(self, document: str, at: int) -> int:
+        """The offset in the document of a position that counts from the start of the passage."""
+        chunk = self.stored.passage.chunk
+        if at < 0:
+            before = document[max(chunk.start - 2 * _WINDOW_CHARS, 0) : chunk.start]
+            return chunk.start - len(before) + raw_offset(before, max(len(printable(before)) + at, 0))
+        if at <= len(self.text):
+            return chunk.start + raw_offset(chunk.text, at)
+        after = document[chunk.end : chunk.end + 2 * (at - len(self.text)) + _WINDOW_CHARS]
+        return chunk.end + raw_offset(after, at - len(self.text))
+
 
 def read_excerpt(context: RequestContext, request: ReadExcerpt) -> Answer:
     """Answer with a bounded excerpt of a passage, from ``start_char`` on."""
@@ -95,6 +121,7 @@ def read_excerpt(context: RequestContext, request: ReadExcerpt) -> Answer:
     chunk = passage.stored.passage.chunk
     is_within = request.start_char < len(passage.text)
     taken = intake.piece(chunk.id if is_within else chunk.document_id, excerpt)
+    payload |= passage.locate(request.start_char, request.start_char + length)
     return _build_answer(payload | place_for_scripts(context, passage.stored.passage), taken)
 
 
@@ -112,6 +139,7 @@ def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
     is_cut = not is_whole or bool((passage.text + following)[end:].strip())
     payload = _build_payload(passage.stored, excerpt, -len(before), end if is_cut else None)
     payload["citation"] = _build_citation(passage.stored)
+    payload |= passage.locate(-len(before), end)
     described = payload | place_for_scripts(context, passage.stored.passage)
     warnings = () if passage.is_known else (_CHANGED,)
     return _build_answer(described, _intake_of(passage, own, before + after), warnings)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from server import tiers
-from server.contracts.base import MAX_TOP_K, SearchFilters
+from server.contracts.base import MAX_TOP_K, Located, SearchFilters
 from server.contracts.kb import MAX_PAGE_SIZE, KbSearch, KbSearchOptions
 from server.contracts.legacy import MAX_SECTION_BYTES, GetSectionText, LegacyFilters, SearchSections
 from server.models import Passage
@@ -56,7 +56,7 @@ def search_sections(context: RequestContext, request: SearchSections) -> Answer:
         options=KbSearchOptions(max_per_doc=MAX_TOP_K, include_scores=request.include_debug, mode="vector_only"),
     )
     beside = {"cursor": request.cursor}
-    answer = search_page(context, search, _build_section_row if request.include_debug else build_kb_row, beside)
+    answer = search_page(context, search, _build_section_row if request.include_debug else _build_kb_row, beside)
     warnings = (*_session_warnings(request.session_id), *page_warnings, *top_warnings, *filter_warnings)
     return replace(answer, warnings=(*warnings, *answer.warnings))
 
@@ -103,6 +103,14 @@ def _known_filters(filters: LegacyFilters | None) -> tuple[SearchFilters | None,
         return known, ()
     ignored = ", ".join(sorted(filters.model_extra))[:100]
     return known, (f"filters: {ignored} ignored; filters here are {', '.join(names)}",)
+
+
+def _build_kb_row(
+    context: RequestContext, request: KbSearch, ranking: CandidateList, rank: int, candidate: Candidate
+) -> dict[str, Any]:
+    """The row of ``kb.search`` without the places in files, which the earlier tool did not know."""
+    row = build_kb_row(context, request, ranking, rank, candidate)
+    return {name: value for name, value in row.items() if name not in Located.model_fields}
 
 
 def _build_section_row(

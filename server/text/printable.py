@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from bisect import bisect_right
 from typing import Any
 
 ONE_LINE_CHARS = 500  # titles, sections and file names longer than this are noise
@@ -98,6 +99,18 @@ def ending(text: str, most: int) -> str:
     taken = 2 * (most + _SEQUENCE)
     clean = printable(text[-taken:])
     return clean[-most:] if taken >= len(text) else clean[_SEQUENCE:][-most:]
+
+
+def raw_offset(text: str, at: int) -> int:
+    r"""The offset in ``text`` of character ``at`` of ``printable(text)``, the length of ``text`` beyond its end.
+
+    >>> raw_offset("\x1b[31mred", 1)
+    6
+    """
+    if not _SUSPECT.search(text):
+        return min(at, len(text))
+    # The longest beginning of the text that has no more than these characters before it.
+    return bisect_right(range(len(text) + 1), at, key=lambda end: len(printable(text[:end]))) - 1
 
 
 def one_line(text: str, most: int = ONE_LINE_CHARS) -> str:

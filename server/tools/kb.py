@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from server.locators import cite_place
 from server.text.framing import frame_text
 from server.text.verdicts import render_verdict
 from server.tools.base import Context
@@ -32,7 +33,7 @@ def render_quotes(payload: dict[str, Any]) -> list[str]:
     lines = [render_verdict(payload)] if "verdict" in payload else []
     lines.append(headline + _render_addresses(quotes))
     for number, row in enumerate(quotes, start=1):
-        place = f"{row['title']} | section {row['section_id']}"
+        place = " | ".join(filter(None, (row["title"], cite_place(row), f"section {row['section_id']}")))
         likeness = f" likeness {row['likeness']:.3f}" if "likeness" in row else ""
         lines.append(f"{number}. [{row['passage_id']}] {row['confidence']:.3f}{likeness} {place}")
         lines.extend(frame_text(row["quote"]))
@@ -57,8 +58,7 @@ def render_excerpt(payload: dict[str, Any]) -> list[str]:
     lines = [f"[{payload['passage_id']}] from character {payload['start_char']}{more}"]
     if "citation" in payload:
         source = payload["citation"]
-        place = " | ".join(
-            filter(None, (source["title"], source["doc_tag"], f"section {source['section_id']}", source["uri"]))
-        )
-        lines.append(place)
+        section = f"section {source['section_id']}"
+        parts = (source["title"], cite_place(payload), source["doc_tag"], section, source["uri"])
+        lines.append(" | ".join(filter(None, parts)))
     return [*lines, *frame_text(payload["excerpt"])]

@@ -25,7 +25,7 @@ def render_piece(payload: dict[str, Any]) -> list[str]:
     return [
         f"characters {payload['start']}-{payload['end']} of {payload['total_chars']}{more}",
         f"[{payload['document_id']}] {payload['file']} | {payload['title']} | {payload['type']}, "
-        f"{payload['total_tokens']} tokens",
+        f"{payload['total_tokens']} tokens" + (f" | {payload['locator']}" if "locator" in payload else ""),
         *frame_text(payload["text"]),
     ]
 

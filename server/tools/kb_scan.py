@@ -53,7 +53,8 @@ def _headline(payload: dict[str, Any]) -> str:
 def _render_match(row: dict[str, Any]) -> list[str]:
     passage = f"[{row['passage_id']}] " if row.get("passage_id") else ""
     groups = [group for group in row["groups"] if group is not None]
-    lines = [f"{passage}{row['start']}-{row['end']}", *frame_text(row["context"])]
+    place = f" {row['locator']}" if "locator" in row else ""
+    lines = [f"{passage}{row['start']}-{row['end']}{place}", *frame_text(row["context"])]
     if row["match"] not in row["context"]:
         lines += frame_text(one_line(row["match"]))
     return [*lines, *(line for group in groups for line in frame_text(f"group: {one_line(group)}"))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import KbSearch, KbSearchAnswer
+from server.locators import cite_place
 from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool, omit_without_scripts
@@ -36,7 +37,8 @@ def render_results(payload: dict[str, Any]) -> list[str]:
 
 def _render_row(row: dict[str, Any]) -> list[str]:
     anchor = f" #{row['anchor']}" if row["anchor"] else ""
-    place = " | ".join(filter(None, (row["doc_tag"], row["source"], f"{row['size_bytes']} bytes")))
+    size = f"{row['size_bytes']} bytes"
+    place = " | ".join(filter(None, (cite_place(row), row["doc_tag"], row["source"], size)))
     lines = [
         f"{row['rank']}. [{row['passage_id']}] {row['score']:.3f} {row['title']}{anchor} | {place} | section "
         f"{row['section_id']}",

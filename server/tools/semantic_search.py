@@ -46,7 +46,17 @@ def _render_row(number: int, row: dict[str, Any]) -> list[str]:
     facts = row.get("metadata", row)
     score = f" {row['score']:.3f}" if "score" in row else ""
     place = " | ".join(
-        filter(None, (facts["section"], facts["type"], facts["vendor"], facts["file"], facts["created"]))
+        filter(
+            None,
+            (
+                facts["section"],
+                facts["type"],
+                facts["vendor"],
+                facts["file"],
+                row.get("locator"),
+                facts["created"],
+            ),
+        )
     )
     lines = [f"{number}. [{row['id']}]{score} {row['title']} | {place}"]
     if "preview" in row:

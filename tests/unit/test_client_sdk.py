@@ -116,6 +116,7 @@ def test_every_row_has_the_same_fields_and_those_of_its_kind(kind: str) -> None:
     row = Results({"results": [fields]})[0]
     assert (row.id, row["score"], row.title, row.type, row.section) == ("a", None, None, None, None)
     assert (row.file, row.document_id) == (fields.get("path"), fields.get("document_id"))
+    optional += ("page_span", "page_labels", "locator", "link")
     assert [row[name] for name in optional] == [None] * len(optional)
     assert (row.get("score", 1), row.get("nothing", 2), dict(row)) == (1, 2, fields)
     with pytest.raises(MissingField):

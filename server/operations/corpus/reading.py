@@ -8,6 +8,7 @@ from server import intake
 from server.contracts.documents import MAX_READ_BYTES, ReadDocument
 from server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from server.errors import WinnowError
+from server.locators import locator_fields
 from server.models import Document, Filters
 from server.operations.base import Answer, RequestContext
 from server.operations.excerpts import cut_end
@@ -34,6 +35,7 @@ def read_document(context: RequestContext, request: ReadDocument) -> Answer:
     piece = cut_end(text[request.start : request.start + most_bytes + 1], tokens, most_bytes)
     end = request.start + len(piece)
     shown = printable(piece)
+    places = context.index.catalogue.places_within(document.id, request.start, end)
     payload: dict[str, Any] = {
         "document_id": document.id,
         "file": one_line(document.uri, 1_000),
@@ -46,6 +48,7 @@ def read_document(context: RequestContext, request: ReadDocument) -> Answer:
         "tokens": count_tokens(shown),
         "total_chars": len(text),
         "total_tokens": _count_all(context, filters, document),
+        **locator_fields(places, request.start, end, document.uri),
     }
     is_capped = context.caller.budget.is_direct and request.max_tokens > MAX_EXCERPT_TOKENS
     warnings = (_CAPPED,) if is_capped else ()

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from server import intake
 from server.contracts.corpus import MAX_MATCH_CHARS, Scan
+from server.locators import locator_fields
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from server.operations.corpus.patterns import Pattern, compile_pattern
@@ -124,6 +125,7 @@ def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int)
     before = scanned.characters(max(0, found.start - around), found.start)
     match = scanned.characters(found.start, min(found.end, found.start + MAX_MATCH_CHARS + 1))
     after = scanned.characters(found.end, found.end + around)
+    located = locator_fields(scanned.places, found.start, found.end, document.uri)
     return {
         "match": _shorten(match),
         "groups": [_shorten(scanned.decode(found.match.span(number))) for number in range(1, groups + 1)],
@@ -135,6 +137,8 @@ def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int)
         "start": found.start,
         "end": found.end,
         "context": one_line(before + shorten(match, MAX_MATCH_CHARS) + after, 2 * around + MAX_MATCH_CHARS),
+        **({"page": located["page_span"][0]} if "page_span" in located else {}),
+        **located,
     }
 
 

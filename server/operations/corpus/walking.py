@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from server.errors import WinnowError
-from server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts
+from server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts, Place
 from server.operations.base import RequestContext
 from server.operations.corpus.patterns import Match, Pattern
 from server.runtime.deadlines import check_deadline, current_deadline
@@ -45,6 +45,7 @@ class ScannedDocument:
 
     document: DocumentText
     read_spans: Callable[[str], list[ChunkSpan]]
+    read_places: Callable[[str], tuple[Place, ...]]
 
     @cached_property
     def is_ascii(self) -> bool:
@@ -58,6 +59,10 @@ class ScannedDocument:
     @cached_property
     def chunks(self) -> list[ChunkSpan]:
         return self.read_spans(self.document.id)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        return self.read_places(self.document.id)
 
     @cached_property
     def _text(self) -> str:
@@ -127,7 +132,7 @@ class Walk:
                 if isinstance(document, ExcludedText):
                     self._count(document.number, document.chunks, document.characters)
                     continue
-                scanned = ScannedDocument(document, catalogue.spans)
+                scanned = ScannedDocument(document, catalogue.spans, catalogue.places)
                 try:
                     look(scanned)
                 except OutOfTime:

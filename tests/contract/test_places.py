@@ -1,0 +1,322 @@
+"""Pages, slides and other places in every row, quote, excerpt and piece: those of every one of its characters."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from typer.testing import CliRunner
+
+from server.app import Application, open_application
+from server.backends.catalogue import Catalogue
+from server.commands import quote as quote_command
+from server.commands import search as search_command
+from server.commands.corpus import read as read_command
+from server.commands.corpus import scan as scan_command
+from server.ingest.documents import RawDocument
+from server.models import Chunk, Place
+from server.opening import catalogue_path
+from server.settings import Settings
+from server.text.printable import printable
+from server.transports.dispatch import Dispatcher
+from server.transports.protocol import build_server
+from tests.placed_documents import DOCUMENTS, index_placed_documents
+
+pytestmark = pytest.mark.anyio
+
+LOCATED = {"page_span", "page_labels", "locator", "link"}
+PAGED = {"page", "slide", "sheet"}
+
+
+@pytest.fixture(scope="module")
+def placed(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return index_placed_documents(tmp_path_factory.mktemp("store"))[0]
+
+
+@pytest.fixture
+async def application(placed: Settings) -> AsyncIterator[Application]:
+    settings = placed.model_copy(update={"calls_per_minute": 100_000})
+    async with open_application(settings, wait_for_model=False) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def client(application: Application) -> AsyncIterator[Client]:
+    server = build_server(Dispatcher(application.context, application.settings), application)
+    async with Client(server) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def chunks(placed: Settings) -> dict[str, tuple[str, Chunk]]:
+    """The path and the chunk of each chunk id."""
+    with closing(Catalogue(catalogue_path(placed))) as catalogue:
+        found = catalogue.passages(catalogue.chunk_ids("default"), "default")
+        return {id: (passage.document.uri, passage.chunk) for id, passage in found.items()}
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> tuple[dict[str, Any], str]:
+    """The structured answer and the text of a tool."""
+    answer = await client.call_tool(tool, arguments)
+    assert answer.structured_content is not None
+    assert not answer.is_error, answer.structured_content
+    return answer.structured_content, answer.content[0].text  # type: ignore[union-attr]
+
+
+def places_at(document: RawDocument, start: int, end: int) -> list[Place]:
+    """The places of a span, by a look at every character."""
+    held: list[Place] = []
+    for at in range(start, max(end, start + 1)):
+        place = [place for place in document.places if place.start <= at][-1]
+        held += [place] if place not in held[-1:] else []
+    return held
+
+
+def expected_fields(uri: str, start: int, end: int) -> dict[str, Any]:
+    """The fields of a row for a span, from the places of its characters."""
+    document = DOCUMENTS[uri]
+    if not document.places:
+        return {}
+    held = places_at(document, start, end)
+    first, last = held[0], held[-1]
+    one = first.number == last.number
+    numbers = f"{first.number}" if one else f"{first.number}-{last.number}"
+    words = {
+        "page": f"p. {numbers}" if one else f"pp. {numbers}",
+        "slide": f"slide {numbers}" if one else f"slides {numbers}",
+        "sheet": f'sheet "{first.label}", rows 2-21' if one else f'sheets "{first.label}" to "{last.label}"',
+        "chapter": f'chapter {numbers} "{first.label}"' if one else f"chapters {numbers}",
+        "cell": f"cell {numbers}" if one else f"cells {numbers}",
+        "message": f"message {numbers}" if one else f"messages {numbers}",
+        "time": first.label[:8] if one else f"{first.label[:8]}-{last.label[:8]}",
+    }
+    fields: dict[str, Any] = {"locator": words[first.kind], "link": uri}
+    if first.kind in PAGED:
+        fields["page_span"] = [first.number, last.number]
+    if first.kind == "page":
+        fields |= {"page_labels": [first.label, last.label], "link": f"{uri}#page={first.number}"}
+    return fields
+
+
+def located(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name in LOCATED}
+
+
+async def test_chunks_of_slides_sheets_chapters_and_messages_are_in_one_each_and_others_cross(
+    chunks: dict[str, tuple[str, Chunk]],
+) -> None:
+    crossing = {
+        DOCUMENTS[uri].places[0].kind
+        for uri, chunk in chunks.values()
+        if DOCUMENTS[uri].places and len(places_at(DOCUMENTS[uri], chunk.start, chunk.end)) > 1
+    }
+    assert crossing & {"slide", "sheet", "chapter", "message"} == set()
+    assert {uri for uri, _ in chunks.values()} == set(DOCUMENTS)
+
+
+@pytest.mark.parametrize("mode", ["metadata", "preview", "full"])
+async def test_rows_of_every_tier_say_where_the_passage_is(
+    client: Client, chunks: dict[str, tuple[str, Chunk]], mode: str
+) -> None:
+    seen = set()
+    for uri in DOCUMENTS:
+        name = uri.partition(".")[0]
+        answer, text = await call(
+            client, "semantic_search", query=f"valve {name}", filters={"path": uri}, response_mode=mode, top_k=5
+        )
+        for row in answer["results"]:
+            uri, chunk = chunks[row["id"]]
+            expected = expected_fields(uri, chunk.start, chunk.end)
+            assert located(row) == expected
+            assert expected.get("locator", "") in text
+            seen.add(uri)
+    assert seen == set(DOCUMENTS)
+
+
+async def test_candidates_and_quotes_say_it_too_and_a_quote_by_its_own_sentence(
+    client: Client, chunks: dict[str, tuple[str, Chunk]]
+) -> None:
+    for uri, document in DOCUMENTS.items():
+        name = uri.partition(".")[0]
+        numbers = [place.number for place in document.places] or [1]
+        for number in numbers:
+            found, text = await call(
+                client, "kb_search", query=f"valve {name}{number} opens", filters={"path": uri}
+            )
+            for row in found["results"]:
+                _, chunk = chunks[row["section_id"]]
+                assert located(row) == expected_fields(uri, chunk.start, chunk.end)
+            quoted, text = await call(
+                client,
+                "kb_retrieve_evidence",
+                question=f"when does valve {name}{number} open?",
+                filters={"path": uri},
+                include_context_tokens=0,
+            )
+            sentence = f"Valve {name}{number} opens at {number} bar."
+            (quote,) = [quote for quote in quoted["quotes"] if quote["quote"] == sentence]
+            start = document.text.index(sentence)
+            expected = expected_fields(uri, start, start + len(sentence))
+            assert located(quote) == expected
+            cited = f"[{uri}, {expected['locator']}]" if expected else f"| section {quote['section_id']}"
+            assert cited in text
+
+
+async def test_excerpts_say_where_they_begin_and_end_within_the_passage_and_beyond_it(
+    client: Client, chunks: dict[str, tuple[str, Chunk]]
+) -> None:
+    for id, (uri, chunk) in chunks.items():
+        for start in (0, len(chunk.text) - 1, len(chunk.text) + 50):
+            if chunk.start + start >= len(DOCUMENTS[uri].text):
+                continue
+            answer, _ = await call(client, "kb_read_excerpt", passage_id=id, start_char=start, max_tokens=200)
+            begin = chunk.start + start
+            assert located(answer) == expected_fields(uri, begin, begin + len(answer["excerpt"])), (uri, start)
+        answer, _ = await call(client, "kb_expand_excerpt", passage_id=id, before_tokens=90, after_tokens=120)
+        begin = chunk.start + answer["start_char"]
+        assert located(answer) == expected_fields(uri, begin, begin + len(answer["excerpt"])), uri
+
+
+async def test_pieces_of_documents_and_matches_say_it(client: Client) -> None:
+    for uri, document in DOCUMENTS.items():
+        start: int | None = 0
+        while start is not None:
+            piece, text = await call(client, "kb_read", document=uri, start=start, max_tokens=150)
+            expected = expected_fields(uri, piece["start"], piece["end"])
+            assert located(piece) == expected
+            assert expected.get("locator", "") in text
+            start = piece["next"]
+        # Across the ends of places, too.
+        for pattern in (r"Valve \w+", r"yard\.\s+## Part \w+"):
+            found, _ = await call(client, "kb_scan", pattern=pattern, path=uri, limit=1_000)
+            matches = list(re.finditer(pattern, document.text))
+            assert [row["start"] for row in found["results"]] == [match.start() for match in matches]
+            for row in found["results"]:
+                expected = expected_fields(uri, row["start"], row["end"])
+                assert located(row) == expected
+                assert row.get("page") == expected.get("page_span", [None])[0]
+
+
+async def test_rows_of_documents_without_places_do_not_grow(client: Client) -> None:
+    answer, _ = await call(client, "semantic_search", query="valve plain1", filters={"path": "plain.md"})
+    assert set(answer["results"][0]) == {"id", "title", "score", "section", "type", "vendor", "file", "created"}
+    found, _ = await call(client, "kb_scan", pattern="Valve", path="plain.md")
+    assert not set(found["results"][0]) & {*LOCATED, "page"}
+
+
+async def test_a_scope_and_filters_hold_for_documents_with_places(client: Client) -> None:
+    scope = {"environment": "prod"}
+    found, _ = await call(client, "kb_scan", pattern="Valve", scope=scope)
+    assert {row["file"] for row in found["results"]} == {"guide.pdf"}
+    listed, _ = await call(client, "kb_documents", group_by="type")
+    assert {row["key"]: row["documents"] for row in listed["results"]} == {
+        document.type: 1 for document in DOCUMENTS.values()
+    }
+
+
+SCRIPT = """
+rows = semantic_search("valve guide45", response_mode="full", top_k=1)
+hit = rows[0]
+plain = semantic_search("valve plain1", top_k=1, filters={"path": "plain.md"})[0]
+quote = kb.retrieve_evidence("when does valve guide45 open", filters={"path": "guide.pdf"})[0]
+match = scan(r"Valve guide46", path="guide.pdf")[0]
+piece = read("deck.pptx")
+excerpt = kb.read_excerpt(quote)
+grepped = grep("valve guide45", r"guide\\d+", top_k=1)[0]
+return {
+    "hit": [hit.page_span, hit.page_labels, hit.locator, hit.link],
+    "plain": [plain.page_span, plain.page_labels, plain.locator, plain.link, "locator" in plain],
+    "quote": [quote.page_span, quote.locator],
+    "match": [match.page, match.page_span, match.locator],
+    "piece": piece.locator,
+    "excerpt": excerpt.locator,
+    "grepped": grepped.locator,
+    "cited": cite(quote),
+    "cited plain": "p." in cite(plain),
+    "small": summarize(rows, fields=["locator"])[0].locator,
+    "printed": "p. 45" in repr(quote),
+}
+"""
+
+
+@pytest.mark.walls
+async def test_scripts_read_the_same_fields_and_none_where_there_are_no_places(client: Client) -> None:
+    answer, _ = await call(client, "execute_code", code=SCRIPT)
+    assert answer["status"] == "ok", answer
+    result = answer["result"]
+    cited = result.pop("cited")
+    assert re.fullmatch(r"Guide.* \(guide\.pdf, p\. 45\) \[\w+\]", cited), cited
+    hit = result.pop("hit")
+    assert (hit[0][0], hit[1][0], hit[2][:4], hit[3]) == (
+        45,
+        "33",
+        "p. 4" if hit[0] == [45, 45] else "pp. ",
+        "guide.pdf#page=45",
+    )
+    assert result.pop("grepped") == hit[2]
+    assert result.pop("small") == hit[2]
+    assert result.pop("excerpt")[:1] == "p"
+    assert result == {
+        "plain": [None, None, None, None, False],
+        "quote": [[45, 45], "p. 45"],
+        "match": [46, [46, 46], "p. 46"],
+        "piece": "slides 1-3",
+        "cited plain": False,
+        "printed": True,
+    }
+
+
+COMMANDS: Mapping[str, tuple[Any, list[str], str]] = {
+    "search": (search_command.app, ["valve guide47", "--top-k", "1"], "guide.pdf | p"),
+    "quote": (quote_command.app, ["when does valve guide47 open"], "[guide.pdf, p. 47]"),
+    "scan": (scan_command.app, ["Valve guide47"], "p. 47"),
+    "read": (read_command.app, ["deck.pptx"], "slides 1-3"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_show_the_place(placed: Settings, name: str) -> None:
+    app, arguments, expected = COMMANDS[name]
+    done = CliRunner().invoke(app, [*arguments, "--store", str(placed.store)])
+    assert done.exit_code == 0, done.output
+    assert expected in done.output
+
+
+HIDDEN = "\x1b[31mred\x1b[0m\u200b "
+
+
+@pytest.fixture
+def unprintable(tmp_path: Path) -> tuple[Settings, RawDocument]:
+    """A document whose text loses characters when it is shown, with a page for each of its sentences."""
+    sentences = [f"{HIDDEN}Valve red{number} opens at {number} bar.\n\n" for number in range(1, 5)]
+    starts = [sum(map(len, sentences[:at])) for at in range(len(sentences))]
+    places = tuple(Place(start, "page", number) for number, start in enumerate(starts, 1))
+    document = RawDocument("red.pdf", "pdf", "Red", "".join(sentences), places=places)
+    return index_placed_documents(tmp_path / "store", [document])[0], document
+
+
+async def test_places_are_right_where_shown_text_is_shorter_than_the_document(
+    unprintable: tuple[Settings, RawDocument],
+) -> None:
+    settings, document = unprintable
+    async with (
+        open_application(settings, wait_for_model=False) as opened,
+        Client(build_server(Dispatcher(opened.context, settings), opened)) as client,
+    ):
+        for number in range(1, 5):
+            question = f"when does valve red{number} open?"
+            answer, _ = await call(client, "kb_retrieve_evidence", question=question, include_context_tokens=0)
+            (quote,) = [quote for quote in answer["quotes"] if f"red{number} " in quote["quote"]]
+            assert quote["page_span"] == [number, number]
+            shown = printable(document.text).index(f"Valve red{number}")
+            excerpt, _ = await call(
+                client, "kb_read_excerpt", passage_id=quote["section_id"], start_char=shown, max_tokens=8
+            )
+            assert excerpt["page_span"][0] == number
+            json.dumps(excerpt)

@@ -1,0 +1,63 @@
+"""Documents with places, as readers of PDF, slides, sheets, books, notebooks, mail and subtitles return them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from server.ingest.documents import RawDocument
+from server.ingest.pipeline import IngestReport, ingest_documents
+from server.ingest.target import target_of
+from server.models import DocumentType, Place, PlaceKind, Reading
+from server.opening import open_backends
+from server.settings import Settings, load_settings
+
+_FILLER = "It was inspected in spring, cleaned in summer and painted in autumn by the crew of the yard. "
+
+
+def text_of_place(name: str, number: int) -> str:
+    """The text of a place: a heading, a sentence that only it has, and filler of several chunks' length."""
+    sentence = f"Valve {name}{number} opens at {number} bar."
+    return f"## Part {name}{number}\n\n{sentence}\n\n{_FILLER * (2 + number % 3)}\n\n"
+
+
+def placed_document(
+    uri: str, type: DocumentType, kind: PlaceKind, labels: Sequence[str], first: int = 1, **facts: object
+) -> RawDocument:
+    """A document with a place for each label, numbered from ``first``, the text of each as ``text_of_place``."""
+    name, _, _ = uri.partition(".")
+    texts = [text_of_place(name, number) for number in range(first, first + len(labels))]
+    starts = [sum(map(len, texts[:at])) for at in range(len(texts))]
+    places = tuple(
+        Place(start, kind, number, label, (2, 21) if kind == "sheet" else None)
+        for number, (start, label) in enumerate(zip(starts, labels, strict=True), first)
+    )
+    reading = Reading(reader=f"{type}_reader", pages=len(labels))
+    return RawDocument(uri, type, name.title(), "".join(texts), places=places, reading=reading, **facts)  # type: ignore[arg-type]
+
+
+DOCUMENTS: Mapping[str, RawDocument] = {
+    document.uri: document
+    for document in (
+        placed_document("guide.pdf", "pdf", "page", [str(n) for n in range(33, 45)], 45, environment="prod"),
+        placed_document("deck.pptx", "slides", "slide", ["Goals", "", "Costs"]),
+        placed_document("book.xlsx", "sheet", "sheet", ["Q1", 'Q"2']),
+        placed_document("novel.epub", "book", "chapter", ["Of mice", "Of men"]),
+        placed_document("run.ipynb", "notebook", "cell", [""] * 5),
+        placed_document("box.mbox", "mail", "message", ["Hello", "Re: Hello"]),
+        placed_document("talk.vtt", "subtitles", "time", ["00:00:01.000", "00:01:02.500", "01:00:00.000"]),
+        RawDocument("plain.md", "markdown", "Plain", text_of_place("plain", 1)),
+    )
+}
+
+
+def index_placed_documents(store: Path, documents: Sequence[RawDocument] = ()) -> tuple[Settings, IngestReport]:
+    """Index these documents, or all of ``DOCUMENTS``, by words alone."""
+    settings = load_settings(store=store, embedding="off", graph="off")
+    backends = open_backends(settings, wait_for_model=False)
+    try:
+        report = ingest_documents(target_of(settings, backends, None), "made", documents or [*DOCUMENTS.values()])
+    finally:
+        backends.close()
+    assert report.failures == ()
+    return settings, report
