@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import date
+from xml.sax.saxutils import escape
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_SHEETS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _PACKAGE_LINKS = "http://schemas.openxmlformats.org/package/2006/relationships"
 
 CORE = """<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties"
@@ -66,3 +69,60 @@ def paragraph(text: str, style: str = "", properties: str = "", run: str = "") -
     """A paragraph of one run; ``properties`` and ``run`` are XML of their properties."""
     named = f'<w:pStyle w:val="{style}"/>' if style else ""
     return f"<w:p><w:pPr>{named}{properties}</w:pPr><w:r><w:rPr>{run}</w:rPr><w:t>{text}</w:t></w:r></w:p>"
+
+
+def xlsx(
+    sheets: Mapping[str, Iterable[Iterable[object]]],
+    hidden: Iterable[str] = (),
+    others: Mapping[str, str] | None = None,
+) -> io.BytesIO:
+    """A workbook of these sheets; texts stand in their cells, numbers are numbers, None is no cell."""
+    names = list(sheets)
+    listed = "".join(
+        f'<sheet name="{escape(name)}" sheetId="{number}" r:id="rId{number}"'
+        f"{' state=' + chr(34) + 'hidden' + chr(34) if name in hidden else ''}/>"
+        for number, name in enumerate(names, 1)
+    )
+    parts = {f"xl/worksheets/sheet{number}.xml": sheet_xml(sheets[name]) for number, name in enumerate(names, 1)}
+    return zipped(
+        {
+            "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
+            "_rels/.rels": links(("officeDocument", "xl/workbook.xml")),
+            "xl/workbook.xml": f'<workbook xmlns="{_SHEETS}" xmlns:r="{_LINKS}">'
+            f"<sheets>{listed}</sheets></workbook>",
+            "xl/_rels/workbook.xml.rels": links(
+                *(("worksheet", f"worksheets/sheet{number}.xml") for number in range(1, len(names) + 1)),
+                ("styles", "styles.xml"),
+            ),
+            "xl/styles.xml": f'<styleSheet xmlns="{_SHEETS}"><cellXfs count="2"><xf numFmtId="0"/>'
+            '<xf numFmtId="14" applyNumberFormat="1"/></cellXfs></styleSheet>',
+            "docProps/core.xml": CORE,
+            **parts,
+            **(others or {}),
+        }
+    )
+
+
+def sheet_xml(rows: Iterable[Iterable[object]]) -> str:
+    """The XML of a sheet; a date is a number with the style of dates."""
+    written = (
+        f'<row r="{number}">{"".join(_cell(column, number, value) for column, value in enumerate(row))}</row>'
+        for number, row in enumerate(rows, 1)
+    )
+    return f'<worksheet xmlns="{_SHEETS}"><sheetData>{"".join(written)}</sheetData></worksheet>'
+
+
+def _cell(column: int, row: int, value: object) -> str:
+    name = f"{_letters(column)}{row}"
+    if value is None:
+        return ""
+    if isinstance(value, date):
+        return f'<c r="{name}" s="1"><v>{(value - date(1899, 12, 30)).days}</v></c>'
+    if isinstance(value, int | float):
+        return f'<c r="{name}"><v>{value!r}</v></c>'
+    return f'<c r="{name}" t="inlineStr"><is><t xml:space="preserve">{escape(str(value))}</t></is></c>'
+
+
+def _letters(column: int) -> str:
+    before = _letters(column // 26 - 1) if column >= 26 else ""
+    return before + chr(ord("A") + column % 26)

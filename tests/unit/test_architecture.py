@@ -151,6 +151,7 @@ VENDORS: Mapping[str, str] = {
     "liteparse": "server.ingest.formats.pdf_liteparse",
     "pypdfium2": "server.ingest.formats.pdf.",
     "mammoth": "server.ingest.formats.docx",
+    "python_calamine": "server.ingest.formats.workbook",
     "tzdata": "sandbox.modules.time_zones",
     "yaml": "server.ingest.parsing.front_matter",
     "ir_measures": "server.retrieval.evaluation",

@@ -25,6 +25,13 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         ".pdf": Format("pdf", ("pdf_liteparse", "pdf_pdfium")),
         ".docx": Format("word", ("docx",)),
         ".docm": Format("word", ("docx",)),
+        ".xlsx": Format("sheet", ("workbook",)),
+        ".xlsm": Format("sheet", ("workbook",)),
+        ".xlsb": Format("sheet", ("workbook",)),
+        ".xls": Format("sheet", ("workbook",)),
+        ".ods": Format("sheet", ("workbook",)),
+        ".csv": Format("sheet", ("delimited",)),
+        ".tsv": Format("sheet", ("delimited",)),
     }
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import BinaryIO
@@ -53,16 +53,30 @@ class Archive:
             raise UnreadableFile(f"its part {name[:100]} is larger than {most >> 20} MiB")
         return data
 
+    def blocks(self, name: str) -> Iterator[bytes]:
+        """The bytes of an entry, block by block. Raises ``UnreadableFile``."""
+        entry = self._entry(name)
+        try:
+            with self._zip.open(entry) as stream:
+                while block := stream.read(_BLOCK_BYTES):
+                    yield block
+        except _DAMAGE:
+            raise UnreadableFile(f"its part {name[:100]} is damaged") from None
+
     def read_start(self, name: str, most: int) -> bytes:
         """At most the first ``most`` bytes of an entry. Raises ``UnreadableFile``."""
-        entry = self._entries.get(_key(name))
-        if entry is None:
-            raise UnreadableFile(f"has no part {name[:100]}")
+        entry = self._entry(name)
         try:
             with self._zip.open(entry) as stream:
                 return stream.read(most)
         except _DAMAGE:
             raise UnreadableFile(f"its part {name[:100]} is damaged") from None
+
+    def _entry(self, name: str) -> zipfile.ZipInfo:
+        entry = self._entries.get(_key(name))
+        if entry is None:
+            raise UnreadableFile(f"has no part {name[:100]}")
+        return entry
 
 
 def open_archive(file: BinaryIO, format: str) -> Archive:

@@ -60,7 +60,7 @@ def one_line(text: str) -> str:
 
 def table_row(cells: Iterable[str]) -> str:
     """A row of a table; bars within cells are escaped and line ends become spaces."""
-    return "| " + " | ".join(one_line(cell).replace("\\|", "\\\\|").replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(one_line(cell).replace("|", r"\|") for cell in cells) + " |"
 
 
 def rule_row(columns: int) -> str:

@@ -1,0 +1,252 @@
+"""Reads workbooks (XLSX, XLSM, XLSB, XLS, ODS) with calamine: the values of cells, as they are shown.
+
+calamine holds a whole sheet in memory, with every cell of the rectangle that its cells span. Of an XLSX it is
+therefore given a copy whose sheets end after the rows that will be read, without hidden sheets; other workbooks
+are refused above a size.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from typing import Any, BinaryIO
+
+from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetVisibleEnum
+
+from server.ingest.documents import UnreadableFile
+from server.ingest.formats.common.archives import Archive, open_archive
+from server.ingest.formats.common.bounded_xml import attribute, descendants, parse_xml
+from server.ingest.formats.common.markdown_draft import MarkdownDraft
+from server.ingest.formats.common.open_xml import properties, relationships
+from server.ingest.formats.common.sheet_parts import Row, SheetBudget, SheetWriter
+from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from server.models import Reading
+
+# XML of sheets takes 4 to 8 times the text; the XML of all sheets together, and of the texts that they share.
+_LARGEST_SHEETS_BYTES = 96 * 1024 * 1024
+_LARGEST_TEXTS_BYTES = 128 * 1024 * 1024
+# An ODS file has all sheets in one part. A cell of an XLSB or XLS takes a tenth of one in XML.
+_LARGEST_OTHER_BYTES = 64 * 1024 * 1024
+# Cells of the rectangle that a sheet spans; calamine takes 32 bytes for each.
+_MOST_SPANNED_CELLS = 12_000_000
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ROW_END = re.compile(rb"</(?:\w+:)?row>")
+_ROWS_START = re.compile(rb"<(\w+:|)sheetData\s*>")
+_LONGEST_TAG = 40
+_ROW_NUMBER = re.compile(rb"""<(?:\w+:)?row\b[^<>]*?\sr=["'](\d{1,7})""")
+_VALUE = re.compile(rb"""<(?:\w+:)?c\b[^<>]*?\sr=["']([A-Z]{1,3})(\d{1,7})["'][^<>]*>\s*<(?:\w+:)?(?:v|is)\b""")
+_WIDE_CELL = re.compile(rb"""\sr=["']([A-Z]{2,3})\d""")
+_LETTERS = 26
+_DAYS_SHOWN_AS_DATE = time()
+_NOT_A_WORKBOOK = "is damaged or not a workbook"
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """What calamine is given, and how many rows the copy lacks, by sheet."""
+
+    file: BinaryIO
+    rows_cut: Mapping[str, int]
+
+
+def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
+    """Read a workbook. Hidden sheets are left out, unless hidden text is kept. Raises ``UnreadableFile``."""
+    title, facts, copy = _prepare(file, options)
+    with _calamine_errors(), CalamineWorkbook.from_filelike(copy.file) as workbook:
+        parsed = _read_sheets(workbook, copy, options)
+    return replace(parsed, title=title, facts=facts)
+
+
+def _prepare(file: BinaryIO, options: ReadOptions) -> tuple[str, Mapping[str, Any], _Copy]:
+    """The title, the facts, and what calamine is given."""
+    start = file.read(len(_OLE))
+    file.seek(0)
+    if start == _OLE:
+        return "", {}, _Copy(io.BytesIO(_read_bounded(file)), {})
+    archive = open_archive(file, "workbook")
+    if archive.has("xl/workbook.xml"):
+        return *properties(archive), _copy_of_xlsx(archive, options)
+    if not (archive.has("xl/workbook.bin") or archive.has("content.xml")):
+        raise UnreadableFile("is a ZIP archive, but not a workbook")
+    return *properties(archive), _copy_of_other(archive)
+
+
+def _read_bounded(file: BinaryIO) -> bytes:
+    data = file.read(_LARGEST_OTHER_BYTES + 1)
+    if len(data) > _LARGEST_OTHER_BYTES:
+        raise UnreadableFile(f"is larger than {_LARGEST_OTHER_BYTES >> 20} MiB; save it as XLSX")
+    return data
+
+
+@contextmanager
+def _calamine_errors() -> Iterator[None]:
+    """A context in which errors of calamine become ``UnreadableFile``; a panic is no ``Exception``."""
+    try:
+        yield
+    except PasswordError:
+        raise UnreadableFile("is encrypted; save it without a password") from None
+    except CalamineError as error:
+        raise UnreadableFile(f"{_NOT_A_WORKBOOK} ({str(error)[:100]})") from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise UnreadableFile(_NOT_A_WORKBOOK) from None
+
+
+# --- sheets
+
+
+def _read_sheets(workbook: CalamineWorkbook, copy: _Copy, options: ReadOptions) -> ParsedFile:
+    draft = MarkdownDraft()
+    writer = SheetWriter(draft)
+    hidden: list[str] = []
+    notes: list[str] = []
+    for number, sheet in enumerate(workbook.sheets_metadata, 1):
+        if sheet.visible != SheetVisibleEnum.Visible:
+            hidden.append(sheet.name)
+            if not options.keeps_hidden:
+                continue
+        if (note := _read_sheet(workbook, writer, number, sheet.name, copy)) is not None:
+            notes.append(note)
+    if hidden and not options.keeps_hidden:
+        notes.append(f"hidden sheets were left out: {', '.join(hidden)[:500]}")
+    pages = len(workbook.sheets_metadata)
+    reading = Reading("workbook", pages, len(hidden), options.keeps_hidden, notes=tuple(notes))
+    return ParsedFile(draft.text, reading, "", draft.places)
+
+
+def _read_sheet(
+    workbook: CalamineWorkbook, writer: SheetWriter, number: int, name: str, copy: _Copy
+) -> str | None:
+    """Write a sheet; a sentence about rows that were not read, or None."""
+    sheet = workbook.get_sheet_by_index(number - 1)
+    rows = (Row(row, [*map(show, cells)]) for row, cells in enumerate(sheet.iter_rows(), 1))
+    note = writer.write(number, name, rows, copy.rows_cut.get(name, 0))
+    return f"sheet '{name}': {note}" if note else None
+
+
+def show(value: Any) -> str:
+    """A value as a person reads it: dates as in ISO 8601, numbers with the digits that a cell keeps."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return str(value).upper()
+        case float():
+            return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
+        case datetime():
+            is_day = value.time() == _DAYS_SHOWN_AS_DATE
+            return value.date().isoformat() if is_day else value.isoformat(" ", "seconds")
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return str(value)
+        case _:
+            return str(value)
+
+
+# --- what calamine is given
+
+
+def _copy_of_xlsx(archive: Archive, options: ReadOptions) -> _Copy:
+    """A copy with the sheets that are read, each cut after the rows that are read."""
+    budget = SheetBudget()
+    book = "xl/workbook.xml"
+    links = relationships(archive, book)
+    kept = ["[Content_Types].xml", "_rels/.rels", book, "xl/_rels/workbook.xml.rels"]
+    rest = _LARGEST_SHEETS_BYTES
+    cut: dict[str, int] = {}
+    copied = io.BytesIO()
+    with zipfile.ZipFile(copied, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target:
+        kept += [link.target for link in links.values() if link.type in {"styles", "theme"}]
+        for name in filter(archive.has, kept):
+            target.writestr(name, archive.read(name))
+        for link in links.values():
+            if link.type == "sharedStrings" and archive.has(link.target):
+                target.writestr(link.target, archive.read(link.target, _LARGEST_TEXTS_BYTES))
+        for sheet in descendants(parse_xml(archive.read(book)), "sheet"):
+            part = links.get(attribute(sheet, "id"))
+            is_hidden = attribute(sheet, "state") in {"hidden", "veryHidden"}
+            if part is None or not archive.has(part.target) or (is_hidden and not options.keeps_hidden):
+                continue
+            name = attribute(sheet, "name")
+            data, rows, cut[name] = _cut_sheet(archive, part.target, budget.rows, rest)
+            _check_span(name, data)
+            budget.rows, rest = budget.rows - rows, rest - len(data)
+            target.writestr(part.target, data)
+    copied.seek(0)
+    return _Copy(copied, cut)
+
+
+def _cut_sheet(archive: Archive, part: str, rows: int, most: int) -> tuple[bytes, int, int]:
+    """The XML of a sheet with at most so many rows and bytes, the rows in it, and the rows that it lacks."""
+    data = archive.read_start(part, most)
+    ends = [match.end() for match in _ROW_END.finditer(data)]
+    if len(ends) <= rows and archive.size(part) <= len(data):
+        return data, len(ends), 0
+    kept = ends[: max(rows, 0)]
+    return _end_after(data, kept), len(kept), _count_rows(archive, part) - len(kept)
+
+
+def _end_after(data: bytes, row_ends: Sequence[int]) -> bytes:
+    """The XML of a sheet that ends after the last of these rows."""
+    start = _ROWS_START.search(data)
+    if start is None:
+        raise UnreadableFile("has a sheet without rows that is too large")
+    prefix = start[1]
+    end = row_ends[-1] if row_ends else start.end()
+    return b"%b</%bsheetData></%bworksheet>" % (data[:end], prefix, prefix)
+
+
+def _count_rows(archive: Archive, part: str) -> int:
+    """How many rows a sheet has; a tag that two blocks share is counted once."""
+    count, tail = 0, b""
+    for block in archive.blocks(part):
+        data = tail + block
+        ends = [match.end() for match in _ROW_END.finditer(data)]
+        count += len(ends)
+        tail = data[max(len(data) - _LONGEST_TAG, ends[-1] if ends else 0) :]
+    return count
+
+
+def _check_span(name: str, data: bytes) -> None:
+    """Raise ``UnreadableFile`` for a sheet whose values span a rectangle too large to hold."""
+    rows = max((int(match[1]) for match in _ROW_NUMBER.finditer(data)), default=1)
+    columns = max(map(_column, {match[1] for match in _WIDE_CELL.finditer(data)}), default=_LETTERS)
+    if rows * columns <= _MOST_SPANNED_CELLS:
+        return
+    # Cells without values do not count, and most that are far away are empty; finding values takes longer.
+    columns, rows = 1, 1
+    for match in _VALUE.finditer(data):
+        columns, rows = max(columns, _column(match[1])), max(rows, int(match[2]))
+    if rows * columns > _MOST_SPANNED_CELLS:
+        span = f"{rows:,} rows of {columns:,} columns"
+        raise UnreadableFile(f"its sheet '{name[:100]}' spans {span}: delete stray cells")
+
+
+def _column(letters: bytes) -> int:
+    """The number of a column from its letters: AA is 27."""
+    number = 0
+    for letter in letters:
+        number = number * _LETTERS + letter - ord("A") + 1
+    return number
+
+
+def _copy_of_other(archive: Archive) -> _Copy:
+    """The whole of an XLSB or ODS, entry by entry."""
+    copied = io.BytesIO()
+    rest = _LARGEST_OTHER_BYTES
+    with zipfile.ZipFile(copied, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target:
+        for name in archive.names():
+            if name == "mimetype" or name.endswith((".xml", ".bin", ".rels")):
+                data = archive.read(name, rest)
+                rest -= len(data)
+                target.writestr(name, data)
+    copied.seek(0)
+    return _Copy(copied, {})
