@@ -10,7 +10,7 @@ from typing import BinaryIO, Literal
 
 from server.ingest.documents import UnreadableFile, clean_text
 from server.ingest.formats.common.markdown_draft import LARGEST_TEXT_BYTES, MarkdownDraft
-from server.ingest.formats.common.sheet_parts import Row, SheetWriter
+from server.ingest.formats.common.sheet_parts import SheetRow, SheetWriter
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.readers import decode
 from server.models import Reading
@@ -41,7 +41,7 @@ def _read_table(text: str, delimiter: str, quoting: Literal[0, 3]) -> ParsedFile
     draft = MarkdownDraft()
     lines = io.StringIO(text, newline="")
     rows = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=quoting != csv.QUOTE_NONE)
-    note = SheetWriter(draft).write(1, "", (Row(number, cells) for number, cells in enumerate(rows, 1)))
+    note = SheetWriter(draft).write(1, "", (SheetRow(number, cells) for number, cells in enumerate(rows, 1)))
     reading = Reading("delimited", 1, notes=(note,) if note else ())
     return ParsedFile(draft.text, reading, "", draft.places)
 

@@ -23,7 +23,7 @@ from server.ingest.formats.common.archives import Archive, open_archive
 from server.ingest.formats.common.bounded_xml import attribute, descendants, parse_xml
 from server.ingest.formats.common.markdown_draft import MarkdownDraft
 from server.ingest.formats.common.open_xml import properties, relationships
-from server.ingest.formats.common.sheet_parts import Row, SheetBudget, SheetWriter
+from server.ingest.formats.common.sheet_parts import SheetBudget, SheetRow, SheetWriter
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.models import Reading
 
@@ -126,7 +126,7 @@ def _read_sheet(
 ) -> str | None:
     """Write a sheet; a sentence about rows that were not read, or None."""
     sheet = workbook.get_sheet_by_index(number - 1)
-    rows = (Row(row, [*map(show, cells)]) for row, cells in enumerate(sheet.iter_rows(), 1))
+    rows = (SheetRow(row, [*map(show, cells)]) for row, cells in enumerate(sheet.iter_rows(), 1))
     note = writer.write(number, name, rows, copy.rows_cut.get(name, 0))
     return f"sheet '{name}': {note}" if note else None
 

@@ -22,7 +22,7 @@ measure("")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SheetRow:
     """A row of a sheet with its number, counted from 1 as the sheet's program shows it."""
 
     number: int
@@ -37,7 +37,7 @@ class SheetBudget:
     cells: int = MOST_CELLS
     parts: int = MOST_PARTS
 
-    def take(self, row: Row) -> bool:
+    def take(self, row: SheetRow) -> bool:
         """Whether this row may be read; it is counted."""
         self.rows -= 1
         self.cells -= len(row.cells)
@@ -53,7 +53,7 @@ class SheetWriter:
     number: int = 0
     label: str = ""
 
-    def write(self, number: int, label: str, rows: Iterable[Row], more: int = 0) -> str:
+    def write(self, number: int, label: str, rows: Iterable[SheetRow], more: int = 0) -> str:
         """Write a sheet; a sentence about how much of it was read where the budget ended before, else "".
 
         ``more`` rows of the sheet are not among ``rows``.
@@ -70,24 +70,24 @@ class SheetWriter:
         return f"{taken.read + left:,} rows, the first {taken.read:,} were read" if left else ""
 
 
-def _trim(row: Row) -> Row | None:
+def _trim(row: SheetRow) -> SheetRow | None:
     """A row without empty cells at its end; None for a row without words."""
     cells = [cell[:_CELL_CHARS] for cell in row.cells]
     while cells and not cells[-1].strip():
         cells.pop()
-    return Row(row.number, cells) if cells else None
+    return SheetRow(row.number, cells) if cells else None
 
 
 class _Taken:
     """The rows that the budget allows; ``read`` counts them."""
 
-    def __init__(self, rows: Iterator[Row], budget: SheetBudget) -> None:
+    def __init__(self, rows: Iterator[SheetRow], budget: SheetBudget) -> None:
         self._rows = rows
         self._budget = budget
         self._refused = 0
         self.read = 0
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[SheetRow]:
         for row in self._rows:
             if not self._budget.take(row):
                 self._refused = 1
@@ -100,7 +100,7 @@ class _Taken:
         return self._refused + sum(1 for _ in self._rows)
 
 
-def _split_head(rows: Iterator[Row]) -> tuple[list[Row], Row | None, Iterator[Row]]:
+def _split_head(rows: Iterator[SheetRow]) -> tuple[list[SheetRow], SheetRow | None, Iterator[SheetRow]]:
     """The captions above the header, the header, and the rows below it.
 
     The header is the first row with two words; a sheet of one column begins with its header.
@@ -114,7 +114,7 @@ def _split_head(rows: Iterator[Row]) -> tuple[list[Row], Row | None, Iterator[Ro
 class _Part:
     """The rows that are collected for the next part of a sheet."""
 
-    def __init__(self, writer: SheetWriter, header: Row, captions: Sequence[Row]) -> None:
+    def __init__(self, writer: SheetWriter, header: SheetRow, captions: Sequence[SheetRow]) -> None:
         self._writer = writer
         self._names = [one_line(cell) for cell in header.cells]
         self._header = f"{table_row(header.cells)}\n{rule_row(len(header.cells))}"
@@ -129,7 +129,7 @@ class _Part:
         self._lines: list[str] = []
         self._size = self._head_size + sum(map(measure, self._lead))
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SheetRow) -> None:
         """Add a row; what was collected before is written if the row does not fit any more."""
         line = self._record(row) if self._is_wide else table_row(row.cells)
         size = measure(f"{line}\n")
@@ -160,7 +160,7 @@ class _Part:
             return "\n".join((self._header, *self._lines))
         return "\n\n".join(self._lines or [" | ".join(self._names)])
 
-    def _record(self, row: Row) -> str:
+    def _record(self, row: SheetRow) -> str:
         """A row as a list of named values."""
         names = chain(self._names, iter(lambda: "", None))
         values = ((name, one_line(cell)) for name, cell in zip(names, row.cells, strict=False))
