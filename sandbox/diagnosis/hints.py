@@ -75,7 +75,7 @@ _MEANT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         **dict.fromkeys(("score", "cutoff", "min_score"), ("threshold", "min_score")),
         **dict.fromkeys(("by", "field", "key"), ("key", "by")),
         **dict.fromkeys(("max_length", "max_chars", "length"), ("max_content_length", "max_chars")),
-        **dict.fromkeys(("path", "path_include", "include_path"), ("include",)),
+        **dict.fromkeys(("path", "path_include", "include_path"), ("include", "document")),
         **dict.fromkeys(("path_exclude", "exclude_path"), ("exclude",)),
         **dict.fromkeys(("format", "output"), ("style",)),
         **dict.fromkeys(("columns", "keys"), ("fields",)),
@@ -94,13 +94,15 @@ _MEANT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         **dict.fromkeys(
             ("id", "passage", "row", "section_id", "chunk_id", "entity_id", "node"),
-            ("passage_id", "ids", "section_ids", "entity_ids"),
+            ("passage_id", "ids", "section_ids", "entity_ids", "document"),
         ),
         **dict.fromkeys(("mode", "detail"), ("response_mode", "level")),
         **dict.fromkeys(("offset", "start"), ("start_char", "from_ids")),
         **dict.fromkeys(("max_tokens", "tokens"), ("max_tokens", "max_quote_tokens")),
         **dict.fromkeys(("regex", "regexp", "expression"), ("pattern",)),
-        **dict.fromkeys(("document_id", "doc", "document", "file"), ("document",)),
+        **dict.fromkeys(
+            ("document_id", "doc", "document", "file", "filename", "title", "uri", "url"), ("document",)
+        ),
     }
 )
 # A wrong parameter name -> the filter of searches that is meant.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -24,6 +25,10 @@ _SIMILARITY = 0.75
 _MIN_PREFIX_CHARS = 4  # of an abbreviated name
 _MAX_NAMES = 5  # of unknown arguments in a warning
 _NAME_CHARS = 40
+# Another word for an argument -> the argument. Words are without "_".
+_MEANT: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(("path", "file", "filename", "filepath", "uri", "url", "title", "name", "id", "doc"), "document")
+)
 
 
 def parse(model: type[RequestT], arguments: Mapping[str, Any]) -> tuple[RequestT, tuple[str, ...]]:
@@ -48,7 +53,7 @@ def _split_unknown(model: type[BaseModel], arguments: Mapping[str, Any]) -> tupl
     schema = flat_schema(model)
     unknown = [name for name in arguments if name not in schema["properties"]]
     for name in unknown:
-        close = _find_similar(name, schema)
+        close = _find_similar(name, schema) or _find_meant(name, schema, arguments)
         if close is not None:
             raise WinnowError(
                 "INVALID_REQUEST",
@@ -86,6 +91,12 @@ def _find_similar(name: str, schema: Mapping[str, Any]) -> str | None:
         if similar is not None or longer:
             return candidates[longer[0] if similar is None else similar]
     return None
+
+
+def _find_meant(name: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
+    """The required argument that is missing and that is meant by another word."""
+    meant = _MEANT.get(_normalize(name[:_NAME_CHARS]), "")
+    return meant if meant in schema.get("required", ()) and meant not in arguments else None
 
 
 def _normalize(name: str) -> str:

@@ -22,6 +22,7 @@ from server.contracts import (
     parse,
     wire_schema,
 )
+from server.contracts.documents import ReadDocument
 from server.errors import ErrorCode, WinnowError
 from server.knowledge import OPERATIONS
 from server.tools import TOOLS
@@ -122,6 +123,15 @@ def test_a_wrong_argument_is_refused_with_its_name_and_what_it_takes(
     assert caught.value.code is ErrorCode.INVALID_ARGUMENT
     assert caught.value.message.startswith(message)
     assert len(caught.value.message) < 1000
+
+
+@pytest.mark.parametrize("name", ["path", "file", "uri", "title", "id"])
+def test_another_word_for_the_document_to_read_is_answered_with_its_name(name: str) -> None:
+    with pytest.raises(WinnowError, match=f"^{name}: no such argument; did you mean 'document'"):
+        parse(ReadDocument, {name: "guide/backups.md"})
+    request, warnings = parse(ReadDocument, {"document": "guide/backups.md", name: "other"})
+    assert request.document == "guide/backups.md"
+    assert [f"ignored: {name}" in warning for warning in warnings] == [True]
 
 
 def test_null_means_not_given_and_json_text_stands_for_lists_and_objects() -> None:
