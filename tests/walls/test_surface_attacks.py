@@ -19,7 +19,7 @@ FAMILIES: Mapping[str, int] = {
     "rendering": 15,
     "transport": 15,
     "scope": 1,
-    "documents": 7,
+    "documents": 9,
     "scanning": 6,
     "session_state": 3,
     "text_budget": 1,

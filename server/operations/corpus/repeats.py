@@ -10,14 +10,16 @@ table of fixed size; to learn what stands beside them; to note the places of the
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import accumulate
 from typing import Any
 
 from server import intake
 from server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
-from server.models import Chunk, Document, Filters
+from server.models import ChunkSpan, Document, Filters
 from server.operations.base import Answer, RequestContext
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.ranking.candidates import generation_of
@@ -80,6 +82,19 @@ class _Run:
         return -self.chars * (self.copies - 1), self.digests[0]
 
 
+class _Chunks:
+    """The chunks of a document, by place."""
+
+    def __init__(self, chunks: Sequence[ChunkSpan]) -> None:
+        self._chunks = chunks
+        self._ends = list(accumulate((chunk.end for chunk in chunks), max))
+
+    def at(self, start: int) -> str | None:
+        """The id of the first chunk that ends after this character, else of the last one; None without chunks."""
+        number = min(bisect_right(self._ends, start), len(self._chunks) - 1)
+        return self._chunks[number].id if self._chunks else None
+
+
 def find_repeats(context: RequestContext, request: FindRepeats) -> Answer:
     """Answer with the texts that stand in several places of the documents in scope, the largest first."""
     filters = filters_of(context, request.scope, request.filters, request.path, request.where)
@@ -131,7 +146,7 @@ class _Repeats:
         wanted = len(by_first)
         for document, text in self._texts() if by_first else ():
             paragraphs = list(_paragraphs(text))
-            chunks: list[Chunk] | None = None
+            chunks: _Chunks | None = None
             for number, paragraph in enumerate(paragraphs):
                 run = by_first.get(paragraph.digest)
                 if run is None or len(run.places) >= MAX_PLACES:
@@ -139,7 +154,7 @@ class _Repeats:
                 end = paragraphs[number + len(run.digests) - 1].end
                 run.text = run.text or text[paragraph.start : end]
                 if chunks is None:
-                    chunks = self.context.index.catalogue.chunks(document.id, self.filters.project)
+                    chunks = _Chunks(self.context.index.catalogue.spans(document.id))
                 run.places.append(_build_place(document, chunks, paragraph.start, end))
                 wanted -= len(run.places) in (MAX_PLACES, run.copies)
             if not wanted:
@@ -229,8 +244,8 @@ def _next_of(digest: bytes, one: _Repeated, repeated: dict[bytes, _Repeated]) ->
     return one.after if is_joined and one.after != digest else None
 
 
-def _build_place(document: Document, chunks: Sequence[Chunk], start: int, end: int) -> dict[str, Any]:
-    passage = next((chunk.id for chunk in chunks if chunk.end > start), chunks[-1].id if chunks else None)
+def _build_place(document: Document, chunks: _Chunks, start: int, end: int) -> dict[str, Any]:
+    passage = chunks.at(start)
     place = {"document_id": document.id, "file": one_line(document.uri, 1_000), "start": start, "end": end}
     return place if passage is None else {**place, "passage_id": passage}
 
