@@ -202,9 +202,13 @@ async def test_a_field_operator_of_a_query_takes_a_glob_and_names_what_is_near(k
 async def test_too_many_documents_for_a_search_are_an_error_that_names_the_cheaper_way(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hybrid, "MOST_PATHS", 9)
-    with pytest.raises(WinnowError, match=r"match 10 documents.*at most 9.*path_prefix.*kb\.documents"):
-        await _ask(kb, "semantic_search", query="a lantern that nobody asked for", filters={"path": "tasks_*"})
+    for name, most in (("MOST_PATHS", 9), ("MOST_PATH_CHARS", 50)):
+        with monkeypatch.context() as patch:
+            patch.setattr(hybrid, name, most)
+            with pytest.raises(WinnowError, match=rf"match 10 documents.* {most} .*path_prefix.*kb\.documents"):
+                await _ask(
+                    kb, "semantic_search", query="a lantern that nobody asked for", filters={"path": "tasks_*"}
+                )
     assert len(await _files(kb, path="tasks_*")) == 10
 
 

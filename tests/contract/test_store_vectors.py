@@ -141,6 +141,15 @@ def names(store: VectorStore, filters: Filters) -> set[str]:
     return {uris[chunk] for chunk, _ in lexical}
 
 
+def test_a_filter_of_as_many_paths_as_a_search_takes_is_answered(store: VectorStore) -> None:
+    store.upsert(POINTS)
+    others = tuple(
+        f"section/a document with a long name that is not there {number}.md" for number in range(19_998)
+    )
+    paths = ("guide/net/a.md", *others, "notes.md")
+    assert names(store, Filters("p", within=paths)) == {"guide/net/a.md", "notes.md"}
+
+
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
