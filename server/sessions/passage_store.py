@@ -2,7 +2,8 @@
 
 Theory of operation. A search shows a preview and stores the passage here. The passage id in the result is valid
 only in the same session, and only while the passage is stored. All sessions share one memory limit with LRU
-eviction. Passages older than the time to live are deleted, read or not.
+eviction; while one of them holds more than half of the memory, only its own passages are evicted, so that a script
+of many searches does not take those of others. Passages older than the time to live are deleted, read or not.
 
 A passage id is a digest keyed with a secret of its session: the same passage always has the same id in a session,
 and the id cannot be computed from a document's text. An id of another session, an expired one and an invented one
@@ -23,7 +24,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 
@@ -188,7 +189,8 @@ class PassageStore:
         self._lock = threading.Lock()
         self._entries = _Entries(max_bytes, ttl_seconds, now, self._on_entry_removed)
         self._sessions = _Sessions(max_sessions, self._on_session_removed)
-        self._ids: dict[str, dict[str, None]] = {}  # session id -> passage ids, oldest first
+        self._held: dict[str, _Holding] = {}  # by session id
+        self._largest = ""  # the last session that held more than half
         self._shared: dict[str, Session] = {}  # passage id -> the shared session that holds it
         self._kept = self._hits = self._misses = self._evictions = self._expirations = 0
         self._alarm = _Alarm(now)
@@ -201,7 +203,7 @@ class PassageStore:
             if session is None:
                 session = Session(self, is_shared=identity.is_shared)
                 self._sessions[identity.is_shared, identity.key] = session
-                self._ids[session.id] = {}
+                self._held[session.id] = _Holding()
             session.is_proven = session.is_proven or identity.is_proven
             return session
 
@@ -226,7 +228,7 @@ class PassageStore:
         entry = _Entry(stored, _footprint(stored.passage))
         with self._lock:
             before = self._evictions
-            if stored.session_id in self._ids:
+            if stored.session_id in self._held:
                 self._replace(stored, entry)
                 if session.is_shared and (stored.session_id, stored.passage_id) in self._entries:
                     self._shared[stored.passage_id] = session
@@ -246,6 +248,8 @@ class PassageStore:
             if holder is not None and not holder.is_proven:
                 session_id = holder.id
             entry = self._entries.get((session_id, passage_id))
+            if entry:
+                self._held[session_id].use(passage_id)
             self._hits, self._misses = self._hits + (entry is not None), self._misses + (entry is None)
         return entry.stored if entry else None
 
@@ -253,7 +257,8 @@ class PassageStore:
         """The passage ids of this session, the latest first."""
         with self._lock:
             self._entries.expire()
-            passage_ids = list(self._ids.get(session_id, ()))
+            held = self._held.get(session_id)
+            passage_ids = list(held.shown) if held else []
         return passage_ids[::-1]
 
     # Called with the lock held.
@@ -262,27 +267,70 @@ class PassageStore:
         self._remove((stored.session_id, stored.passage_id))
         if entry.bytes > self._entries.maxsize:
             return
+        self._make_room(entry.bytes)
         self._entries[stored.session_id, stored.passage_id] = entry
-        self._ids[stored.session_id][stored.passage_id] = None
+        held = self._held[stored.session_id]
+        held.add(stored.passage_id, entry.bytes)
+        if self._is_large(held):
+            self._largest = stored.session_id
         self._kept += 1
 
+    def _make_room(self, size: int) -> None:
+        """Remove passages of the session that holds more than half; the cache makes any other room itself."""
+        self._entries.expire()
+        while self._entries.currsize + size > self._entries.maxsize:
+            held = self._held.get(self._largest)
+            if held is None or not self._is_large(held):
+                return
+            self._remove((self._largest, next(iter(held.used))))
+            self._evictions += 1
+
+    def _is_large(self, held: _Holding) -> bool:
+        return 2 * held.bytes > self._entries.maxsize
+
     def _remove(self, key: _Key) -> None:
-        self._ids[key[0]].pop(key[1], None)
-        self._shared.pop(key[1], None)
+        self._forget(key)
         with suppress(KeyError):  # also raised for an entry that has just expired; it is removed nevertheless
             del self._entries[key]
 
+    def _forget(self, key: _Key) -> None:
+        self._held[key[0]].remove(key[1])
+        self._shared.pop(key[1], None)
+
     def _on_entry_removed(self, stored: StoredPassage, *, expired: bool) -> None:
-        self._ids[stored.session_id].pop(stored.passage_id, None)
-        self._shared.pop(stored.passage_id, None)
+        self._forget((stored.session_id, stored.passage_id))
         self._expirations += expired
         self._evictions += not expired
 
     def _on_session_removed(self, session: Session) -> None:
-        for passage_id in list(self._ids[session.id]):
+        for passage_id in list(self._held[session.id].shown):
             self._remove((session.id, passage_id))
             self._evictions += 1
-        del self._ids[session.id]
+        del self._held[session.id]
+
+
+@dataclass(slots=True)
+class _Holding:
+    """The passages of a session: their ids, first shown first, and their bytes, least recently used first."""
+
+    shown: dict[str, None] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)
+    bytes: int = 0
+
+    def add(self, passage_id: str, size: int) -> None:
+        """Add a passage that is not held."""
+        self.shown[passage_id] = None
+        self.used[passage_id] = size
+        self.bytes += size
+
+    def use(self, passage_id: str) -> None:
+        """Mark a passage as used."""
+        self.used[passage_id] = self.used.pop(passage_id)
+
+    def remove(self, passage_id: str) -> None:
+        """Remove a passage, if it is held."""
+        self.shown.pop(passage_id, None)
+        self.bytes -= self.used.pop(passage_id, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,34 @@ def test_the_least_recently_used_passage_leaves_first_whoever_kept_it() -> None:
     assert (names(a), names(b)) == (["one"], ["four", "three"])
 
 
+def test_a_session_that_holds_more_than_half_evicts_its_own_passages_and_those_of_others_stay() -> None:
+    store = PassageStore(10 * (ENTRY_OVERHEAD_BYTES + 1000), TTL)
+    quiet, loud, third = store.session("quiet"), store.session("loud"), store.session("third")
+    kept = [quiet.keep(passage(f"quiet {number}"), "handbook").passage_id for number in range(2)]
+    read = loud.keep(passage("loud read"), "handbook").passage_id
+    for number in range(200):
+        loud.keep(passage(f"loud {number}"), "handbook")
+        assert loud.get(read) is not None  # of its own, the least recently used leave first
+    third.keep(passage("third"), "handbook")
+    assert all(quiet.get(passage_id) is not None for passage_id in kept)
+    assert names(third) == ["third"]
+    counters = store.counters
+    assert counters.bytes <= 10 * (ENTRY_OVERHEAD_BYTES + 1000)
+    assert counters.kept - counters.evictions == counters.entries == len(loud.ids()) + 3
+
+
+def test_a_session_may_hold_everything_until_others_need_room() -> None:
+    store = PassageStore(10 * (ENTRY_OVERHEAD_BYTES + 1000), TTL)
+    loud, late = store.session("loud"), store.session("late")
+    for number in range(200):
+        loud.keep(passage(f"loud {number}"), "handbook")
+    most = len(loud.ids())
+    for number in range(3):
+        late.keep(passage(f"late {number}"), "handbook")
+    assert names(late) == ["late 2", "late 1", "late 0"]
+    assert most - 4 <= len(loud.ids()) < most
+
+
 def test_a_passage_expires_after_its_time_however_often_it_was_read_and_showing_it_again_renews_it() -> None:
     clock = Clock()
     store = PassageStore(10**6, TTL, clock)
