@@ -126,3 +126,49 @@ def _cell(column: int, row: int, value: object) -> str:
 def _letters(column: int) -> str:
     before = _letters(column // 26 - 1) if column >= 26 else ""
     return before + chr(ord("A") + column % 26)
+
+
+_SLIDES = "http://schemas.openxmlformats.org/presentationml/2006/main"
+_DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+
+
+def pptx(
+    slides: Mapping[str, str], notes: Mapping[str, str] | None = None, hidden: Iterable[str] = ()
+) -> io.BytesIO:
+    """A presentation of slides (name to shapes) of 1000 by 800 units, with notes for some."""
+    parts: dict[str, str] = {}
+    for name, shapes in slides.items():
+        show = ' show="0"' if name in hidden else ""
+        parts[f"ppt/slides/{name}.xml"] = _slide_xml("sld", shapes, show)
+        if name in (notes or {}):
+            parts[f"ppt/slides/_rels/{name}.xml.rels"] = links(("notesSlide", f"../notesSlides/{name}.xml"))
+            spoken = shape((notes or {})[name], "body") + shape("1", "sldNum")
+            parts[f"ppt/notesSlides/{name}.xml"] = _slide_xml("notes", spoken, "")
+    listed = "".join(f'<p:sldId id="{255 + n}" r:id="rId{n}"/>' for n in range(1, len(slides) + 1))
+    return zipped(
+        {
+            "_rels/.rels": links(("officeDocument", "ppt/presentation.xml")),
+            "ppt/presentation.xml": f'<p:presentation xmlns:p="{_SLIDES}" xmlns:r="{_LINKS}">'
+            f'<p:sldIdLst>{listed}</p:sldIdLst><p:sldSz cx="1000" cy="800"/></p:presentation>',
+            "ppt/_rels/presentation.xml.rels": links(*(("slide", f"slides/{name}.xml") for name in slides)),
+            "docProps/core.xml": CORE.replace("Kept title", "PowerPoint Presentation"),
+            **parts,
+        }
+    )
+
+
+def _slide_xml(root: str, shapes: str, attributes: str) -> str:
+    return (
+        f'<p:{root} xmlns:p="{_SLIDES}" xmlns:a="{_DRAWING}"{attributes}>'
+        f"<p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:{root}>"
+    )
+
+
+def shape(text: str, role: str | None = None, named: str = "", frame: str = "", paragraphs: str = "") -> str:
+    """A shape of one paragraph, or of these; ``role`` is the type of its placeholder, None without one."""
+    placeholder = "" if role is None else f'<p:ph type="{role}"/>' if role else '<p:ph idx="1"/>'
+    body = paragraphs or f"<a:p><a:r><a:t>{text}</a:t></a:r></a:p>"
+    return (
+        f'<p:sp><p:nvSpPr><p:cNvPr id="1" name="a"{named}/><p:cNvSpPr/><p:nvPr>{placeholder}</p:nvPr></p:nvSpPr>'
+        f"<p:spPr>{frame}</p:spPr><p:txBody>{body}</p:txBody></p:sp>"
+    )

@@ -18,6 +18,8 @@ MOST_ENTRIES = 20_000
 LARGEST_RATIO, _RATIO_FREE_BYTES = 250, 16 * 1024 * 1024
 # The largest entry that is held in memory as a whole.
 LARGEST_ENTRY_BYTES = 64 * 1024 * 1024
+# All parts that are read as a whole.
+_MOST_READ_BYTES = 384 * 1024 * 1024
 
 _BLOCK_BYTES = 1024 * 1024
 _DIRECTORY_SIGNATURE = b"PK\x01\x02"
@@ -26,12 +28,20 @@ _IS_ENCRYPTED = 0x1
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError, RuntimeError)
 
 
+@dataclass(slots=True)
+class _Budget:
+    """How many bytes may still be read: parts may name one another again and again."""
+
+    bytes: int = _MOST_READ_BYTES
+
+
 @dataclass(frozen=True, slots=True)
 class Archive:
     """An open archive that keeps the bounds. Names are compared without regard to case, as office programs do."""
 
     _zip: zipfile.ZipFile
     _entries: Mapping[str, zipfile.ZipInfo]
+    _budget: _Budget
 
     def names(self) -> tuple[str, ...]:
         """The names of all entries in the order of the archive, with slashes."""
@@ -68,9 +78,13 @@ class Archive:
         entry = self._entry(name)
         try:
             with self._zip.open(entry) as stream:
-                return stream.read(most)
+                data = stream.read(most)
         except _DAMAGE:
             raise UnreadableFile(f"its part {name[:100]} is damaged") from None
+        self._budget.bytes -= len(data)
+        if self._budget.bytes < 0:
+            raise UnreadableFile(f"has more than {_MOST_READ_BYTES >> 20} MiB of parts to read")
+        return data
 
     def _entry(self, name: str) -> zipfile.ZipInfo:
         entry = self._entries.get(_key(name))
@@ -92,7 +106,7 @@ def open_archive(file: BinaryIO, format: str) -> Archive:
     except _DAMAGE:
         raise UnreadableFile(f"is damaged or not a {format} file (no ZIP archive)") from None
     _check_bounds(archive.infolist())
-    return Archive(archive, {_key(entry.filename): entry for entry in archive.infolist()})
+    return Archive(archive, {_key(entry.filename): entry for entry in archive.infolist()}, _Budget())
 
 
 def _count_signatures(file: BinaryIO) -> int:

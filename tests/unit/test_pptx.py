@@ -1,0 +1,143 @@
+"""Presentations become Markdown: a slide is a place, with its title, text, tables and speaker notes."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from server.ingest.documents import UnreadableFile
+from server.ingest.formats import pptx as reader
+from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from tests.office_files import pptx, shape, zipped
+
+SAMPLE = Path(__file__).parents[3] / "shared/data/documents/office/a.pptx"
+
+
+def _read(file: io.BytesIO, *, keeps_hidden: bool = False) -> ParsedFile:
+    return reader.read(file, ReadOptions(keeps_hidden=keeps_hidden))
+
+
+def _paragraph(text: str, properties: str = "") -> str:
+    return f"<a:p>{properties}<a:r><a:t>{text}</a:t></a:r></a:p>"
+
+
+def test_a_slide_is_a_place_with_its_title_text_and_notes() -> None:
+    """Notes stand below a line that says so; what repeats on every slide is left out."""
+    first = shape("Date", "dt") + shape("Point", "") + shape("Plan", "title")
+    parsed = _read(pptx({"one": first, "two": shape("free text")}, {"one": "say hello"}))
+    assert parsed.text == "# Plan\n\n- Point\n\nNotes:\n\nsay hello\n\nfree text"
+    assert [(place.kind, place.number, place.label) for place in parsed.places] == [
+        ("slide", 1, "Plan"),
+        ("slide", 2, ""),
+    ]
+    assert parsed.text[parsed.places[1].start :] == "free text"
+
+
+def test_the_title_is_that_of_the_first_slide_where_the_program_made_one_up() -> None:
+    """Every presentation is called PowerPoint Presentation unless its author says otherwise."""
+    parsed = _read(pptx({"one": shape("Budget 2027", "ctrTitle")}))
+    assert (parsed.title, parsed.facts["author"]) == ("Budget 2027", "Ada Example")
+
+
+def test_lists_keep_their_levels_and_numbers() -> None:
+    """Placeholders are lists unless a paragraph says otherwise; other shapes are lists where it does."""
+    body = (
+        _paragraph("a")
+        + _paragraph("b", '<a:pPr lvl="1"/>')
+        + _paragraph("c", "<a:pPr><a:buNone/></a:pPr>")
+        + _paragraph("d", "<a:pPr><a:buAutoNum/></a:pPr>")
+        + _paragraph("e", "<a:pPr><a:buAutoNum/></a:pPr>")
+        + "<a:p><a:r><a:t>two</a:t></a:r><a:br/><a:r><a:t>lines</a:t></a:r></a:p>"
+    )
+    text = _read(pptx({"one": shape("", "body", paragraphs=body)})).text
+    assert text == "- a\n   - b\n\nc\n\n1. d\n2. e\n- two\n  lines"
+
+
+def test_tables_groups_and_images_are_read() -> None:
+    """In the order of the file."""
+    cells = "".join(
+        f"<a:tc><a:txBody>{_paragraph(text)}{_paragraph('x')}</a:txBody></a:tc>" for text in ("p|q", "r")
+    )
+    table = (
+        "<p:graphicFrame><a:graphic><a:graphicData><a:tbl><a:tr>"
+        f"{cells}</a:tr></a:tbl></a:graphicData></a:graphic></p:graphicFrame>"
+    )
+    image = '<p:pic><p:nvPicPr><p:cNvPr id="2" name="b" descr="a map"/></p:nvPicPr></p:pic>'
+    group = f"<p:grpSp>{shape('inner')}{image}</p:grpSp>"
+    text = _read(pptx({"one": table + group})).text
+    assert text == "| p\\|q x | r x |\n| --- | --- |\n\ninner\n\n[image: a map]"
+
+
+def test_hidden_slides_keep_their_numbers_and_are_left_out() -> None:
+    """The slide after a hidden one has the number that PowerPoint shows."""
+    slides = {"one": shape("A"), "two": shape("secret"), "three": shape("C")}
+    dropped, kept = _read(pptx(slides, hidden=["two"])), _read(pptx(slides, hidden=["two"]), keeps_hidden=True)
+    assert (dropped.text, [place.number for place in dropped.places]) == ("A\n\nC", [1, 3])
+    assert (dropped.reading.pages, dropped.reading.hidden_runs) == (3, 1)
+    assert dropped.reading.notes == ("hidden slides: 2 were left out",)
+    assert (kept.text, kept.reading.notes) == ("A\n\nsecret\n\nC", ())
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        shape("unseen", named=' hidden="1"'),
+        shape("unseen", frame='<a:xfrm><a:off x="-500" y="0"/><a:ext cx="400" cy="10"/></a:xfrm>'),
+        shape("unseen", frame='<a:xfrm><a:off x="0" y="900"/><a:ext cx="400" cy="10"/></a:xfrm>'),
+        shape("", paragraphs='<a:p><a:r><a:rPr sz="100"/><a:t>unseen</a:t></a:r></a:p>'),
+    ],
+    ids=["property", "left", "below", "tiny"],
+)
+def test_hidden_text_is_left_out_and_counted_unless_it_is_asked_for(hidden: str) -> None:
+    """Hidden shapes, shapes beside the slide, and text too small to be read."""
+    dropped = _read(pptx({"one": shape("seen") + hidden}))
+    kept = _read(pptx({"one": shape("seen") + hidden}), keeps_hidden=True)
+    assert (dropped.text, dropped.reading.hidden_runs, dropped.reading.hidden_kept) == ("seen", 1, False)
+    assert (kept.text, kept.reading.hidden_runs, kept.reading.hidden_kept) == ("seen\n\nunseen", 1, True)
+
+
+def test_a_slide_that_is_listed_again_and_again_is_read_once() -> None:
+    """A small file cannot ask for a large slide a thousand times."""
+    part = '<p:presentation xmlns:p="p" xmlns:r="r"><p:sldIdLst>' + '<p:sldId r:id="rId1"/>' * 1000
+    whole = pptx({"one": shape("text")})
+    entries = {"ppt/presentation.xml": part + "</p:sldIdLst></p:presentation>"}
+    assert _read(_with(whole, entries)).text == "text"
+
+
+def _with(file: io.BytesIO, entries: dict[str, str]) -> io.BytesIO:
+    """The same archive with some of its entries replaced."""
+    with zipfile.ZipFile(file) as archive:
+        kept = {name: archive.read(name) for name in archive.namelist()}
+    return zipped({**kept, **entries})
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"text", "not a PPTX file"),
+        (zipped({"a.txt": "text"}).getvalue(), "a ZIP archive, but not a PPTX file"),
+        (pptx({"one": "<p:sp>"}).getvalue(), "not well-formed"),
+        (pptx({"one": "<p:grpSp>" * 400 + "</p:grpSp>" * 400}).getvalue(), "nested too deeply"),
+        (pptx({f"s{n}": "" for n in range(5_001)}).getvalue(), "more than 5,000 slides"),
+    ],
+    ids=["text", "zip", "unclosed", "deep", "many"],
+)
+def test_a_file_that_is_no_presentation_has_a_plain_reason(data: bytes, reason: str) -> None:
+    """No exception of a parser is passed on."""
+    with pytest.raises(UnreadableFile, match=reason):
+        _read(io.BytesIO(data))
+
+
+@pytest.mark.skipif(not SAMPLE.exists(), reason="the sample documents are not on this machine")
+def test_a_presentation_of_80_slides_is_whole() -> None:
+    """Every title, cell and note."""
+    with SAMPLE.open("rb") as file:
+        parsed = reader.read(file, ReadOptions())
+    assert [place.label for place in parsed.places] == [f"Slide title {number}" for number in range(80)]
+    assert set(re.findall(r"Speaker note \d+", parsed.text)) == {f"Speaker note {number}" for number in range(80)}
+    cells = {f"S{slide}r{row}c{column}" for slide in range(80) for row in range(3) for column in range(3)}
+    assert cells - set(re.findall(r"S\d+r\dc\d", parsed.text)) == set()
