@@ -21,6 +21,7 @@ def test_the_list_names_every_program() -> None:
         "graph",
         "ingest",
         "kb",
+        "pdf",
         "scale",
         "scan",
         "verdict",

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from liteparse import LayoutBlock, LiteParse, ParsedPage
+from liteparse import AnnotationRect, LayoutBlock, LiteParse, ParsedPage
 
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.formats.pdf.composition import ReadPages, compose
 from server.ingest.formats.pdf.document import open_pdf
 from server.ingest.formats.pdf.hidden_text import Cleaned, clean
 from server.ingest.formats.pdf.layout import Block, BlockKind, Box, Page
-from server.ingest.formats.pdf.tables import table_markdown
+from server.ingest.formats.pdf.tables import Piece, Rows, fill_last_column, table_markdown
 
 _KINDS = {
     "heading": BlockKind.HEADING,
@@ -64,28 +64,48 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 
 def _pages(cleaned: Cleaned, parsed: Iterable[ParsedPage]) -> Iterator[Page]:
     for page in parsed:
-        blocks = cleaned.cut(page.page_num, tuple(_blocks(page.blocks or ())))
+        blocks = cleaned.cut(page.page_num, tuple(_blocks(page)))
         yield Page(page.page_num, page.height, blocks)
 
 
-def _blocks(found: Iterable[LayoutBlock]) -> Iterator[Block]:
+def _blocks(page: ParsedPage) -> Iterator[Block]:
+    """The blocks of a page; text beside a table that has an empty column belongs to the table."""
+    found = [block for block in page.blocks or () if block.kind in _KINDS]
+    beside = {id(text): table for table in found for text in _texts_within(table, found)}
     for block in found:
-        kind = _KINDS.get(block.kind)
-        if kind is not None and (text := _text(block)):
-            yield Block(kind, text, _box(block), block.level or 0, _marker(block))
+        if id(block) not in beside and (
+            text := _text(block, [text for text in found if beside.get(id(text)) is block], page)
+        ):
+            yield Block(_KINDS[block.kind], text, _box(block.bbox), block.level or 0, _marker(block))
 
 
-def _text(block: LayoutBlock) -> str:
-    if block.kind == "table":
-        rows = [block.header or [], *(block.rows or [])]
-        return table_markdown([[cell.text for cell in row] for row in rows if row])
-    if block.lines is not None:
-        return "\n".join(block.lines)
-    return (block.text or "").strip()
+def _texts_within(table: LayoutBlock, found: Iterable[LayoutBlock]) -> Iterator[LayoutBlock]:
+    """The paragraphs whose box lies within that of a table with an empty last column."""
+    if table.kind == "table" and not any(row[-1].text for row in _rows(table)):
+        area = _box(table.bbox)
+        yield from (text for text in found if text.kind == "paragraph" and area.holds(_box(text.bbox)))
 
 
-def _box(block: LayoutBlock) -> Box:
-    box = block.bbox
+def _text(block: LayoutBlock, beside: list[LayoutBlock], page: ParsedPage) -> str:
+    if block.kind != "table":
+        return "\n".join(block.lines) if block.lines is not None else (block.text or "").strip()
+    rows: Rows = _rows(block)
+    for text in beside:
+        rows = fill_last_column(rows, _pieces(page), _box(text.bbox))
+    return table_markdown([[cell.text for cell in row] for row in rows])
+
+
+def _rows(block: LayoutBlock) -> list[list[Piece]]:
+    rows = (block.header or [], *(block.rows or []))
+    return [[Piece(cell.text, cell.bbox and _box(cell.bbox)) for cell in row] for row in rows if row]
+
+
+def _pieces(page: ParsedPage) -> list[Piece]:
+    items = page.text_items
+    return [Piece(item.text, Box(item.x, item.y, item.x + item.width, item.y + item.height)) for item in items]
+
+
+def _box(box: AnnotationRect | None) -> Box:
     return Box(box.x, box.y, box.x + box.width, box.y + box.height) if box else Box(0, 0, 0, 0)
 
 

@@ -20,7 +20,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     opened = open_pdf(file, options)
     try:
         objects, heights, lines = _read(opened)
-        pages = drop_running_heads(_lay_out(heights, lines))
+        pages = tuple(_lay_out(heights, drop_running_heads(lines, heights)))
         return compose(opened, ReadPages("pdfium", pages, objects), options)
     finally:
         opened.close()

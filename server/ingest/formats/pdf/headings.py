@@ -11,11 +11,14 @@ from server.ingest.formats.pdf.layout import Block, BlockKind, Page
 
 # Lines of one heading are this near, in heights of a line.
 _LINE_GAP = 0.75
+# Where the second begins with a small letter: the box of a heading of several lines may be that of its first.
+_OPEN_GAP = 2.0
 _LONGEST_HEADING = 300
 _DEEPEST_LEVEL = 6
 # "3", "3.1", "IV.", "A.2", "Chapter 3": such a line begins a heading of its own.
 _NUMBERED = re.compile(
-    r"(?:(?:chapter|section|part|appendix|kapitel|teil)\s+)?(?:\d+|[IVXLC]+|[A-Z])(?:\.\d+)*[.:)]?\s", re.I
+    r"\A(?:(?i:chapter|section|part|appendix|kapitel|teil)\s+)?"
+    r"(?:\d+(?:\.\d+)*[.:)]?|[IVXLC]+[.:)]|[A-Z](?:\.\d+)+[.:)]?|[A-Z][.:)])\s"
 )
 
 Titles = Mapping[tuple[int, str], int]
@@ -35,8 +38,7 @@ def outline_titles(bookmarks: Iterable[Bookmark]) -> Titles:
 
 def title_key(text: str) -> str:
     """A title without its number, spaces, marks and case, to compare what is written in two places."""
-    bare = _NUMBERED.sub("", text, count=1) if re.match(r"\W*\w+\W", text) else text
-    return "".join(c for c in bare.casefold() if c.isalnum())
+    return "".join(c for c in _NUMBERED.sub("", text).casefold() if c.isalnum())
 
 
 def _join_pieces(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -83,7 +85,8 @@ def _goes_on(first: Block, then: Block) -> bool:
         return False
     gap = then.box.top - first.box.bottom
     overlap = min(first.box.right, then.box.right) - max(first.box.left, then.box.left)
-    return -then.box.height / 2 < gap < _LINE_GAP * then.box.height and overlap > 0
+    widest = _OPEN_GAP if then.text[:1].islower() else _LINE_GAP
+    return -then.box.height / 2 < gap < widest * then.box.height and overlap > 0
 
 
 def _is_own(block: Block, before: Block, number: int, titles: Titles) -> bool:

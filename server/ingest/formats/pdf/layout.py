@@ -30,6 +30,20 @@ class Box:
         """The height in points."""
         return self.bottom - self.top
 
+    @property
+    def middle(self) -> float:
+        """How far the middle is below the upper edge of the page."""
+        return (self.top + self.bottom) / 2
+
+    def holds(self, other: Box) -> bool:
+        """Whether the other box lies within this one, to half a point."""
+        return (
+            self.left - 0.5 <= other.left
+            and self.top - 0.5 <= other.top
+            and self.right + 0.5 >= other.right
+            and self.bottom + 0.5 >= other.bottom
+        )
+
     def join(self, other: Box) -> Box:
         """The smallest box that holds both."""
         return Box(

@@ -40,11 +40,11 @@ class TextSizes:
     def level(self, line: Line) -> int:
         """The level of a line as a heading; 0 for text."""
         text = line.text
-        if len(line.cells) > 1 or len(text) > _LONGEST_HEADING or not any(map(str.isalpha, text)):
+        if len(text) > _LONGEST_HEADING or not any(map(str.isalpha, text)):
             return 0
         if line.size in self._levels:
             return self._levels[line.size]
-        is_marked = line.is_bold and not self.is_bold and line.size >= self.body
+        is_marked = line.is_bold and not self.is_bold and line.size >= self.body and len(line.cells) == 1
         return self._lowest if is_marked and not text.endswith((".", ":", ";", ",")) else 0
 
 

@@ -64,10 +64,14 @@ class _Characters:
     def lines(self) -> Iterator[Line]:
         count = min(self.textpage.count_chars(), _MOST_CHARS)
         codes = [pdfium.FPDFText_GetUnicode(self.textpage, place) for place in range(count)]
-        signs = ((place, code) for place, code in enumerate(codes) if not self._is_hidden(place))
-        for is_end, line in groupby(signs, lambda sign: sign[1] in (10, 13)):
-            if not is_end and (found := self._line([(place, _letter(code)) for place, code in line])):
-                yield found
+        line: list[tuple[int, str]] = []
+        for place, letter in enumerate(map(_letter, codes)):
+            if letter != "\n" and not self._is_hidden(place):
+                line.append((place, letter))
+            if letter in ("\n", HYPHEN):
+                yield from self._line(line)
+                line = []
+        yield from self._line(line)
 
     def _is_hidden(self, place: int) -> bool:
         if not self.hidden:
@@ -75,16 +79,17 @@ class _Characters:
         handle = pdfium.FPDFText_GetTextObject(self.textpage, place)
         return bool(handle) and ctypes.addressof(handle.contents) in self.hidden
 
-    def _line(self, signs: list[tuple[int, str]]) -> Line | None:
+    def _line(self, signs: list[tuple[int, str]]) -> Iterator[Line]:
+        """The line of these characters, unless there is nothing to see in it."""
         seen = [place for place, letter in signs if not letter.isspace() and letter != HYPHEN]
         if not seen:
-            return None
+            return
         first, last, middle = seen[0], seen[-1], seen[len(seen) // 2]
         size = max(self._size(place) for place in (first, middle, last))
         boxes = [self._box(place) for place in (first, middle, last)]
         box = boxes[0].join(boxes[1]).join(boxes[2])
         bold = pdfium.FPDFText_GetFontWeight(self.textpage, middle) >= _BOLD
-        return Line(box, size, bold, tuple(self._cells(signs, size)))
+        yield Line(box, size, bold, tuple(self._cells(signs, size)))
 
     def _cells(self, signs: list[tuple[int, str]], size: float) -> Iterator[Cell]:
         """Split at the wide gaps; each run of letters between spaces is a word."""
@@ -117,6 +122,9 @@ class _Characters:
 
 
 def _letter(code: int) -> str:
+    """The character; ends of lines are one, and PDFium has a sign of its own for a hyphen that divides a word."""
+    if code in (10, 13):
+        return "\n"
     if code in (0x02, 0xFFFE, 0xAD):
         return HYPHEN
     return chr(code) if 0x20 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else " "

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
-from server.ingest.formats.pdf.layout import Block, BlockKind, Page
+from server.ingest.formats.pdf.lines import Line
 
 # Shares of the height of a page.
 _UPPER, _LOWER = 0.1, 0.9
@@ -15,31 +14,31 @@ _LONGEST = 160
 _FEWEST_PAGES = 3
 _NUMBERS = re.compile(r"\d+|\b[ivxlc]+\b", re.I)
 _PAGE_NUMBER = re.compile(
-    r"(?:(?:page|seite|p\.)\s*)?[-–—\s]*(?:\d{1,5}|[ivxlc]{1,8})[-–—\s]*(?:(?:of|/|von)\s*(?:\d+|many))?", re.I
+    r"(?:(?:page|seite|p\.)\s*)?[-–—\s]*(?:\d{1,5}|[ivxlc]{1,8})[-–—\s]*(?:(?:of|/|von)\s*\w{1,5})?", re.I
 )
 
 
-def drop_running_heads(pages: Sequence[Page]) -> tuple[Page, ...]:
+def drop_running_heads(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> list[list[Line]]:
     """The pages without the lines that come back on at least three of them, and without their page numbers."""
     counts: Counter[str] = Counter()
-    for page in pages:
-        counts.update({_key(block.text) for block in page.blocks if _is_at_edge(block, page)})
-    return tuple(
-        replace(page, blocks=tuple(block for block in page.blocks if not _is_running(block, page, counts)))
-        for page in pages
-    )
+    for lines, height in zip(pages, heights, strict=True):
+        counts.update({_key(line.text) for line in lines if _is_at_edge(line, height)})
+    return [
+        [line for line in lines if not _is_running(line, height, counts)]
+        for lines, height in zip(pages, heights, strict=True)
+    ]
 
 
-def _is_running(block: Block, page: Page, counts: Counter[str]) -> bool:
-    if not _is_at_edge(block, page):
+def _is_running(line: Line, height: float, counts: Counter[str]) -> bool:
+    if not _is_at_edge(line, height):
         return False
-    return counts[_key(block.text)] >= _FEWEST_PAGES or bool(_PAGE_NUMBER.fullmatch(block.text.strip()))
+    return counts[_key(line.text)] >= _FEWEST_PAGES or bool(_PAGE_NUMBER.fullmatch(line.text))
 
 
-def _is_at_edge(block: Block, page: Page) -> bool:
-    if block.kind is BlockKind.TABLE or len(block.text) > _LONGEST:
+def _is_at_edge(line: Line, height: float) -> bool:
+    if len(line.text) > _LONGEST:
         return False
-    return block.box.bottom < page.height * _UPPER or block.box.top > page.height * _LOWER
+    return line.box.bottom < height * _UPPER or line.box.top > height * _LOWER
 
 
 def _key(text: str) -> str:
