@@ -35,6 +35,11 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         ".ods": Format("sheet", ("workbook",)),
         ".csv": Format("sheet", ("delimited",)),
         ".tsv": Format("sheet", ("delimited",)),
+        ".ipynb": Format("notebook", ("notebook",)),
+        ".eml": Format("mail", ("mail",)),
+        ".mbox": Format("mail", ("mail",)),
+        ".srt": Format("subtitles", ("subtitles",)),
+        ".vtt": Format("subtitles", ("subtitles",)),
     }
 )
 

@@ -12,6 +12,8 @@ from server.models import Place, PlaceKind
 LARGEST_TEXT_BYTES = 16 * 1024 * 1024
 
 _SPACE = re.compile(r"\s+")
+_HEADING = re.compile(r"^( {0,3})(?=#{1,6}(?:[ \t]|$))", re.M)
+_RULE = re.compile(r"(?<=[^\n]\n)(?= {0,3}(?:-+|=+)[ \t]*$)", re.M)
 
 
 class MarkdownDraft:
@@ -56,6 +58,11 @@ class MarkdownDraft:
 def one_line(text: str) -> str:
     """Text on one line, with single spaces."""
     return _SPACE.sub(" ", text).strip()
+
+
+def plain_text(text: str) -> str:
+    """Text without marks whose lines are no headings: a row of dashes below a line would make one of it."""
+    return _RULE.sub("\n", _HEADING.sub(r"\1\\", text))
 
 
 def table_row(cells: Iterable[str]) -> str:
