@@ -723,3 +723,31 @@ async def test_scripts_search_through_the_engine_and_their_large_results_stay_wh
         health = await application.health()
         assert health["scratch"]["sessions"] == 1
         assert {"rankings", "query_vectors", "views.full"} <= health["caches"].keys()
+
+
+@pytest.mark.walls
+async def test_what_scripts_save_stays_in_their_server_although_the_engine_is_killed(own: Path) -> None:
+    save = "rows = kb.search('backups')\nsave('rows', rows)\nsave('large', 'x' * 300_000)\nreturn rows[0].title"
+    load = "return load('rows')[0].title, len(load('large')), list(saved())"
+    async with (
+        open_application(settings_of(own), wait_for_model=False, starts_engine=True) as here,
+        open_application(settings_of(own), wait_for_model=False, starts_engine=True) as beside,
+    ):
+        await asyncio.gather(here.ready(), beside.ready())
+        assert isinstance(here.kb, EngineKnowledge)
+        title = (await here.scripts.run(save, client="mine")).result
+        assert (await here.scripts.run(load, client="mine")).result == [title, 300_000, ["rows", "large"]]
+        # Neither another session nor a session of the same name in another server of the engine has it.
+        for application, client in ((here, "theirs"), (beside, "mine")):
+            outcome = await application.scripts.run("return load('rows', 'nothing'), dict(saved())", client=client)
+            assert outcome.result == ["nothing", {}]
+        engine = (await status(own))["pid"]
+        os.kill(engine, signal.SIGKILL)
+        assert (await here.scripts.run(load, client="mine")).result == [title, 300_000, ["rows", "large"]]
+        await search(here.kb, "mine")
+        assert (await status(own))["pid"] != engine
+        assert (await here.scripts.run(load, client="mine")).result == [title, 300_000, ["rows", "large"]]
+    async with open_application(settings_of(own), wait_for_model=False, starts_engine=True) as next_server:
+        await next_server.ready()
+        outcome = await next_server.scripts.run("return dict(saved())", client="mine")
+        assert outcome.result == {}
