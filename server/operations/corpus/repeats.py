@@ -9,43 +9,37 @@ table of fixed size; to learn what stands beside them; to note the places of the
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import accumulate
 from typing import Any
 
 from server import intake
 from server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
+from server.errors import WinnowError
 from server.models import ChunkSpan, Document, Filters
 from server.operations.base import Answer, RequestContext
+from server.operations.corpus.paragraphs import Paragraph, iterate_paragraphs
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.ranking.candidates import generation_of
 from server.operations.ranking.scope import filters_of
 from server.runtime.deadlines import check_deadline, current_deadline
 from server.text.printable import one_line, printable, shorten
 
-_PARAGRAPH = re.compile(r"\S(?:.*\S)?(?:[ \t]*\n[ \t]*\S(?:.*\S)?)*")
 _SLOTS = 1 << 24  # of the table: 16 MB, one byte each
 _MOST_REPEATED = 500_000  # paragraphs that repeat; about 300 bytes each
 # Of the time that is left, the first reading may take so much; the two others take as long.
 _FIRST_SHARE = 0.25
+_LOOK_EVERY = 4_096  # paragraphs between two looks at the clock
 _BRANCH = b""  # what stands beside a paragraph is not always the same
 _STOPPED = (
     "only {read:,} of {all:,} documents were compared: {why}; narrow the documents with path or where to compare "
     "the others"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Paragraph:
-    """A paragraph: a digest of its words, and its place in the document's text."""
-
-    digest: bytes
-    start: int
-    end: int
+_TOO_LONG = (
+    "the document {name!r} alone takes more time than this call has; leave it out with path, or ask for the others"
+)
 
 
 @dataclass(slots=True)
@@ -145,17 +139,12 @@ class _Repeats:
         by_first = {run.digests[0]: run for run in runs}
         wanted = len(by_first)
         for document, text in self._texts() if by_first else ():
-            paragraphs = list(_paragraphs(text))
             chunks: _Chunks | None = None
-            for number, paragraph in enumerate(paragraphs):
-                run = by_first.get(paragraph.digest)
-                if run is None or len(run.places) >= MAX_PLACES:
-                    continue
-                end = paragraphs[number + len(run.digests) - 1].end
-                run.text = run.text or text[paragraph.start : end]
+            for run, start, end in _find_runs(by_first, text):
+                run.text = run.text or text[start : min(end, start + 2 * MAX_REPEAT_CHARS)]
                 if chunks is None:
                     chunks = _Chunks(self.context.index.catalogue.spans(document.id))
-                run.places.append(_build_place(document, chunks, paragraph.start, end))
+                run.places.append(_build_place(document, chunks, start, end))
                 wanted -= len(run.places) in (MAX_PLACES, run.copies)
             if not wanted:
                 return
@@ -174,35 +163,52 @@ class _Repeats:
         return (_STOPPED.format(read=self.read, all=len(self.documents), why=self.why),) if self.why else ()
 
     def _fill_slots(self) -> bytearray:
-        """How often a paragraph of each slot stands: 0, 1 or more. Ends early if the time does not suffice."""
+        """How often a paragraph of each slot stands: 0, 1 or more. Ends early if the time does not suffice.
+
+        Raises ``WinnowError("TIMEOUT")`` if it does not suffice for the first document.
+        """
         slots = bytearray(_SLOTS)
         deadline = current_deadline()
         least = (1 - _FIRST_SHARE) * deadline.remaining()
         self.read = len(self.documents)
-        for number, (_, text) in enumerate(self._texts(), 1):
-            for paragraph in _paragraphs(text):
+        for read, (document, text) in enumerate(self._texts()):
+            for number, paragraph in enumerate(iterate_paragraphs(text)):
+                if number % _LOOK_EVERY == 0 and deadline.remaining() < least:
+                    self._stop(read, document)
+                    return slots
                 slot = _slot_of(paragraph.digest)
                 slots[slot] = min(2, slots[slot] + 1)
-            if deadline.remaining() < least and number < len(self.documents):
-                self.read, self.why = number, "the time of this call would not suffice for more"
-                break
         return slots
+
+    def _stop(self, read: int, document: Document) -> None:
+        if read == 0:
+            raise WinnowError("TIMEOUT", _TOO_LONG.format(name=document.uri[:200]))
+        self.read, self.why = read, "the time of this call would not suffice for more"
 
     def _collect(self, slots: bytearray) -> dict[bytes, _Repeated]:
         """The paragraphs whose slot has several, with what stands beside them."""
         repeated: dict[bytes, _Repeated] = {}
         for number, (_, text) in enumerate(self._texts(), 1):
-            digests = [(one.digest, one.end - one.start) for one in _paragraphs(text)]
             self.characters += len(text)
-            for place, (digest, chars) in enumerate(digests):
-                if slots[_slot_of(digest)] > 1:
-                    before = digests[place - 1][0] if place else None
-                    after = digests[place + 1][0] if place + 1 < len(digests) else None
-                    repeated.setdefault(digest, _Repeated()).add(before, after, chars)
-            if len(repeated) > _MOST_REPEATED:
-                self.read, self.why = number, f"they have more than {_MOST_REPEATED:,} repeated paragraphs"
+            for before, paragraph, after in _with_neighbours(_in_time(text)):
+                if slots[_slot_of(paragraph.digest)] > 1:
+                    self._add(repeated, before, paragraph, after)
+            if self.why and len(repeated) >= _MOST_REPEATED:
+                self.read = number
                 break
         return {digest: one for digest, one in repeated.items() if one.copies > 1}
+
+    def _add(
+        self, repeated: dict[bytes, _Repeated], before: bytes | None, paragraph: Paragraph, after: bytes | None
+    ) -> None:
+        """Note a paragraph. Beyond the bound, only those that are known already: the rest ends the runs."""
+        one = repeated.get(paragraph.digest)
+        if one is None:
+            if len(repeated) >= _MOST_REPEATED:
+                self.why = f"they have more than {_MOST_REPEATED:,} repeated paragraphs"
+                return
+            one = repeated[paragraph.digest] = _Repeated()
+        one.add(before, after, paragraph.end - paragraph.start)
 
     def _texts(self) -> Iterator[tuple[Document, str]]:
         for document in self.documents[: self.read]:
@@ -211,11 +217,40 @@ class _Repeats:
             yield document, text or ""
 
 
-def _paragraphs(text: str) -> Iterator[_Paragraph]:
-    for found in _PARAGRAPH.finditer(text):
-        words = " ".join(found[0].split())
-        digest = blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12).digest()
-        yield _Paragraph(digest, found.start(), found.end())
+def _in_time(text: str) -> Iterator[Paragraph]:
+    """The paragraphs of a text. Raises ``WinnowError("TIMEOUT")`` when the time of the call is up."""
+    for number, paragraph in enumerate(iterate_paragraphs(text)):
+        if number % _LOOK_EVERY == 0:
+            check_deadline()
+        yield paragraph
+
+
+def _with_neighbours(
+    paragraphs: Iterator[Paragraph],
+) -> Iterator[tuple[bytes | None, Paragraph, bytes | None]]:
+    """Each paragraph with the digests of those before and after it, None at the ends of the text."""
+    before: bytes | None = None
+    here = next(paragraphs, None)
+    while here is not None:
+        after = next(paragraphs, None)
+        yield before, here, None if after is None else after.digest
+        before, here = here.digest, after
+
+
+def _find_runs(by_first: Mapping[bytes, _Run], text: str) -> Iterator[tuple[_Run, int, int]]:
+    """The runs in a text that have room for a place, with their first and last characters.
+
+    No two runs share a paragraph, so one is finished before the next one begins.
+    """
+    run, start, missing = None, 0, 0
+    for paragraph in _in_time(text):
+        found = by_first.get(paragraph.digest)
+        if found is not None and len(found.places) < MAX_PLACES:
+            run, start, missing = found, paragraph.start, len(found.digests)
+        missing -= 1
+        if run is not None and missing == 0:
+            yield run, start, paragraph.end
+            run = None
 
 
 def _slot_of(digest: bytes) -> int:
