@@ -40,6 +40,7 @@ _SORTS: Mapping[str, str] = MappingProxyType(
 _METADATA = "CASE WHEN json_valid(metadata) THEN metadata ELSE '{}' END"
 # SQLite admits 32,766 parameters in a statement; a few hundred at a time are as fast.
 _BATCH_IDS = 500
+_MOST_NAMES = 20_000  # of fields
 _CHECK_EVERY = 1_000  # documents between two looks at the deadline
 
 
@@ -83,9 +84,14 @@ class FilteredDocuments:
         )
 
     def fields(self, filters: Filters) -> frozenset[str]:
-        """The names of the metadata of the documents that these filters admit; filters on dates are ignored."""
+        """The names of the metadata of the documents that these filters admit; filters on dates are ignored.
+
+        Of more than 20,000 names some are left out: hostile documents may all have different ones.
+        """
         where, values = where_clause(self._resolve(filters))
-        query = f"SELECT DISTINCT field.key FROM documents, json_each({_METADATA}) AS field{where}"
+        query = (
+            f"SELECT DISTINCT field.key FROM documents, json_each({_METADATA}) AS field{where} LIMIT {_MOST_NAMES}"
+        )
         return frozenset(str(row[0]) for row in self._database.rows(query, *values))
 
     def field_values(self, filters: Filters, name: str, most: int) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 from server.app import make_knowledge_base
 from server.errors import WinnowError
 from server.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
+from server.operations.corpus import documents, repeats
 from server.retrieval import hybrid
 from server.settings import Settings
 from tests.plain_store import index_by_words
@@ -138,6 +139,15 @@ async def test_the_key_without_a_value_counts_the_documents_that_where_finds_by_
         documents = next((row["documents"] for row in counted if row["key"] == ""), 0)
         found = await _ask(kb, "kb.documents", where={field: ""})
         assert (found.payload["total"]["documents"], found.payload["count"]) == (documents, documents)
+
+
+async def test_a_field_with_too_many_values_is_an_error_that_says_how_to_have_fewer(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "MAX_KEYS", 39)
+    with pytest.raises(WinnowError, match="more than 39 keys; narrow with path"):
+        await _ask(kb, "kb.documents", group_by="weight")
+    assert len((await _ask(kb, "kb.documents", group_by="weight", path="guide")).payload["results"]) == 20
 
 
 async def test_a_field_that_no_document_has_is_named_where_all_match(kb: KnowledgeBase) -> None:
@@ -335,6 +345,27 @@ async def test_repeats_are_maximal_runs_with_all_their_places(kb: KnowledgeBase,
     places = {place["file"]: texts[place["file"]][place["start"] : place["end"]] for place in row["places"]}
     assert places == {name: NOTICE for number, name in enumerate(texts) if number % 5 == 0}
     assert row["copies"] == len(places) == 8
+
+
+async def test_repeats_beyond_the_bound_of_paragraphs_are_left_out_and_it_says_so(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = (await _ask(kb, "kb.repeats", min_chars=20)).payload
+    monkeypatch.setattr(repeats, "_MOST_REPEATED", 1)
+    answer = await _ask(kb, "kb.repeats", min_chars=20)
+    assert answer.payload["complete"] is False
+    assert "more than 1 repeated paragraphs" in answer.warnings[0]
+    known = {row["text"] for row in whole["results"]}
+    assert all(any(row["text"] in text for text in known) for row in answer.payload["results"])
+
+
+async def test_repeats_without_the_time_for_one_document_name_it(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repeats, "_FIRST_SHARE", 0.0)
+    with pytest.raises(WinnowError, match=r"the document 'concepts_page01\.md' alone takes more time") as caught:
+        await _ask(kb, "kb.repeats")
+    assert caught.value.reason == "TIMEOUT"
 
 
 async def test_repeats_within_a_path_are_counted_there(kb: KnowledgeBase) -> None:

@@ -8,13 +8,16 @@ from typing import Any
 
 from server.backends.base import FACTS, FOLDER
 from server.contracts.documents import ListDocuments
+from server.errors import WinnowError
 from server.models import DocumentRecord, Filters
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
+from server.operations.corpus.tallies import MAX_KEYS
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.ranking.candidates import generation_of
 from server.operations.ranking.nearest import near_field
 from server.operations.ranking.scope import filters_of, find_whole_name
+from server.runtime.deadlines import check_deadline
 from server.text.matching import field_texts
 from server.text.printable import one_line, printable, shorten
 
@@ -23,6 +26,8 @@ _DIRECT_VALUE_CHARS = 80
 _KEY_CHARS = 200
 _MOST_VALUES, _MOST_FIELDS = 20, 50
 _LABELS = ("vendor", "doc_tag", "tags", "environment", "repository")
+_LOOK_EVERY = 256  # documents between two looks at the clock
+_TOO_MANY_KEYS = "group_by: more than {most:,} keys; narrow with path or where, or list the documents instead"
 # Fields of front matter that a row states elsewhere.
 _STATED = frozenset({*_LABELS, "title", "created", "date", "updated", "lastmod", "repo"})
 
@@ -104,12 +109,15 @@ def _count_by(context: RequestContext, filters: Filters, group_by: str) -> list[
     known = context.index.fields(reach)
     name = group_by if group_by == FOLDER else find_whole_name(group_by, known.union(FACTS))
     counts: dict[str, list[int]] = {}
-    for value, passages in context.index.catalogue.iterate_values(filters, name):
+    for number, (value, passages) in enumerate(context.index.catalogue.iterate_values(filters, name)):
+        if number % _LOOK_EVERY == 0:
+            check_deadline()
         for key in dict.fromkeys(field_texts(value)) or ("",):
-            shown = one_line(key, _KEY_CHARS)
-            tally = counts.setdefault(shown, [0, 0])
+            tally = counts.setdefault(one_line(key, _KEY_CHARS), [0, 0])
             tally[0] += 1
             tally[1] += passages
+        if len(counts) > MAX_KEYS:
+            raise WinnowError("INVALID_REQUEST", _TOO_MANY_KEYS.format(most=MAX_KEYS))
     if name not in known.union(FACTS, (FOLDER,)):
         context.warnings.append(near_field(context.index, reach, name))
     ordered = sorted(counts.items(), key=lambda item: (-item[1][0], item[0]))
