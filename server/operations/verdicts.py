@@ -39,11 +39,12 @@ class Judgement:
     question: str
     signals: Signals
     missing: tuple[str, ...]
+    is_english: bool
 
     def to_payload(self) -> dict[str, Any]:
         """The fields of the answer: verdict, confidence and missing terms."""
         confidence = round(estimate_confidence(self.signals), _CONFIDENCE_DIGITS)
-        verdict = decide(confidence, self.question, self.missing)
+        verdict = decide(confidence, self.question, self.missing, is_english=self.is_english)
         return {"verdict": verdict, "confidence": confidence, "missing_terms": list(self.missing)}
 
 
@@ -59,7 +60,9 @@ def judge_answer(context: RequestContext, ranking: CandidateList) -> Judgement:
     words = _look_up_words(context, ranking.asked, chunks)
     missing = tuple(word for word, scores in words.items() if scores.is_missing)
     signals = measure_signals(list(words.values()), _best_cosine(context, ranking))
-    return Judgement(ranking.asked.text, signals, missing)
+    languages = context.index.catalogue.languages(ranking.asked.filters.project) if missing else {}
+    is_in_english = bool(missing) and is_english(ranking.asked.text, languages)
+    return Judgement(ranking.asked.text, signals, missing, is_in_english)
 
 
 def _look_up_words(context: RequestContext, asked: ParsedQuery, chunks: Sequence[str]) -> dict[str, WordScores]:

@@ -16,6 +16,8 @@ from math import exp, log1p
 from types import MappingProxyType
 from typing import Literal
 
+from server.text.tokens import FALLBACK, count_tokens, encoding_name
+
 Verdict = Literal["answered", "partly", "not_found"]
 Method = Literal["words", "words and meaning"]
 
@@ -106,12 +108,15 @@ def estimate_confidence(signals: Signals) -> float:
     return 1 / (1 + exp(-sum(coefficients[name] * value for name, value in signals.features().items())))
 
 
-def decide(confidence: float, question: str, missing: Sequence[str]) -> Verdict:
-    """The verdict for a confidence; no question is answered in full where no document has a name of it."""
+def decide(confidence: float, question: str, missing: Sequence[str], *, is_english: bool = False) -> Verdict:
+    """The verdict for a confidence; no question is answered in full where no document has a name of it.
+
+    ``is_english``: the question is, so that a word of it which is no everyday English counts as a name.
+    """
     if confidence < NOT_FOUND_BELOW:
         return "not_found"
-    is_answered = confidence >= ANSWERED_FROM and not any(is_name(word, question) for word in missing)
-    return "answered" if is_answered else "partly"
+    names = (word for word in missing if is_name(word, question) or (is_english and is_rare(word)))
+    return "answered" if confidence >= ANSWERED_FROM and not any(names) else "partly"
 
 
 def is_name(word: str, question: str) -> bool:
@@ -124,3 +129,16 @@ def is_name(word: str, question: str) -> bool:
         return True
     before = question.partition(word)[0].rstrip()
     return word[:1].isupper() and before != "" and before[-1] not in _SENTENCE_ENDS
+
+
+def is_rare(word: str) -> bool:
+    """Whether a word is no everyday English: the tokenizer's vocabulary has no token for it alone.
+
+    Names of products are, in lower case too, and so are rare terms and misspellings. False where the vocabulary
+    cannot be read.
+
+    >>> [is_rare(word) for word in ("deploy", "backups", "pulumi", "argocd")]
+    [False, False, True, True]
+    """
+    is_plain = word.isascii() and word.isalpha()
+    return is_plain and encoding_name() != FALLBACK and count_tokens(f" {word.lower()}") > 1

@@ -341,7 +341,9 @@ def _count_verdicts(rows: Sequence[Judged]) -> dict[str, dict[str, float]]:
     table = {}
     for kind in _SHARES:
         counts = Counter(
-            decide(estimate_confidence(row.signals), row.question, row.missing) for row in rows if row.kind == kind
+            decide(estimate_confidence(row.signals), row.question, row.missing, is_english=True)
+            for row in rows
+            if row.kind == kind
         )
         table[kind] = {verdict: _round(counts[verdict] / counts.total()) for verdict in get_args(Verdict)}
     return table

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.retrieval import verdict
 from server.retrieval.verdict import (
     ANSWERED_FROM,
     NOT_FOUND_BELOW,
@@ -15,8 +16,10 @@ from server.retrieval.verdict import (
     estimate_confidence,
     has_fitted_cosines,
     is_name,
+    is_rare,
     measure_signals,
 )
+from server.text.tokens import FALLBACK
 from server.text.verdicts import render_verdict
 
 shares = st.floats(0, 1)
@@ -156,3 +159,24 @@ def test_the_verdict_is_one_line(
 ) -> None:
     payload = {"verdict": verdict, "confidence": 0.9, "missing_terms": missing, "quotes": quotes}
     assert render_verdict(payload) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("pulumi", True), ("Argocd", True), ("minikube", True), ("leuekmogenesis", True), ("long", False),
+     ("retention", False), ("Installed", False), ("verschlüsselt", False), ("v2", False), ("", False)],
+)  # fmt: skip
+def test_a_word_without_a_token_of_its_own_is_rare(word: str, expected: bool) -> None:
+    assert is_rare(word) == expected
+
+
+def test_a_rare_word_that_is_missing_leaves_an_english_answer_in_part() -> None:
+    question = "does kafka work with pulumi"
+    for is_english, expected in ((True, "partly"), (False, "answered")):
+        assert decide(0.99, question, ("pulumi",), is_english=is_english) == expected
+    assert decide(0.99, "how long are backups kept", ("long",), is_english=True) == "answered"
+
+
+def test_no_word_is_rare_without_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict, "encoding_name", lambda: FALLBACK)
+    assert not is_rare("pulumi")
