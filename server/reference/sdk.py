@@ -99,8 +99,9 @@ def _describe_limits() -> Iterator[str]:
         f"A run may take in {describe_bytes(usual.text_bytes)} of passage text, make {usual.limits.sdk_calls:,} "
         f"SDK calls and take {usual.limits.wall_seconds:g} seconds; its result has at most "
         f"{usual.limits.result_tokens:,} tokens. Passage text is text of documents in answers: contents, "
-        "previews, quotes, what `read` reads, contexts of `scan`; the same text counts once. What `scan`, "
-        "`count`, `documents` and `repeats` look through costs nothing. `budget()` says what is left."
+        "previews, quotes, what `read` reads, matches of `scan` and keys that are text; the same text counts "
+        "once. What `scan`, `count`, `documents` and `repeats` look through costs nothing. `budget()` says what "
+        "is left."
     )
     yield (
         "`timeout` and the settings change the first three within their ceilings; the setting `limits` chooses "

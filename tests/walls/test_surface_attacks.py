@@ -22,7 +22,7 @@ FAMILIES: Mapping[str, int] = {
     "documents": 9,
     "scanning": 6,
     "session_state": 3,
-    "text_budget": 1,
+    "text_budget": 2,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
 

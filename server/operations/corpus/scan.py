@@ -12,7 +12,7 @@ from server.locators import locator_fields
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from server.operations.corpus.patterns import Pattern, compile_pattern
-from server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, key_of
+from server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, is_text_key, key_of
 from server.operations.corpus.walking import Found, ScannedDocument, Walk
 from server.operations.paging import AnswerPage, ScanCursor, build_page, fingerprint, resume_scan
 from server.operations.ranking.candidates import generation_of
@@ -183,8 +183,17 @@ def _build_answer(
         page.tokens,
         warnings,
         noted={"cursors": int(request.cursor is not None)},
-        taken=intake.of_rows(page.rows, "document_id", "context"),
+        taken=intake.total(_taken(row, request.group_by) for row in page.rows),
     )
+
+
+def _taken(row: Any, group_by: str | None) -> intake.Intake:
+    """The text of documents in a row: what stands around a match, and what it and its groups have beyond that."""
+    if group_by is not None:  # a key that is no text is a path, a folder or headings
+        return intake.piece("", row["key"]) if is_text_key(group_by) else {}
+    seen = row["context"]
+    texts = [text for text in (row["match"], *row["groups"]) if text and " ".join(text.split()) not in seen]
+    return intake.total(intake.piece(row["document_id"], text) for text in dict.fromkeys((seen, *texts)))
 
 
 def _next(walk: Walk, here: ScanCursor, page: AnswerPage) -> tuple[str | None, str]:

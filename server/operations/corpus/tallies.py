@@ -17,6 +17,7 @@ MAX_KEYS = 100_000
 _MAX_KEY_SIZE = 20_000_000  # characters of all keys, with what each costs beside
 _KEY_COST = 100
 _KEY_CHARS = 480
+_MATCH = "match"
 DOCUMENT_KEYS = ("document", "file")  # rows without group_by have the path as `file`
 
 Key = Callable[[ScannedDocument, Found], str]
@@ -93,6 +94,11 @@ def key_of(group_by: str, pattern: Pattern) -> Key:
     return lambda scanned, found: _shorten_key(scanned.decode(found.match.span(number)) or "")
 
 
+def is_text_key(group_by: str) -> bool:
+    """Whether keys are text of documents: matches or their groups."""
+    return group_by == _MATCH or group_by not in _KEYS
+
+
 _GROUP_DIGITS = 4
 
 
@@ -119,5 +125,5 @@ _KEYS: dict[str, Key] = {
     **dict.fromkeys(DOCUMENT_KEYS, lambda scanned, found: scanned.document.uri),
     "folder": lambda scanned, found: dirname(scanned.document.uri) or ".",
     "section": _section_key,
-    "match": lambda scanned, found: _shorten_key(scanned.decode(found.match.span()) or ""),
+    _MATCH: lambda scanned, found: _shorten_key(scanned.decode(found.match.span()) or ""),
 }
