@@ -22,7 +22,7 @@ from server.ingest.formats.common.archives import Archive, open_archive
 from server.ingest.formats.common.bounded_xml import parse_xml
 from server.ingest.formats.common.markdown_draft import MarkdownDraft
 from server.ingest.formats.common.open_xml import PartLink, main_part, properties, relationships
-from server.ingest.formats.common.word_xml import WordStyles, rewrite_body
+from server.ingest.formats.common.word_xml import WORD, WordStyles, rewrite_body
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.parsing.markup import html_to_markdown
 from server.models import Reading
@@ -119,6 +119,15 @@ def _copy(archive: Archive, options: ReadOptions) -> _Copy:
     return _Copy(copied, counts.title, counts.hidden_runs, counts.comments)
 
 
+def _warm_up() -> None:
+    """Convert an empty document: libraries import modules at their first use, when files cannot be opened."""
+    empty = io.BytesIO()
+    with zipfile.ZipFile(empty, "w") as archive:
+        archive.writestr("_rels/.rels", _ROOT_LINKS)
+        archive.writestr(_DOCUMENT, f'<w:document xmlns:w="{WORD}"><w:body/></w:document>')
+    html_to_markdown(_convert(empty))
+
+
 def _part_of(archive: Archive, links: Mapping[str, PartLink], name: str) -> str:
     """The name of a part by the type of its relationship, "" if there is none."""
     targets = (link.target for link in links.values() if link.type == name)
@@ -127,3 +136,6 @@ def _part_of(archive: Archive, links: Mapping[str, PartLink], name: str) -> str:
 
 def _parse(archive: Archive, part: str) -> Any:
     return parse_xml(archive.read(part, _LARGEST_PART_BYTES))
+
+
+_warm_up()

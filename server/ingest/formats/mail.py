@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from email import message_from_bytes
 from email.errors import MessageError
 from email.header import decode_header
 from email.message import Message
+from email.parser import BytesParser
 from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO
 
@@ -130,7 +130,7 @@ def _split(file: BinaryIO) -> Iterator[bytes]:
 
 def _parse(data: bytes) -> Message:
     try:
-        return message_from_bytes(_QUOTED_START.sub(rb"\1", data))
+        return BytesParser().parsebytes(_QUOTED_START.sub(rb"\1", data))
     except RecursionError:
         raise UnreadableFile("is nested too deeply") from None
     except (MessageError, ValueError, LookupError):

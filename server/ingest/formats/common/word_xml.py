@@ -12,7 +12,8 @@ from server.ingest.formats.common.bounded_xml import attribute, children, descen
 from server.ingest.formats.common.markdown_draft import one_line
 from server.ingest.formats.common.open_xml import texts
 
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_WORD = f"{{{WORD}}}"
 _STRICT_WORD = "{http://purl.oclc.org/ooxml/wordprocessingml/main}"
 _RUNS, _PARAGRAPHS = (frozenset({_WORD + name, _STRICT_WORD + name}) for name in "rp")
 _DEEPEST_HEADING = 6
