@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from server.engine import endpoint
 from server.engine.client import EngineKnowledge
 from server.errors import WinnowError
 from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
+from server.runtime.logs import log
+from server.runtime.priority import SWITCH_SECONDS
 from server.scripts.script_runs import Scripts
 from server.settings import Settings
 from server.tools import Context
+
+if TYPE_CHECKING:
+    from server.opening import Backends
+    from server.watching.watcher import Watcher
 
 
 class Application:
     """A server's knowledge base and its scripts, and the start of both.
 
-    Nothing large is loaded before ``start``, so that a client's handshake is answered first.
+    Nothing large is loaded before ``start``, so that a client's handshake is answered first. ``watches``: watch
+    the sources of the store, if ``kb`` has the store open itself; otherwise its engine does.
     """
 
-    def __init__(self, settings: Settings, kb: Knowledge) -> None:
+    def __init__(self, settings: Settings, kb: Knowledge, *, watches: bool = False) -> None:
         self.settings = settings
         self.kb = kb
         self.scripts = Scripts(kb, settings)
         self._loading: list[asyncio.Task[Any]] = []
         self.started = asyncio.Event()  # set when loading begins
         self._closed = False
+        self._watches = watches
+        self._watcher: Watcher | None = None
 
     def start(self) -> None:
         """Start opening the store, loading the model and starting the sandbox, in the background and once only.
@@ -41,7 +51,21 @@ class Application:
             self._loading = [
                 asyncio.create_task(self.scripts.start()),
                 asyncio.create_task(self.kb.load()),
+                *([asyncio.create_task(self._watch(self.kb))] if isinstance(self.kb, KnowledgeBase) else ()),
             ]
+
+    async def _watch(self, kb: KnowledgeBase) -> None:
+        if not self._watches:
+            return
+        from server.watching.store_watcher import watcher_of
+
+        sys.setswitchinterval(SWITCH_SECONDS)
+        try:
+            library = cast("Backends", await kb.opened())
+            self._watcher = watcher_of(self.settings, lambda: library)
+            await asyncio.to_thread(self._watcher.start)
+        except WinnowError as error:
+            log("the sources are not watched", level=30, why=error.message)
 
     @property
     def is_settled(self) -> bool:
@@ -82,6 +106,8 @@ class Application:
         for task in self._loading[1:]:  # the sandbox must finish starting before it can stop
             task.cancel()
         await asyncio.gather(*self._loading, return_exceptions=True)
+        if self._watcher:
+            await asyncio.to_thread(self._watcher.stop)
         await self.scripts.close()
         await self.kb.aclose()
 
@@ -112,7 +138,8 @@ def has_engine(settings: Settings) -> bool:
 def open_knowledge(settings: Settings, *, wait_for_model: bool, starts_engine: bool = False) -> Knowledge:
     """A knowledge base over the store's engine, if one runs or ``starts_engine``, otherwise in this process."""
     if shares_engine(settings) if starts_engine else has_engine(settings):
-        return EngineKnowledge(settings, waits_for_model=wait_for_model)
+        watches = starts_engine and settings.watch == "on"
+        return EngineKnowledge(settings, waits_for_model=wait_for_model, watches=watches)
     return make_knowledge_base(settings, wait_for_model=wait_for_model)
 
 
@@ -126,7 +153,7 @@ async def open_application(
     is loaded (a server). ``starts_engine``: see ``open_knowledge``.
     """
     kb = open_knowledge(settings, wait_for_model=wait_for_model, starts_engine=starts_engine)
-    application = Application(settings, kb)
+    application = Application(settings, kb, watches=starts_engine and settings.watch == "on")
     try:
         yield application
     finally:

@@ -19,6 +19,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "demo": ("demo", "index this Python's documentation and answer from it through a real MCP client"),
         "ingest": ("ingest", "put files and collections into the index"),
+        "watch": ("watching.watch", "keep the index up to date while files change"),
+        "sources": ("watching.sources", "add, list and remove the folders that are watched"),
         "reindex": ("reindex", "embed everything anew, with another model or the same"),
         "search": ("search", "search from the shell"),
         "scan": ("corpus.scan", "list every match of a pattern, or count them"),

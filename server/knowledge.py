@@ -188,6 +188,10 @@ class KnowledgeBase:
         """See ``Knowledge.open``."""
         await self._open_library_once()
 
+    async def opened(self) -> Library:
+        """The open library. Raises as ``open`` does."""
+        return await self._open_library_once()
+
     async def load(self) -> None:
         """See ``Knowledge.load``.
 

@@ -203,6 +203,20 @@ class Settings(BaseModel):
     engine_idle_minutes: float = Field(
         default=5.0, ge=0.001, le=1440, description="how long an engine runs after its last client has left"
     )
+    watch: Literal["on", "off"] = Field(
+        default="off",
+        description="on: while the server runs, the sources of the store are watched and changes indexed "
+        "(winnow sources add PATH)",
+    )
+    watch_scan_minutes: float = Field(
+        default=10.0, ge=0.01, le=1440, description="time between two scans of everything in a watched source"
+    )
+    watch_poll_seconds: float = Field(
+        default=10.0,
+        ge=0.1,
+        le=3600,
+        description="time between two listings of a watched source whose file system does not report changes",
+    )
 
     default_response_mode: Literal["ids_only", "metadata", "preview", "full"] = Field(
         default="metadata", description="how much of each result semantic_search shows by default"

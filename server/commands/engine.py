@@ -82,6 +82,7 @@ def _format_status(store: Path, engine: Mapping[str, Any] | None) -> list[str]:
         f"process {engine['pid']} (winnow {engine['build']}) has had {engine['store']} for "
         f"{engine['uptime_seconds']:.0f} s: "
         f"{engine['pss_mb']:.0f} MB, {len(engine['clients'])} clients, {engine['ingests']} ingests"
+        f"{', watching' if engine.get('watching') else ''}"
     ]
     lines += [
         f"  process {client['pid']}: project {client['project']}, {client['calls']:,} calls "

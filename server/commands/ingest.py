@@ -128,7 +128,7 @@ def ingest(
 ) -> None:
     """Put files and folders into the index."""
     with report_errors(as_json=as_json):
-        _refuse_addresses(paths)
+        refuse_addresses(paths)
         weaker = {"allow_weaker_reader": True} if allow_weaker_reader else {}
         settings = load_settings(store=store, project=project, embedder=embedder, **weaker)
         stated = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
@@ -158,7 +158,8 @@ class _Choices:
     allow_deletions: bool
 
 
-def _refuse_addresses(paths: Sequence[Path]) -> None:
+def refuse_addresses(paths: Sequence[Path]) -> None:
+    """Raise ``WinnowError`` with the way to fetch a site if one of the paths is an address."""
     address = next((str(path) for path in paths if _ADDRESS.match(str(path))), None)
     if address:
         raise WinnowError(

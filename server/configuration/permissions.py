@@ -66,7 +66,13 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
             "neo4j_password": _USER,
             "entities": _USER,
         },
-        "Processes": {"daemon": _USER, "engine_idle_minutes": _USER},
+        "Processes": {
+            "daemon": _USER,
+            "engine_idle_minutes": _USER,
+            "watch": _USER,
+            "watch_scan_minutes": _USER,
+            "watch_poll_seconds": _USER,
+        },
         "Tools and answers": {
             "default_response_mode": _FOLDER,
             "content": _FOLDER,

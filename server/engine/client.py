@@ -32,6 +32,7 @@ from server.operations.base import Budget
 from server.operations.state import IN_SESSION
 from server.runtime.caches import CacheCounters
 from server.runtime.deadlines import NEVER, Deadline, deadline_after
+from server.runtime.logs import log
 from server.runtime.metrics import Metrics
 from server.sessions.passage_store import PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
@@ -148,10 +149,13 @@ class EngineKnowledge:
 
     A request that only reads is sent once more, to the next engine, if the engine dies before it answers.
     ``waits_for_model``: whether searches wait until the embedding model is loaded, or use the lexical leg alone.
+    ``watches``: have each engine watch the sources of the store while this client is connected.
     """
 
-    def __init__(self, settings: Settings, *, waits_for_model: bool) -> None:
+    def __init__(self, settings: Settings, *, waits_for_model: bool, watches: bool = False) -> None:
         self._settings = settings
+        self._watches = watches
+        self._watching: asyncio.Task[None] | None = None
         self._waits_for_model = waits_for_model
         self._link: _Link | None = None
         self._connecting: asyncio.Task[_Link] | None = None
@@ -265,10 +269,24 @@ class EngineKnowledge:
         report: Mapping[str, Any] = answer["report"]
         return report
 
+    async def watch(self) -> None:
+        """Have the engine watch the sources of the store while this client is connected.
+
+        Raises ``WinnowError``: "INDEX_HELD" if another process watches them.
+        """
+        await self._ask("watch", _OPEN_SECONDS)
+
+    async def _ask_to_watch(self, link: _Link) -> None:
+        with suppress(ConnectionLost):
+            try:
+                await link.ask("watch")
+            except WinnowError as error:
+                log("the sources are not watched", level=30, why=error.message)
+
     async def aclose(self) -> None:
         """Disconnect; the engine goes on for other clients."""
         self._is_closed = True
-        for task in (self._reconnecting, self._connecting):
+        for task in (self._reconnecting, self._connecting, self._watching):
             if task is not None:
                 task.cancel()
         if self._link is not None:
@@ -368,6 +386,8 @@ class EngineKnowledge:
             hello = Hello(PROTOCOL, build_id(), settings, self._waits_for_model)
             welcome = await link.ask("hello", **hello.to_fields())
             self._tokenizer = welcome["tokenizer"]
+            if self._watches:
+                self._watching = asyncio.get_running_loop().create_task(self._ask_to_watch(link))
         except asyncio.CancelledError:
             link.close()
             raise

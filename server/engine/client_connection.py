@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -33,12 +34,11 @@ from server.knowledge import DIRECT, SCRIPT, KnowledgeBase, Library
 from server.runtime.call_threads import CallThreads
 from server.runtime.deadlines import deadline_after, use_deadline
 from server.runtime.logs import log
+from server.runtime.priority import lower_priority
 from server.settings import Settings
 
 # A well-behaved client has at most ten requests running.
 _MAX_REQUESTS = 256
-# Added to the niceness of an ingest: it gets a tenth of a busy processor, and all of an idle one.
-_INGEST_NICENESS = 10
 
 
 class WorkCancelled(Exception):
@@ -91,6 +91,12 @@ class Service(Protocol):
 
     def remove_client(self, client: ClientConnection) -> None:
         """Forget a client."""
+
+    async def watch(self, client: ClientConnection) -> None:
+        """Watch the sources of the store as long as this client, or another that asked, is connected."""
+
+    def give_way(self) -> AbstractContextManager[None]:
+        """Around an ingest of a client: the watcher's own waits."""
 
     def status(self) -> Message:
         """The engine's process, memory, clients and waits."""
@@ -250,8 +256,9 @@ class ClientConnection(Connection):
         def run() -> dict[str, Any] | None:
             try:
                 job.raise_if_stopped()
-                _lower_priority()
-                return self._service.ingest(self.settings, job, on_progress)
+                lower_priority()
+                with self._service.give_way():
+                    return self._service.ingest(self.settings, job, on_progress)
             except WorkCancelled:
                 return None
 
@@ -266,6 +273,11 @@ class ClientConnection(Connection):
             thread.shutdown(wait=False)
             self._service.jobs.discard(job)
             del self._jobs[number]
+
+    async def watch(self, message: Message) -> Message:
+        """Watch the store's sources until this client disconnects."""
+        await self._service.watch(self)
+        return {}
 
     async def interrupt(self, message: Message) -> Message:
         """Stop an ingest where it can be resumed, and a call at its next check of the deadline."""
@@ -305,17 +317,9 @@ _HANDLERS: Mapping[str, Callable[[ClientConnection, Message], Awaitable[Any]]] =
         "count_tokens": ClientConnection.count_tokens,
         "first_tokens": ClientConnection.first_tokens,
         "ingest": ClientConnection.ingest,
+        "watch": ClientConnection.watch,
         "interrupt": ClientConnection.interrupt,
     }
 )
 # Requests that an engine answers to clients of any build.
 _BEFORE_HELLO = frozenset({"hello", "status", "stop"})
-
-
-def _lower_priority() -> None:
-    """Lower the priority of this thread and of the threads that it starts.
-
-    On Linux the priority belongs to the thread. It cannot be raised again, so the thread must not be reused.
-    """
-    niceness = min(os.getpriority(os.PRIO_PROCESS, 0) + _INGEST_NICENESS, 19)
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)

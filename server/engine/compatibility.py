@@ -40,12 +40,15 @@ OWN_SETTINGS = frozenset(
         *("result_kb", "result_tokens"),
         *("calls_per_minute", "scripts_per_minute", "reads_per_minute"),
         *("workers", "queue", "queue_seconds", "audit", "audit_mb", "audit_days"),
-        *("daemon", "engine_idle_minutes", "allow_weaker_reader"),
+        *("daemon", "engine_idle_minutes", "watch", "allow_weaker_reader"),
     )
 )
 # Not compared: the values of the client that started the engine apply (every client has the same ``store``).
 ENGINE_SETTINGS = frozenset(
-    ("store", "models", "index_memory_mb", "qdrant_shards", "qdrant_replicas", "qdrant_on_disk")
+    (
+        *("store", "models", "index_memory_mb", "qdrant_shards", "qdrant_replicas", "qdrant_on_disk"),
+        *("watch_scan_minutes", "watch_poll_seconds"),
+    )
 )
 SECRET_SETTINGS = frozenset({"qdrant_api_key", "neo4j_password", "embedder_key"})
 _FOLDER_OF_MODEL = "onnx:"

@@ -35,16 +35,15 @@ from server.engine import endpoint, heartbeat
 from server.engine.launch import READY, TAKEN
 from server.errors import WinnowError
 from server.runtime.logs import log, set_up_logs
+from server.runtime.priority import SWITCH_SECONDS
 from server.settings import MIB, Settings
 from server.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from server.engine.client_connection import IngestJob
     from server.opening import Backends
+    from server.watching.watcher import Watcher
 
-# An ingest computes beside the queries. With the default of 5 ms a query waits that long each time it needs the
-# interpreter lock: at the 95th percentile 13.5 ms for one read of the catalogue, against 1.9 ms.
-_SWITCH_SECONDS = 0.0005
 _LOG_BYTES = MIB  # and one older file of the same size
 # After so many crashes within so many seconds the supervisor gives up.
 _MAX_CRASHES, _CRASH_SECONDS = 3, 60.0
@@ -122,9 +121,9 @@ async def _serve(settings: Settings, listener: endpoint.Listener, pipe: int) -> 
     # Large imports: the supervisor must not have them.
     from server.engine.service import EngineService
 
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    sys.setswitchinterval(SWITCH_SECONDS)
     backends = _EngineBackends(settings)
-    service = EngineService(settings, backends.open, backends.ingest)
+    service = EngineService(settings, backends.open, backends.ingest, backends.make_watcher)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, service.stop)
@@ -150,6 +149,12 @@ class _EngineBackends:
         self._backends = open_backends(self._settings, wait_for_model=False, builds_in_subprocess=True)
         gc.freeze()  # what is open now stays: the garbage collector need not visit it
         return self._backends
+
+    def make_watcher(self) -> Watcher:
+        """A watcher of the store's sources, which does not run yet; the backends are open."""
+        from server.watching.store_watcher import watcher_of
+
+        return watcher_of(self._settings, lambda: self._backends)
 
     def ingest(self, settings: Settings, job: IngestJob, on_progress: Callable[[Any], None]) -> dict[str, Any]:
         """Run a client's ingest under that client's settings; returns the report as JSON data."""

@@ -9,9 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
@@ -73,14 +73,37 @@ class _LazyLibrary:
                 self._library.close()
 
 
+class StoreWatcher(Protocol):
+    """Protocol of what watches the sources of a store (``server.watching``)."""
+
+    def start(self) -> None:
+        """Begin. Blocks, and raises ``WinnowError("INDEX_HELD")`` if another process watches the store."""
+
+    def stop(self) -> bool:
+        """End; blocks for seconds at most. False if an ingest has not ended."""
+
+    def give_way(self) -> AbstractContextManager[None]:
+        """Around another ingest: the watcher's own waits."""
+
+
 class EngineService:
     """Serves the clients of one store until a stop request, or until it has had no client for a while."""
 
-    def __init__(self, settings: Settings, open_library: Callable[[], Library], ingest: Ingest) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        open_library: Callable[[], Library],
+        ingest: Ingest,
+        make_watcher: Callable[[], StoreWatcher],
+    ) -> None:
         self.settings = settings
         self.shared_library = _LazyLibrary(open_library)
         self.calls = CallThreads()
         self.ingest = ingest
+        self._make_watcher = make_watcher
+        self._watcher: StoreWatcher | None = None
+        self._watching_clients: set[ClientConnection] = set()
+        self._watcher_turn = asyncio.Lock()
         self.clients: set[ClientConnection] = set()
         self.jobs: set[IngestJob] = set()
         self.requests: set[asyncio.Task[None]] = set()
@@ -113,9 +136,10 @@ class EngineService:
         """
         for job in self.jobs:
             job.stopped.set()
+        has_ended = await self._stop_watcher()
         if self.requests:
             await asyncio.wait(self.requests, timeout=_SHUTDOWN_SECONDS)
-        if self.jobs:
+        if self.jobs or not has_ended:
             log("engine leaves in the middle of an ingest", level=30)
             os._exit(0)
         for client in list(self.clients):
@@ -139,10 +163,46 @@ class EngineService:
             self._idle_timer = None
 
     def remove_client(self, client: ClientConnection) -> None:
-        """Unregister a client; start the idle timer if it was the last one."""
+        """Unregister a client; stop watching if no other client asked for it; start the idle timer."""
         self.clients.discard(client)
+        if client in self._watching_clients:
+            self._watching_clients.discard(client)
+            task = asyncio.get_running_loop().create_task(self._end_unwanted_watching())
+            self.requests.add(task)
+            task.add_done_callback(self.requests.discard)
         if not self.clients:
             self._start_idle_timer(self._idle_seconds)
+
+    async def watch(self, client: ClientConnection) -> None:
+        """Watch the store's sources as long as this client, or another that asked, is connected.
+
+        Raises ``WinnowError("INDEX_HELD")`` if another process watches them.
+        """
+        self._watching_clients.add(client)
+        async with self._watcher_turn:
+            if self._watcher is None:
+                # Opened here, because the threads that opening starts would inherit the watcher's low priority.
+                await asyncio.to_thread(self.shared_library.get)
+                watcher = self._make_watcher()
+                await asyncio.to_thread(watcher.start)
+                self._watcher = watcher
+        if client not in self.clients:
+            self._watching_clients.discard(client)
+            await self._end_unwanted_watching()
+
+    def give_way(self) -> AbstractContextManager[None]:
+        """Around an ingest of a client: the watcher's own waits."""
+        return self._watcher.give_way() if self._watcher else nullcontext()
+
+    async def _end_unwanted_watching(self) -> None:
+        if not self._watching_clients:
+            await self._stop_watcher()
+
+    async def _stop_watcher(self) -> bool:
+        """Stop watching; False if an ingest of the watcher has not ended."""
+        async with self._watcher_turn:
+            watcher, self._watcher = self._watcher, None
+            return await asyncio.to_thread(watcher.stop) if watcher else True
 
     def _start_idle_timer(self, seconds: float) -> None:
         self._idle_timer = asyncio.get_running_loop().call_later(seconds, self.stop)
@@ -158,6 +218,7 @@ class EngineService:
             "pss_mb": _pss_mb(),
             "idle_minutes": self.settings.engine_idle_minutes,
             "ingests": len(self.jobs),
+            "watching": self._watcher is not None,
             "waits": self.shared_library.waits(),
             "clients": [client.facts(now) for client in sorted(self.clients, key=lambda client: client.since)],
         }

@@ -58,7 +58,8 @@ class Listing:
     """The files below a root, how many others there are, and unreadable paths with their reasons.
 
     ``skipped`` files are of unknown types. ``ignored`` files and folders are left out by patterns. ``folders`` are
-    those that were looked into. ``is_emptied``: the source is a folder in which there is nothing at all.
+    those that were looked into. ``is_emptied``: the source is a folder in which there is nothing at all. Files
+    that are ``pending`` are read later.
     """
 
     files: list[File] = field(default_factory=list)
@@ -67,10 +68,12 @@ class Listing:
     folders: list[str] = field(default_factory=list)
     is_emptied: bool = False
     unreadable: list[tuple[str, str]] = field(default_factory=list)
+    pending: set[str] = field(default_factory=set)
 
     def hides(self, name: str) -> bool:
-        """Whether the file may exist although it was not listed: it, or a folder above it, was unreadable."""
-        return any(hidden in (".", name) or name.startswith(f"{hidden}/") for hidden, _ in self.unreadable)
+        """Whether the file may exist although it was not listed: it is read later, or was unreadable."""
+        hidden = (path for path, _ in self.unreadable)
+        return name in self.pending or any(path in (".", name) or name.startswith(f"{path}/") for path in hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,7 @@ def _escape(match: re.Match[str]) -> str:
 def find_files(root: Root, rules: FileRules = ALL_FILES) -> Listing:
     """List the files of a root, sorted by name. A part that is gone, or that a link leads to, has none."""
     listing = Listing()
-    if root.below and not _is_in_place(root, listing):
+    if not _is_in_place(root, listing):
         return listing
     if not root.path.is_dir():
         if not _is_left_out(root, rules, listing):
@@ -149,10 +152,10 @@ def find_files(root: Root, rules: FileRules = ALL_FILES) -> Listing:
 
 def _is_in_place(root: Root, listing: Listing) -> bool:
     """Whether there is something at the path of a part; a source that is gone is reported as unreadable."""
-    if not Path(root.source).is_dir():
-        listing.unreadable.append((".", "the folder is not there"))
+    if not os.path.lexists(root.source):
+        listing.unreadable.append((".", f"{name_of(root.source)} is not there"))
         return False
-    return os.path.lexists(root.path) and root.path.resolve() == root.path
+    return not root.below or (os.path.lexists(root.path) and root.path.resolve() == root.path)
 
 
 def _is_left_out(root: Root, rules: FileRules, listing: Listing) -> bool:

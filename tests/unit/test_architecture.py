@@ -84,6 +84,8 @@ ROOMS: Mapping[str, str] = {
     "server.graph.extraction server.errors server.settings",
     "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
     "server.models server.settings server.runtime server.text",
+    "server.watching": "server.ingest server.ingest.target server.opening server.backends server.backends.base "
+    "server.errors server.models server.runtime server.settings server.text",
     # the seam, and the rooms that use it
     "server.operations": "server.backends.base server.runtime server.graph server.retrieval server.contracts "
     "server.locators "
@@ -94,7 +96,8 @@ ROOMS: Mapping[str, str] = {
     "server.engine": "server.knowledge server.operations server.contracts server.runtime server.sessions "
     "server.models server.errors server.settings server.text server.backends server",
     # the engine's program composes what an engine needs
-    "server.engine.process": "server.engine server.opening server.ingest server.ingest.target server.backends "
+    "server.engine.process": "server.engine server.opening server.ingest server.ingest.target server.watching "
+    "server.backends "
     "server.errors server.runtime server.settings server.text",
     "server.scripts": "sandbox sandbox.language sandbox.modules server.sessions server.runtime server.text "
     "server.knowledge server.contracts server.intake server.errors server.settings",
@@ -140,6 +143,7 @@ VENDORS: Mapping[str, str] = {
     "tokenizers": "server.backends.models.",
     "httpx": "server.backends.models.openai_api",
     "re2": "server.operations.corpus.patterns",
+    "watchfiles": "server.watching.events",
     "pathspec": "server.ingest.selection.ignore_files",
     "regex": "server.graph.extraction.gazetteer",
     "snowballstemmer": "server.retrieval.lexical",

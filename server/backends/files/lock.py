@@ -1,8 +1,9 @@
-"""Locks on a store's folder: its holder, its writer, its engine and the starter of the next engine.
+"""Locks on a store's folder: its holder, its writer, its engine, its watcher and others.
 
 The embedded vector store admits one process at a time, the *holder*. An ingest is the only *writer*, also where
 the vectors are on a server that admits many processes. The process that several servers of a store share is its
-*engine*, and one process at a time is the *starter* of the next engine.
+*engine*, and one process at a time is the *starter* of the next engine. One process is its *watcher*, and one
+command at a time changes its *sources*.
 
 A lock is ``flock`` on a file in the store's folder, so it ends with its process however that ends. The file's text
 (pid and command) is for messages: it is valid only while a process holds the lock.
@@ -23,7 +24,15 @@ from server.backends.files.store_folder import map_os_errors, prepare_store
 from server.errors import WinnowError
 
 HOLDER, WRITER, ENGINE, STARTER = "holder", "writer", "engine", "starter"
-_VERBS = {HOLDER: "held by", WRITER: "being written by", ENGINE: "shared by", STARTER: "about to be shared by"}
+WATCHER, SOURCES = "watcher", "sources"
+_VERBS = {
+    HOLDER: "held by",
+    WRITER: "being written by",
+    ENGINE: "shared by",
+    STARTER: "about to be shared by",
+    WATCHER: "watched by",
+    SOURCES: "being changed by",
+}
 _RETRY_SECONDS = 5.0
 _INSTANT_SECONDS = 0.05
 
@@ -40,7 +49,7 @@ class Holder:
 
 
 class StoreLock:
-    """A lock on a store's folder, held from construction to ``release``. ``kind`` is one of the four above.
+    """A lock on a store's folder, held from construction to ``release``. ``kind`` is one of those above.
 
     Raises ``WinnowError``: "INDEX_HELD" with the process that has it, "INDEX_UNAVAILABLE" where the folder cannot
     be used.

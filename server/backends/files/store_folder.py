@@ -21,7 +21,7 @@ from server.errors import WinnowError
 CATALOGUE = "catalogue.sqlite3"
 # The files of a store beside its vectors.
 FILES = (CATALOGUE, "graph.sqlite3", "ledger.sqlite3")
-_OTHER_FILES = ("holder", "writer", "engine", "starter", "engine.log")
+_OTHER_FILES = ("holder", "writer", "engine", "starter", "watcher", "sources", "engine.log")
 _FOLDERS = ("run", "vectors")
 _MIB = 1 << 20
 

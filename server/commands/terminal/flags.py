@@ -22,7 +22,7 @@ from server.configuration.permissions import TOPICS
 from server.settings import Settings
 
 # Settings with the values "on" and "off" that are switches on the command line.
-SWITCHES = frozenset({"execute_code", "daemon"})
+SWITCHES = frozenset({"execute_code", "daemon", "watch"})
 # Settings with several values, each given by a flag of its own.
 REPEATED: Mapping[str, str] = MappingProxyType({"allow_weaker_sandbox": "WALL"})
 _METAVARS_BY_NAME: Mapping[str, str] = MappingProxyType({"embedder": "MODEL", **REPEATED})

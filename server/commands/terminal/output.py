@@ -72,6 +72,12 @@ def print_json(value: Any) -> None:
     sys.stdout.write(visible_json(json.dumps(value, ensure_ascii=False, indent=2)) + "\n")
 
 
+def print_json_line(value: Any) -> None:
+    """Print one JSON document on one line of stdout, for programs that read while the command runs."""
+    sys.stdout.write(visible_json(json.dumps(value, ensure_ascii=False)) + "\n")
+    sys.stdout.flush()
+
+
 def print_lines(*lines: str) -> None:
     """Print each of ``lines`` as one printable line on stdout."""
     sys.stdout.writelines(map(_format_line, lines))

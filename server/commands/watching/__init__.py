@@ -1,0 +1,1 @@
+"""Commands for watched folders: ``winnow watch`` and ``winnow sources``."""

@@ -1,0 +1,302 @@
+"""``winnow sources``: add, list and remove the folders that are watched, and confirm deletions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from server.commands.terminal.output import (
+    Json,
+    Project,
+    Store,
+    command,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from server.errors import WinnowError
+from server.models import Environment
+from server.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from server.watching.sources import WatchedSource
+    from server.watching.status import PathStatus, WatcherStatus
+
+app = command(
+    no_args_is_help=True,
+    help="Add, list and remove the folders that are watched, and confirm deletions.",
+    epilog="Examples: winnow sources add docs/ | winnow sources list | winnow sources remove docs",
+)
+
+_CONFIRM_SECONDS, _POLL_SECONDS = 60.0, 0.1
+_EPILOG = """
+A source is folders and files with a project, labels and patterns. It is stored with the index, and watched by
+winnow watch and winnow serve --watch. Patterns are those of .gitignore, below each path. Labels are for documents
+that state none; with --force-labels they are for all.
+
+Examples: winnow sources add docs/ | winnow sources add ~/notes ~/papers --id mine --project private
+| winnow sources add runbooks/ --environment prod --include '*.md' --exclude drafts/
+"""
+Name = Annotated[str, typer.Argument(metavar="ID", help="a source, by its id or one of its paths")]
+
+
+@app.command(epilog=_EPILOG)
+def add(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="folders and files to watch")],
+    name: Annotated[
+        str, typer.Option("--id", metavar="ID", help="name of the source; default: from its first path")
+    ] = "",
+    project: Project = None,
+    doc_tag: Annotated[
+        str,
+        typer.Option("--doc-tag", metavar="TAG", help="doc tag where a document states none", show_default=False),
+    ] = "",
+    environment: Annotated[
+        Environment | None,
+        typer.Option("--environment", help="environment where a document states none", show_default=False),
+    ] = None,
+    repository: Annotated[
+        str,
+        typer.Option(
+            "--repository", metavar="NAME", help="repository where a document states none", show_default=False
+        ),
+    ] = "",
+    force_labels: Annotated[
+        bool, typer.Option("--force-labels", help="the labels given here replace those that documents state")
+    ] = False,
+    include: Annotated[
+        list[str] | None, typer.Option("--include", metavar="GLOB", help="watch only files that match; may repeat")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="leave out what matches; may repeat")
+    ] = None,
+    no_ignore: Annotated[
+        bool, typer.Option("--no-ignore", help="also watch what .gitignore and .winnowignore name")
+    ] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Add folders and files to watch."""
+    from server.watching.sources import change_sources
+
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store, project=project)
+        labels = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
+        fields = {**labels, "forced": force_labels, "include": include or (), "exclude": exclude or ()}
+        made = make_source(settings, paths, name, {**fields, "ignore_files": not no_ignore})
+
+        def append(before: Sequence[WatchedSource]) -> list[WatchedSource]:
+            return [*before, with_free_id(made, before)]
+
+        added = change_sources(settings.store, append)[-1]
+    _print_sources(settings, [added], as_json=as_json)
+
+
+@app.command(name="list", epilog="Examples: winnow sources list | winnow sources list --json")
+def list_sources(store: Store = None, as_json: Json = False) -> None:
+    """List the sources: whether they are watched, what was indexed, and deletions that wait for you."""
+    from server.watching.sources import read_sources
+
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store)
+        sources = read_sources(settings.store)
+    _print_sources(settings, sources, as_json=as_json)
+
+
+@app.command(epilog="Examples: winnow sources remove docs | winnow sources remove ~/notes")
+def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
+    """Watch a source no longer. Its documents stay in the index."""
+    from server.watching.sources import change_sources, find_source, read_sources
+
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store)
+        removed = find_source(read_sources(settings.store), name)
+        change_sources(settings.store, lambda before: [one for one in before if one.id != removed.id])
+    if as_json:
+        print_json({"removed": removed.id, "store": str(settings.store)})
+        return
+    print_lines(f"{removed.id} is no longer watched; its documents stay in project {removed.project}")
+
+
+@app.command(epilog="Examples: winnow sources confirm docs | winnow sources confirm ~/notes --json")
+def confirm(name: Name, store: Store = None, as_json: Json = False) -> None:
+    """Make the deletions that a watcher held back because they were many at once."""
+    from server.watching.sources import find_source, read_sources
+
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store)
+        source = find_source(read_sources(settings.store), name)
+        held = _held_of(settings.store, source.id)
+        if not held:
+            raise WinnowError(
+                "INVALID_REQUEST", f"no deletions of {source.id} are held back; see winnow sources list"
+            )
+        is_done = _confirm(settings.store, source.id, held)
+    if as_json:
+        print_json({"confirmed": source.id, "documents": held, "done": is_done, "store": str(settings.store)})
+        return
+    later = "" if is_done else "; they are deleted when the store is watched next (winnow watch)"
+    print_lines(f"{source.id}: the deletion of {held:,} documents is confirmed{later}")
+
+
+def make_source(settings: Settings, paths: Sequence[Path], name: str, fields: dict[str, Any]) -> WatchedSource:
+    """A source of these paths; its id is only suggested unless ``name`` is given. Raises ``WinnowError``."""
+    from pydantic import ValidationError
+
+    from server.commands.ingest import check_label, refuse_addresses
+    from server.ingest.file_discovery import check_paths
+    from server.ingest.selection.ignore_files import check_patterns
+    from server.watching.sources import WatchedSource, new_id
+
+    refuse_addresses(paths)
+    check_paths(paths)
+    if flaws := check_patterns([*fields["include"], *fields["exclude"]]):
+        raise WinnowError("INVALID_REQUEST", f"{flaws[0][:80]!r} is not a pattern as in .gitignore")
+    labels = {label: check_label(label, fields[label]) for label in ("doc_tag", "repository")}
+    if fields["forced"] and not (fields["environment"] or any(labels.values())):
+        raise WinnowError(
+            "INVALID_REQUEST", "--force-labels needs --doc-tag, --environment or --repository, which it forces"
+        )
+    resolved = [path.resolve() for path in paths]
+    if inside := next((path for path in resolved if path.is_relative_to(settings.store.resolve())), None):
+        raise WinnowError("INVALID_REQUEST", f"{inside} is in the store of this index, which is never watched")
+    try:
+        return WatchedSource(
+            id=name or new_id(resolved[0], ()),
+            paths=tuple(dict.fromkeys(map(str, resolved))),
+            project=settings.project,
+            **{**fields, **labels},
+        )
+    except ValidationError as error:
+        place = error.errors()[0]
+        where = ".".join(map(str, place["loc"]))
+        raise WinnowError("INVALID_REQUEST", f"sources: {where}: {place['msg']}") from None
+
+
+def with_free_id(made: WatchedSource, before: Sequence[WatchedSource]) -> WatchedSource:
+    """The source with an id that none of ``before`` has.
+
+    Raises ``WinnowError`` if a path is in a source of the same project already: two sets of labels and patterns
+    for one file would replace each other for ever.
+    """
+    from server.watching.sources import new_id
+
+    for one in before:
+        for mine, theirs in ((mine, theirs) for mine in made.paths for theirs in one.paths):
+            if one.project == made.project and _overlap(Path(mine), Path(theirs)):
+                raise WinnowError(
+                    "INVALID_REQUEST",
+                    f"{mine} overlaps with {theirs} of source {one.id!r}; remove that one first: "
+                    f"winnow sources remove {one.id}",
+                )
+    return made.model_copy(update={"id": new_id(Path(made.id), [one.id for one in before])})
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
+
+
+def _held_of(store: Path, source: str) -> int:
+    from server.watching.status import read_status
+
+    return max((status.held for status in read_status(store).paths if status.source == source), default=0)
+
+
+def _confirm(store: Path, source: str, held: int) -> bool:
+    """Confirm the deletion of so many documents; whether a watcher has made it. Waits for the watcher."""
+    from server.watching.sources import change_sources
+    from server.watching.status import read_status
+
+    now = time.time()
+    change_sources(
+        store,
+        lambda before: [
+            one.model_copy(update={"confirmed": held, "confirmed_at": now}) if one.id == source else one
+            for one in before
+        ],
+    )
+    until = time.monotonic() + _CONFIRM_SECONDS
+    while read_status(store).holder and time.monotonic() < until:
+        rows = [status for status in read_status(store).paths if status.source == source]
+        if rows and all(status.confirmed_at >= now or status.state == "away" for status in rows):
+            return all(not status.held for status in rows)
+        time.sleep(_POLL_SECONDS)
+    return False
+
+
+def _print_sources(settings: Settings, sources: Sequence[WatchedSource], *, as_json: bool) -> None:
+    from server.watching.status import read_status
+
+    status = read_status(settings.store)
+    if as_json:
+        print_json(
+            {
+                "store": str(settings.store),
+                "watched_by": asdict(status.holder) if status.holder else None,
+                "sources": [
+                    {
+                        **one.model_dump(mode="json", exclude={"confirmed", "confirmed_at"}),
+                        "status": [asdict(row) for row in status.paths if row.source == one.id],
+                    }
+                    for one in sources
+                ],
+            }
+        )
+        return
+    print_lines(*_format_sources(sources, status))
+
+
+def _format_sources(sources: Sequence[WatchedSource], status: WatcherStatus) -> Iterator[str]:
+    if not sources:
+        yield "there are no sources; add one: winnow sources add PATH"
+        return
+    yield f"watched by {status.holder}" if status.holder else "not watched now; run: winnow watch"
+    for one in sources:
+        yield f"{one.id}: project {one.project}{''.join(_format_choices(one))}"
+        rows = {row.path: row for row in status.paths if row.source == one.id}
+        for path in one.paths:
+            row = rows.get(path)
+            state = format_status(row, is_watched=status.holder is not None) if row else "not scanned yet"
+            yield f"  {path}: {state}"
+            if row and row.held:
+                yield f"    {format_held(row)}"
+
+
+def format_held(row: PathStatus) -> str:
+    """One line for deletions that wait for a confirmation."""
+    return f"{row.held:,} documents are gone and were kept; to delete them: winnow sources confirm {row.source}"
+
+
+def _format_choices(source: WatchedSource) -> Iterator[str]:
+    for label in ("doc_tag", "environment", "repository"):
+        if value := getattr(source, label):
+            yield f", {label} {value}{' (forced)' if source.forced else ''}"
+    for name in ("include", "exclude"):
+        if patterns := getattr(source, name):
+            yield f", {name} {' '.join(patterns)}"
+    yield "" if source.ignore_files else ", ignore files do not count"
+
+
+def format_status(row: PathStatus, *, is_watched: bool = True) -> str:
+    """One line for the state of a watched path."""
+    states = {
+        "starting": "starting",
+        "events": "watched",
+        "polling": f"polled, because {row.why}",
+        "away": f"away: {row.why}",
+        "failed": f"failed: {row.why}",
+    }
+    parts = [states[row.state] if is_watched else "not watched now"]
+    parts += [f"indexing: {row.indexing}"] if row.indexing else []
+    if row.scanned_at:
+        when = datetime.fromtimestamp(row.scanned_at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        parts.append(f"{row.files:,} files when scanned at {when}")
+    parts += [f"{row.written:,} documents written, {row.deleted:,} deleted"] if row.written or row.deleted else []
+    parts += [f"{row.unreadable:,} not read"] if row.unreadable else []
+    return "; ".join(parts)

@@ -1,0 +1,284 @@
+"""Watches one path of a source: waits for changes, lists what changed, and has that ingested.
+
+Theory of operation. Events only say where to look; what is there is found by listing, and what to write by the
+ledger of the ingest. So an event that is lost, doubled or wrong costs time and nothing else. The first scan lists
+everything, and so does one every few minutes. Folders are watched before they are listed: a change meanwhile
+is an event.
+
+Where the kernel reports no changes (a remote file system, its limits reached), everything is listed every few
+seconds, and ingested when a size or a time differs. A path that is gone, or that has become a link to another
+place, is away: nothing is deleted, and it is looked for again. Nothing here holds a lock while it lists, because a
+listing on a dead network file system may never return.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import Protocol
+
+from server.errors import WinnowError
+from server.ingest.file_discovery import Root, SourcePart, resolve_roots
+from server.ingest.report import IngestReport, Progress
+from server.ingest.selection.deletions import DeletionRule
+from server.runtime.logs import log
+from server.watching.events import EventsUnavailable, FolderEvents
+from server.watching.file_systems import remote_type
+from server.watching.scans import Settling, changed_parts, list_parts, snapshot_of, watched_folders
+from server.watching.sources import WatchedSource
+from server.watching.status import PathStatus, reason_of
+
+_SECONDS_PER_MINUTE = 60.0
+# Before what failed is tried again, and before a path that is away is looked for.
+_RETRY_SECONDS, _AWAY_SECONDS, _BUSY_SECONDS = 15.0, 3.0, 1.0
+# Deletions of the last minute count as made at once.
+_RECENT_SECONDS = 60.0
+_HIDDEN_LINK = "it has become a link, or a folder above it has; add the folder that it leads to instead"
+
+
+class WorkInterrupted(Exception):
+    """An ingest of the watcher was stopped at a point where it can be resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchTimes:
+    """Minutes between two scans of everything, and seconds between two listings where there are no events."""
+
+    scan_minutes: float
+    poll_seconds: float
+
+
+class WatchedStore(Protocol):
+    """What a path watcher needs of the store; called in its thread."""
+
+    def known_sources(self, project: str) -> list[str]:
+        """The folders and files that were ingested into the project."""
+
+    def ingest(
+        self,
+        source: WatchedSource,
+        parts: Sequence[SourcePart],
+        deletions: DeletionRule,
+        on_progress: Callable[[Progress], None],
+    ) -> IngestReport:
+        """Ingest these parts. Raises ``WorkInterrupted`` and ``WinnowError``."""
+
+
+class PathWatcher:
+    """One path of a source. ``run`` is the body of its thread; ``publish`` receives each new status.
+
+    ``status``: the last one of an earlier watcher, or an empty one.
+    """
+
+    def __init__(
+        self,
+        source: WatchedSource,
+        status: PathStatus,
+        store: WatchedStore,
+        times: WatchTimes,
+        publish: Callable[[PathStatus], None],
+    ) -> None:
+        self.source = source
+        self.wake, self._stopping = Event(), False
+        self._path, self._store, self._times, self._publish = Path(status.path), store, times, publish
+        self._status = status
+        self._events: FolderEvents | None = None
+        self._parts: set[str] = set()  # below the source of the index, to be listed
+        self._next_scan, self._is_due = 0.0, True  # monotonic time; or now
+        self._root = Root(status.path, "")
+        self._snapshot: dict[str, tuple[int, int]] = {}
+        self._settling = Settling(self._pause)
+        self._deleted: deque[tuple[float, int]] = deque()
+
+    def stop(self) -> None:
+        """Make ``run`` return soon."""
+        self._stopping = True
+        self.wake.set()
+
+    def update(self, source: WatchedSource) -> None:
+        """Take over another state of the source, and scan."""
+        self.source = source
+        self._is_due = True
+        self.wake.set()
+
+    def run(self) -> None:
+        """Watch until ``stop``."""
+        while not self._stopping:
+            try:
+                self._pause(self._watch())
+            except WorkInterrupted:
+                self._pause(_BUSY_SECONDS)
+            except WinnowError as error:
+                self._pause(self._report_failure(error))
+            except Exception as error:
+                log("watching failed", level=40, exc_info=True, source=self.source.id)
+                self._pause(self._report_failure(error))
+        self._stop_events()
+
+    def _watch(self) -> float:
+        """Do what is due, or wait for a change; returns the seconds to pause."""
+        self.wake.clear()
+        if self._stopping:
+            return 0.0
+        if why := self._find_obstacle():
+            self._stop_events()
+            self._is_due = True
+            self._set_status(state="away", why=why)
+            return _AWAY_SECONDS
+        if self._is_due or time.monotonic() >= self._next_scan:
+            self._next_scan, self._is_due = 0.0, False
+            self._scan()
+        elif self._parts:
+            self._update_parts()
+        else:
+            self._wait_for_changes()
+        return 0.0
+
+    def _find_obstacle(self) -> str:
+        """Why the path cannot be watched now; "" if it can."""
+        try:
+            self._path.lstat()
+            return "" if self._path.resolve(strict=True) == self._path else _HIDDEN_LINK
+        except OSError as error:
+            return f"it is not there ({error.strerror}); its documents are kept, and it is looked for again"
+
+    # --- scans
+
+    def _scan(self) -> None:
+        """List everything and have it ingested."""
+        source = self.source
+        confirmed = source.confirmed if source.confirmed_at > self._status.confirmed_at else 0
+        self._root = resolve_roots([self._path], self._store.known_sources(self.source.project))[0]
+        self._parts.clear()
+        self._follow([self._root.below])
+        parts = self._list([self._root.below])
+        report = self._ingest(parts, confirmed)
+        self._next_scan = time.monotonic() + self._times.scan_minutes * _SECONDS_PER_MINUTE
+        self._snapshot = snapshot_of(parts)
+        self._set_status(
+            held=report.held,
+            files=sum(len(part.listing.files) for part in parts),
+            unreadable=len(report.failures),
+            scanned_at=time.time(),
+            confirmed_at=source.confirmed_at,
+        )
+
+    def _update_parts(self) -> None:
+        """List the parts that changed and have them ingested."""
+        names = sorted(self._parts)
+        self._follow(names)
+        parts = self._list(names)
+        report = self._ingest(parts, 0)
+        self._parts.difference_update(set(names) - self._unfinished)
+        if report.held:
+            self._is_due = True  # to find out how many are held back in all
+
+    def _list(self, names: Sequence[str]) -> list[SourcePart]:
+        parts = list_parts(self._root.source, names, self.source.rules)
+        self._unfinished = self._settling.leave_out_unfinished(parts)
+        self._parts |= self._unfinished
+        return parts
+
+    def _ingest(self, parts: Sequence[SourcePart], confirmed: int) -> IngestReport:
+        now = time.monotonic()
+        while self._deleted and self._deleted[0][0] < now - _RECENT_SECONDS:
+            self._deleted.popleft()
+        recent = sum(count for _, count in self._deleted)
+        report = self._store.ingest(self.source, parts, DeletionRule(True, recent, confirmed), self._on_progress)
+        if report.deleted and not confirmed:
+            self._deleted.append((now, report.deleted))
+        changed = {"changed_at": time.time()} if report.documents or report.deleted else {}
+        self._set_status(
+            indexing="",
+            state="events" if self._events else "polling",
+            why="" if self._events else self._status.why,
+            written=self._status.written + report.documents,
+            deleted=self._status.deleted + report.deleted,
+            **changed,
+        )
+        return report
+
+    def _on_progress(self, progress: Progress) -> None:
+        of = f" of {progress.documents_total:,}" if progress.documents_total else ""
+        self._set_status(indexing=f"{progress.documents:,}{of} documents")
+
+    # --- events
+
+    def _follow(self, names: Sequence[str]) -> None:
+        """Watch the folders at these parts, and those watched before; where that is impossible, note why."""
+        if kind := remote_type(self._path):
+            self._poll(f"a file system of type {kind} does not report what other machines change")
+            return
+        if self._events is None and names != [self._root.below]:
+            return  # the next scan tries again
+        try:
+            self._watch_folders(list_parts(self._root.source, names, self.source.rules))
+        except EventsUnavailable as error:
+            self._poll(str(error))
+        except OSError:  # a folder went away meanwhile
+            self._is_due = True
+            self._pause(_BUSY_SECONDS)
+
+    def _watch_folders(self, parts: Sequence[SourcePart]) -> None:
+        former = self._events.folders if self._events else frozenset()
+        folders = watched_folders(former, parts) or {str(self._path.parent)}
+        if folders == former:
+            return
+        events = FolderEvents(folders)
+        if self._events:
+            self._parts.update(changed_parts(self._root, self._events.wait(0.0, self.wake)))
+            self._events.close()
+        self._events = events
+
+    def _poll(self, why: str) -> None:
+        self._stop_events()
+        if self._status.why != why:
+            log("a path is polled", level=30, source=self.source.id, why=why)
+        self._set_status(state="polling", why=why)
+
+    def _wait_for_changes(self) -> None:
+        left = self._next_scan - time.monotonic()
+        if self._events is None:
+            self.wake.wait(min(left, self._times.poll_seconds))
+            self._compare_listing()
+            return
+        try:
+            self._parts.update(changed_parts(self._root, self._events.wait(left, self.wake)))
+        except EventsUnavailable:
+            self._stop_events()
+            self._is_due = True
+
+    def _compare_listing(self) -> None:
+        parts = list_parts(self._root.source, [self._root.below], self.source.rules)
+        if not self._stopping and snapshot_of(parts) != self._snapshot:
+            self._snapshot = snapshot_of(parts)
+            self._parts.add(self._root.below)
+
+    # --- state
+
+    def _report_failure(self, error: Exception) -> float:
+        """Publish that the work failed, unless another process writes just now; returns the seconds to pause."""
+        if isinstance(error, WinnowError) and error.reason == "INDEX_HELD":
+            return _BUSY_SECONDS
+        self._is_due = True
+        self._set_status(state="failed", why=reason_of(error))
+        return _RETRY_SECONDS
+
+    def _set_status(self, **changes: object) -> None:
+        status = replace(self._status, **changes)  # type: ignore[arg-type]
+        if status != self._status:
+            self._status = status
+            self._publish(status)
+
+    def _pause(self, seconds: float) -> None:
+        if seconds:
+            self.wake.wait(seconds)
+
+    def _stop_events(self) -> None:
+        if self._events:
+            self._events.close()
+            self._events = None

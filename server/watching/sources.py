@@ -1,0 +1,180 @@
+"""The sources of a store: folders and files to watch, with their project, labels and patterns.
+
+They are in ``sources.json`` in the store's folder. Only commands of the user write it: no tool, no script and no
+file of a working folder can add a source. A file that others may write, or that is no regular file, is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from server.backends.files.lock import SOURCES, StoreLock
+from server.errors import WinnowError
+from server.ingest.documents import DefaultLabels
+from server.ingest.selection.ignore_files import FileRules
+from server.models import Environment
+
+FILE = "sources.json"
+_BYTES = 4 * 1024 * 1024
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_NOT_WORD = re.compile(r"[^a-z0-9]+")
+_ID_CHARS = 40
+
+_Text = Annotated[str, Field(max_length=200)]
+_PathText = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/[^\x00-\x1f\x7f]*$")]
+_Pattern = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class WatchedSource(BaseModel):
+    """Folders and files that are watched together.
+
+    ``id`` names it in commands. ``confirmed`` deletions may be made at once if the confirmation of the time
+    ``confirmed_at`` (seconds since 1970) has not been used yet.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
+    paths: Annotated[tuple[_PathText, ...], Field(min_length=1, max_length=100)]
+    project: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$")]
+    doc_tag: _Text = ""
+    environment: Environment | Annotated[str, Field(max_length=0)] = ""
+    repository: _Text = ""
+    forced: bool = False
+    include: Annotated[tuple[_Pattern, ...], Field(max_length=1000)] = ()
+    exclude: Annotated[tuple[_Pattern, ...], Field(max_length=1000)] = ()
+    ignore_files: bool = True
+    confirmed: Annotated[int, Field(ge=0)] = 0
+    confirmed_at: Annotated[float, Field(ge=0)] = 0.0
+
+    @property
+    def labels(self) -> DefaultLabels:
+        """The labels of its documents."""
+        return DefaultLabels(self.doc_tag, self.environment, self.repository, self.forced)
+
+    @property
+    def rules(self) -> FileRules:
+        """Which files are its documents."""
+        return FileRules(self.include, self.exclude, self.ignore_files)
+
+
+class _SourcesFile(BaseModel):
+    """The content of the file."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    version: Annotated[int, Field(ge=1, le=1)] = 1
+    sources: Annotated[tuple[WatchedSource, ...], Field(max_length=100)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What identifies one state of the sources' file."""
+
+    modified_ns: int
+    inode: int
+
+
+def state_of(store: Path) -> FileState | None:
+    """The state of the sources' file; None without one."""
+    try:
+        status = (store / FILE).lstat()
+    except OSError:
+        return None
+    return FileState(status.st_mtime_ns, status.st_ino)
+
+
+def read_sources(store: Path) -> tuple[WatchedSource, ...]:
+    """The sources of a store, in the order in which they were added.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` for a file that others may write, or that is not as it was written.
+    """
+    path = store / FILE
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise _refusal(path, error.strerror or "it cannot be opened") from None
+    with open(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _BYTES:
+            raise _refusal(path, "it is not a file as winnow writes it")
+        if status.st_uid != os.geteuid() or status.st_mode & _OTHERS:
+            raise _refusal(path, "other users may write it; run: chmod 600")
+        text = file.read(_BYTES)
+    try:
+        return _SourcesFile.model_validate_json(text).sources
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))[:100]
+        raise _refusal(path, f"{where or 'it'} is not valid") from None
+
+
+def change_sources(
+    store: Path, change: Callable[[tuple[WatchedSource, ...]], Sequence[WatchedSource]]
+) -> tuple[WatchedSource, ...]:
+    """Replace the sources by what ``change`` returns for them, all or nothing; returns them.
+
+    For commands of the user alone. Raises ``WinnowError`` as ``read_sources`` does, and "INVALID_REQUEST" for more
+    sources than a store may have.
+    """
+    lock = StoreLock(store, SOURCES)
+    try:
+        before = read_sources(store)
+        after = tuple(change(before))
+        if after != before:
+            _write(store, after)
+        return after
+    finally:
+        lock.release()
+
+
+def new_id(path: Path, taken: Sequence[str]) -> str:
+    """An id for a source, after the name of its first path, that no other source has."""
+    base = _NOT_WORD.sub("-", path.name.lower()).strip("-")[:_ID_CHARS] or "source"
+    numbered = (f"{base}-{number}" for number in range(2, len(taken) + 3))
+    return next(name for name in (base, *numbered) if name not in taken)
+
+
+def find_source(sources: Sequence[WatchedSource], name: str) -> WatchedSource:
+    """The source with this id or path. Raises ``WinnowError("NOT_FOUND")``."""
+    path = str(Path(name).expanduser().resolve())
+    found = next((one for one in sources if name == one.id), None)
+    found = found or next((one for one in sources if path in one.paths), None)
+    if found is None:
+        ids = ", ".join(one.id for one in sources) or "none"
+        raise WinnowError(
+            "NOT_FOUND", f"there is no source {name!r}; the sources are: {ids} (winnow sources list)"
+        )
+    return found
+
+
+def _write(store: Path, sources: tuple[WatchedSource, ...]) -> None:
+    try:
+        content = _SourcesFile(sources=sources)
+    except ValidationError:
+        raise WinnowError("INVALID_REQUEST", "a store has at most 100 sources; remove some first") from None
+    temporary = store / f".{FILE}"
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        json.dump(content.model_dump(mode="json"), file, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, store / FILE)
+
+
+def _refusal(path: Path, why: str) -> WinnowError:
+    return WinnowError(
+        "INVALID_REQUEST",
+        f"{path} is not used: {why}; mend it, or delete it and add the sources again (winnow sources add PATH)",
+    )

@@ -1,0 +1,37 @@
+"""A watcher over open backends: where an engine or a command has the store open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from server.ingest.file_discovery import SourcePart
+from server.ingest.pipeline import ingest_parts
+from server.ingest.report import IngestReport
+from server.ingest.selection.deletions import DeletionRule
+from server.ingest.target import target_of
+from server.opening import Backends
+from server.settings import Settings
+from server.watching.path_watcher import WatchTimes
+from server.watching.sources import WatchedSource
+from server.watching.watcher import OnProgress, Watcher
+
+
+def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
+    """A watcher of the store of these settings, which does not run yet.
+
+    ``backends`` returns the open backends; it is called in threads of low priority, so they should be open.
+    """
+
+    def ingest(
+        source: WatchedSource, parts: Sequence[SourcePart], deletions: DeletionRule, on_batch: OnProgress
+    ) -> IngestReport:
+        opened = backends()
+        own = settings.model_copy(update={"project": source.project})
+        target = target_of(own, opened, opened.embedder.wait())
+        return ingest_parts(target, parts, labels=source.labels, deletions=deletions, progress=on_batch)
+
+    def known_sources(project: str) -> list[str]:
+        return backends().catalogue.sources(project)
+
+    times = WatchTimes(settings.watch_scan_minutes, settings.watch_poll_seconds)
+    return Watcher(settings.store, known_sources, ingest, times)

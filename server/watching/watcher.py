@@ -1,0 +1,176 @@
+"""Watches all sources of a store, each path in its own thread, so that a dead disk stops no other source.
+
+One process watches a store: it holds the lock ``watcher``. The sources' file is looked at every second, so that
+``winnow sources`` needs no connection to the watcher.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from server.backends.files.lock import WATCHER, StoreLock
+from server.errors import WinnowError
+from server.ingest.file_discovery import SourcePart
+from server.ingest.report import IngestReport, Progress
+from server.ingest.selection.deletions import DeletionRule
+from server.runtime.logs import log
+from server.runtime.priority import lower_priority
+from server.watching.path_watcher import PathWatcher, WatchTimes, WorkInterrupted
+from server.watching.sources import WatchedSource, read_sources, state_of
+from server.watching.status import PathStatus, read_status, write_status
+
+_LOOK_SECONDS = 1.0
+_END_SECONDS = 5.0
+
+OnProgress = Callable[[Progress], None]
+# Ingests parts of a source; the last argument is called after each batch, and may raise ``WorkInterrupted``.
+IngestParts = Callable[[WatchedSource, Sequence[SourcePart], DeletionRule, OnProgress], IngestReport]
+KnownSources = Callable[[str], list[str]]
+
+
+class Watcher:
+    """Watches a store from ``start`` to ``stop``. Ingests one part after another, with low priority.
+
+    ``known_sources`` lists what was ingested into a project before.
+    """
+
+    def __init__(self, store: Path, known_sources: KnownSources, ingest: IngestParts, times: WatchTimes) -> None:
+        self._store, self._known_sources, self._ingest, self._times = store, known_sources, ingest, times
+        self._lock: StoreLock | None = None
+        self._stopping = threading.Event()
+        self._manager = threading.Thread(target=self._run, name="winnow-watch", daemon=True)
+        self._watchers: dict[tuple[str, str], tuple[PathWatcher, threading.Thread]] = {}
+        self._status: dict[tuple[str, str], PathStatus] = {}
+        self._former: dict[tuple[str, str], PathStatus] = {}
+        self._changed = threading.Condition()
+        self._is_busy, self._waiting = False, 0
+
+    def start(self) -> None:
+        """Begin to watch. Raises ``WinnowError``: "INDEX_HELD" if another process watches this store."""
+        self._lock = StoreLock(self._store, WATCHER)
+        self._former = {(one.source, one.path): one for one in read_status(self._store).paths}
+        self._manager.start()
+
+    def stop(self) -> bool:
+        """End watching: an ingest ends after its batch; False if one has not ended.
+
+        A thread that waits for a dead disk is left behind.
+        """
+        self._stopping.set()
+        with self._changed:
+            self._changed.notify_all()
+        if self._manager.is_alive():
+            self._manager.join(_END_SECONDS)
+        until = time.monotonic() + _END_SECONDS
+        for watcher, _ in self._watchers.values():
+            watcher.stop()
+        for _, thread in self._watchers.values():
+            thread.join(max(until - time.monotonic(), 0.0))
+        if self._lock:
+            self._lock.release()
+            self._lock = None
+        return not self._is_busy
+
+    @contextmanager
+    def give_way(self) -> Iterator[None]:
+        """Around an ingest that a user waits for: the watcher's own stops after its batch and goes on later."""
+        with self._changed:
+            self._waiting += 1
+            self._changed.wait_for(lambda: not self._is_busy)
+            self._is_busy = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._waiting -= 1
+                self._is_busy = False
+                self._changed.notify_all()
+
+    def known_sources(self, project: str) -> list[str]:
+        """See ``WatchedStore``."""
+        return self._known_sources(project)
+
+    def ingest(
+        self,
+        source: WatchedSource,
+        parts: Sequence[SourcePart],
+        deletions: DeletionRule,
+        on_progress: OnProgress,
+    ) -> IngestReport:
+        """See ``WatchedStore``."""
+
+        def on_batch(progress: Progress) -> None:
+            self._raise_if_unwanted()
+            on_progress(progress)
+
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping.is_set() or not (self._is_busy or self._waiting))
+            self._raise_if_unwanted()
+            self._is_busy = True
+        try:
+            report = self._ingest(source, parts, deletions, on_batch)
+        finally:
+            with self._changed:
+                self._is_busy = False
+                self._changed.notify_all()
+        if report.held:
+            log("deletions are held back", level=30, source=source.id, documents=report.held)
+        return report
+
+    def _raise_if_unwanted(self) -> None:
+        if self._stopping.is_set() or self._waiting:
+            raise WorkInterrupted
+
+    def _run(self) -> None:
+        lower_priority()
+        seen: object = self  # equals no state of the file
+        while not self._stopping.is_set():
+            if (state := state_of(self._store)) != seen:
+                seen = state
+                self._take_over_sources()
+            self._stopping.wait(_LOOK_SECONDS)
+
+    def _take_over_sources(self) -> None:
+        try:
+            sources = read_sources(self._store)
+        except WinnowError as error:
+            log("sources are not used", level=40, why=error.message)
+            return
+        wanted = {(source.id, path): source for source in sources for path in source.paths}
+        for key in [key for key in self._watchers if key not in wanted]:
+            self._watchers.pop(key)[0].stop()
+            with self._changed:
+                self._status.pop(key, None)
+        for key, source in wanted.items():
+            if key not in self._watchers:
+                self._begin(key, source)
+            elif self._watchers[key][0].source != source:
+                self._watchers[key][0].update(source)
+        self._write_status()
+
+    def _begin(self, key: tuple[str, str], source: WatchedSource) -> None:
+        former = self._former.get(key, PathStatus(source.id, key[1], source.project))
+        status = replace(former, project=source.project, state="starting", why="", indexing="")
+        watcher = PathWatcher(source, status, self, self._times, self._publish)
+        thread = threading.Thread(target=watcher.run, name=f"winnow-watch-{source.id}", daemon=True)
+        with self._changed:
+            self._status[key] = status
+        self._watchers[key] = watcher, thread
+        thread.start()
+
+    def _publish(self, status: PathStatus) -> None:
+        key = status.source, status.path
+        with self._changed:
+            if key not in self._status:
+                return
+            self._status[key] = status
+        self._write_status()
+
+    def _write_status(self) -> None:
+        with self._changed, suppress(OSError):  # a full disk stops no source
+            write_status(self._store, self._status.values())

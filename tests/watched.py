@@ -1,0 +1,80 @@
+"""A watched store for tests: real files, real events, and a comparison with a fresh ingest of the same files."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
+from server.opening import Backends, open_backends
+from server.settings import Settings, load_settings
+from server.watching.sources import WatchedSource, change_sources
+from server.watching.status import PathStatus, read_status
+from server.watching.store_watcher import watcher_of
+from server.watching.watcher import Watcher
+
+PATIENCE_SECONDS = 120.0
+_POLL_SECONDS = 0.05
+# What an index is: its documents, its chunks and the ids of its vectors.
+Index = tuple[list[tuple[str, str]], list[str], list[str]]
+
+
+def settings_of(store: Path, **others: Any) -> Settings:
+    return load_settings(store=store, project="p", embedding="off", graph="off", **others)
+
+
+def wait_for(what: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> Any:
+    """What the function returns once that is true; fails after so many seconds."""
+    until = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < until, f"waited for {seconds:.0f} s"
+        time.sleep(_POLL_SECONDS)
+    return found
+
+
+def index_of(backends: Backends) -> Index:
+    documents = [(document.uri, document.content_hash) for document in backends.catalogue.documents("p")]
+    return documents, backends.catalogue.chunk_ids("p"), sorted(backends.store.ids("p"))
+
+
+def fresh_index(folder: Path, source: WatchedSource | None = None) -> Index:
+    """The index of a fresh ingest of the folder under its present path."""
+    with tempfile.TemporaryDirectory() as store:
+        settings = settings_of(Path(store, "fresh"))
+        backends = open_backends(settings, wait_for_model=False)
+        try:
+            rules = {"rules": source.rules, "labels": source.labels} if source else {}
+            ingest_paths(target_of(settings, backends, None), [folder], **rules)  # type: ignore[arg-type]
+            return index_of(backends)
+        finally:
+            backends.close()
+
+
+def add_source(store: Path, *paths: Path, **fields: Any) -> WatchedSource:
+    source = WatchedSource(
+        id=paths[0].name, paths=tuple(str(path.resolve()) for path in paths), project="p", **fields
+    )
+    change_sources(store, lambda before: [*(one for one in before if one.id != source.id), source])
+    return source
+
+
+def status_of(store: Path, path: Path) -> PathStatus | None:
+    return next((status for status in read_status(store).paths if status.path == str(path)), None)
+
+
+@contextmanager
+def watched(settings: Settings) -> Iterator[tuple[Backends, Watcher]]:
+    """Open backends whose store is watched."""
+    backends = open_backends(settings, wait_for_model=False)
+    watcher = watcher_of(settings, lambda: backends)
+    try:
+        watcher.start()
+        yield backends, watcher
+    finally:
+        watcher.stop()
+        backends.close()
