@@ -25,6 +25,8 @@ ARGUMENTS = {
     "demo": None,
     "bench": None,
     "ingest": ["{notes}"],
+    "watch": ["{notes}", "--once"],
+    "sources": ["list"],
     "reindex": [],
     "search": ["backup"],
     "scan": ["backup"],
