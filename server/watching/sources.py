@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from server.backends.files.lock import SOURCES, StoreLock
 from server.errors import WinnowError
 from server.ingest.documents import DefaultLabels
+from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.selection.ignore_files import FileRules
 from server.models import Environment
 
@@ -53,6 +54,8 @@ class WatchedSource(BaseModel):
     include: Annotated[tuple[_Pattern, ...], Field(max_length=1000)] = ()
     exclude: Annotated[tuple[_Pattern, ...], Field(max_length=1000)] = ()
     ignore_files: bool = True
+    keeps_hidden: bool = False
+    uses_ocr: bool = False
     confirmed: Annotated[int, Field(ge=0)] = 0
     confirmed_at: Annotated[float, Field(ge=0)] = 0.0
 
@@ -60,6 +63,11 @@ class WatchedSource(BaseModel):
     def labels(self) -> DefaultLabels:
         """The labels of its documents."""
         return DefaultLabels(self.doc_tag, self.environment, self.repository, self.forced)
+
+    @property
+    def options(self) -> ReadOptions:
+        """How its files are read. Passwords are not stored: encrypted files are for ``winnow ingest``."""
+        return ReadOptions(self.keeps_hidden, (), self.uses_ocr)
 
     @property
     def rules(self) -> FileRules:

@@ -28,7 +28,15 @@ def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
         opened = backends()
         own = settings.model_copy(update={"project": source.project})
         target = target_of(own, opened, opened.embedder.wait())
-        return ingest_parts(target, parts, labels=source.labels, deletions=deletions, progress=on_batch)
+        return ingest_parts(
+            target,
+            parts,
+            labels=source.labels,
+            options=source.options,
+            deletions=deletions,
+            allows_weaker=settings.allow_weaker_reader,
+            progress=on_batch,
+        )
 
     def known_sources(project: str) -> list[str]:
         return backends().catalogue.sources(project)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -76,6 +76,11 @@ def add(
     exclude: Annotated[
         list[str] | None, typer.Option("--exclude", metavar="GLOB", help="leave out what matches; may repeat")
     ] = None,
+    hidden: Annotated[
+        Literal["keep", "drop"],
+        typer.Option("--hidden", help="text that a person does not see in PDF and office files"),
+    ] = "drop",
+    ocr: Annotated[bool, typer.Option("--ocr", help="read pages that are images, by OCR")] = False,
     no_ignore: Annotated[
         bool, typer.Option("--no-ignore", help="also watch what .gitignore and .winnowignore name")
     ] = False,
@@ -89,7 +94,8 @@ def add(
         settings = load_settings(store=store, project=project)
         labels = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
         fields = {**labels, "forced": force_labels, "include": include or (), "exclude": exclude or ()}
-        made = make_source(settings, paths, name, {**fields, "ignore_files": not no_ignore})
+        how = {"ignore_files": not no_ignore, "keeps_hidden": hidden == "keep", "uses_ocr": ocr}
+        made = make_source(settings, paths, name, {**fields, **how})
 
         def append(before: Sequence[WatchedSource]) -> list[WatchedSource]:
             return [*before, with_free_id(made, before)]
@@ -280,6 +286,8 @@ def _format_choices(source: WatchedSource) -> Iterator[str]:
     for name in ("include", "exclude"):
         if patterns := getattr(source, name):
             yield f", {name} {' '.join(patterns)}"
+    yield ", hidden text is kept" if source.keeps_hidden else ""
+    yield ", OCR" if source.uses_ocr else ""
     yield "" if source.ignore_files else ", ignore files do not count"
 
 
