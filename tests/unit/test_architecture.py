@@ -75,11 +75,12 @@ ROOMS: Mapping[str, str] = {
     "server.errors server.settings server.ids server.text server",
     "server.retrieval": "server.backends.base server.runtime server.graph server.models server.errors server.text",
     "server.ingest": "server.backends.base server.graph server.graph.extraction server.retrieval server.models "
-    "server.errors server.ids server.text server server.ingest.parsing.parser",
+    "server.errors server.ids server.text server server.ingest.parsing.parser server.ingest.formats.pdf.ocr",
     # readers of files run behind the walls of the sandbox
     "server.ingest.parsing.parser": "server.ingest server.models sandbox.protocol "
     "server.ingest.parsing.walled_children",
     "server.ingest.parsing.walled_children": "server.ingest sandbox.protocol sandbox.runners sandbox.walls",
+    "server.ingest.formats.pdf.ocr": "server.ingest server.backends",
     "server.ingest.target": "server.ingest server.opening server.backends.base server.graph "
     "server.graph.extraction server.errors server.settings",
     "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "

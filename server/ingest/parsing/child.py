@@ -29,6 +29,7 @@ from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument, UnreadableFile, clean_text
 from server.ingest.formats.format_table import FORMATS
 from server.ingest.formats.parsed_file import FormatReader, ParsedFile, ReadOptions
+from server.ingest.formats.pdf import ocr
 from server.ingest.parsing import frames, markup
 from server.ingest.readers import parse
 from server.models import Document, DocumentType, Place
@@ -50,8 +51,8 @@ Answer = tuple[dict[str, Any], str]
 # --- behind walls
 
 
-def warm_up() -> None:
-    """Import every reader and every codec: a child cannot open their files any more."""
+def warm_up(*, uses_ocr: bool) -> None:
+    """Import every reader and codec, and load OCR if it is used: a child cannot open their files any more."""
     markup.warm_up()
     # Callbacks of native libraries need executable memory. ctypes keeps what it has, and the child gets no more.
     ctypes.CFUNCTYPE(None)(_set_process_limits)
@@ -60,6 +61,8 @@ def warm_up() -> None:
             importlib.import_module(f"encodings.{module.name}")
     for name in dict.fromkeys(name for each in FORMATS.values() for name in each.readers):
         _import_reader(name)
+    if uses_ocr:
+        ocr.load()
 
 
 def _import_reader(name: str) -> None:
@@ -69,7 +72,7 @@ def _import_reader(name: str) -> None:
         _UNAVAILABLE[name] = str(error)
 
 
-def prepare() -> Callable[[], None]:
+def prepare(*, uses_ocr: bool) -> Callable[[], None]:
     """Open the streams over the descriptors, which the walls forbid; returns the serving of one request."""
     requests, answers = os.fdopen(_RPC, "rb", closefd=False), os.fdopen(_RPC, "wb", closefd=False)
     return partial(_serve_one, requests, answers, os.fdopen(_DOCUMENT, "rb", closefd=False))

@@ -46,7 +46,9 @@ class WalledChildren:
 
     def __init__(self, *, uses_ocr: bool = False, module: str = MODULE) -> None:
         """Start the fork server. Raises SandboxUnavailable where it does not start."""
-        self._program = ForkServerProgram(module, READER, folders=_package_folders(), environment=_ENVIRONMENT)
+        self._program = ForkServerProgram(
+            module, READER, {"uses_ocr": uses_ocr}, folders=_package_folders(), environment=_ENVIRONMENT
+        )
         self._memory_bytes = _OCR_MEMORY_BYTES if uses_ocr else _MEMORY_BYTES
         self._is_closed = False
         self._children = self._start()

@@ -11,6 +11,7 @@ from server.ingest.formats.pdf.document import OpenPdf
 from server.ingest.formats.pdf.facts import read_facts, read_title
 from server.ingest.formats.pdf.headings import mend_headings, outline_titles
 from server.ingest.formats.pdf.layout import Block, BlockKind, Page
+from server.ingest.formats.pdf.scanned_pages import Scans, read_scans
 from server.ingest.formats.pdf.torn_words import Mender, expand_ligatures
 from server.ingest.formats.pdf.visibility import PageObjects
 from server.models import Place, Reading
@@ -19,24 +20,21 @@ _ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
 # Marks that would turn a line of text into something else.
 _MARKDOWN_START = re.compile(r"(?:#{1,6}(?=\s|\Z)|[-+>](?=\s)|```|~~~|={3,}\s*\Z|-{3,}\s*\Z)")
 _FENCE = re.compile(r"`{3,}")
-_NEEDED_LETTERS = 16
-_PICTURE_SHARE, _MOST_PATHS = 0.1, 50
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPages:
-    """What a reader found: the pages, what each of them draws, and how many were read by OCR."""
+    """What a reader found: the pages, and what each of them draws."""
 
     reader: str
     pages: tuple[Page, ...]
     objects: Mapping[int, PageObjects]
-    ocr_pages: int = 0
-    notes: tuple[str, ...] = ()
 
 
 def compose(opened: OpenPdf, found: ReadPages, options: ReadOptions) -> ParsedFile:
     """The file as Markdown, with its places and facts."""
-    pages = _mend(found.pages, opened)
+    scans = read_scans(opened, found.pages, found.objects, options)
+    pages = _mend(scans.pages, opened)
     if options.keeps_hidden:
         pages = tuple(_with_hidden(page, found.objects[page.number]) for page in pages)
     writer = _Writer(Mender(block.text for page in pages for block in page.blocks))
@@ -44,26 +42,11 @@ def compose(opened: OpenPdf, found: ReadPages, options: ReadOptions) -> ParsedFi
         writer.write(page, opened.label(page.number))
     return ParsedFile(
         writer.text(),
-        _reading(opened, found, options),
+        _reading(opened, found, scans, options),
         read_title(opened, pages),
         tuple(writer.places),
         read_facts(opened, pages),
     )
-
-
-def needs_ocr(page: Page, objects: PageObjects) -> bool:
-    """Whether a page shows something, but has no text of its own, or only signs that mean nothing."""
-    text = "".join(block.text for block in page.blocks)
-    if sum(map(str.isalnum, text)) >= _NEEDED_LETTERS:
-        return is_garbled(text)
-    return objects.picture_share >= _PICTURE_SHARE or objects.paths > _MOST_PATHS
-
-
-def is_garbled(text: str) -> bool:
-    """More than a third of the signs have no meaning: the font does not say which letters it draws."""
-    signs = [c for c in text if not c.isspace()]
-    unknown = sum(c == "\ufffd" or "\ue000" <= c <= "\uf8ff" or not c.isprintable() for c in signs)
-    return unknown * 3 > len(signs)
 
 
 def _mend(pages: Iterable[Page], opened: OpenPdf) -> tuple[Page, ...]:
@@ -90,17 +73,17 @@ def _with_hidden(page: Page, objects: PageObjects) -> Page:
     return replace(page, blocks=(*page.blocks, Block(BlockKind.PARAGRAPH, text, page.last_box)))
 
 
-def _reading(opened: OpenPdf, found: ReadPages, options: ReadOptions) -> Reading:
+def _reading(opened: OpenPdf, found: ReadPages, scans: Scans, options: ReadOptions) -> Reading:
     hidden = sum(len(objects.hidden) for objects in found.objects.values())
     return Reading(
         found.reader,
         pages=opened.pages,
         hidden_runs=hidden,
         hidden_kept=bool(hidden and options.keeps_hidden),
-        needs_ocr=tuple(page.number for page in found.pages if needs_ocr(page, found.objects[page.number])),
-        ocr_pages=found.ocr_pages,
+        needs_ocr=scans.needs_ocr,
+        ocr_pages=scans.read,
         attachments=opened.attachments(),
-        notes=(*_notes(found), *found.notes),
+        notes=(*_notes(found), *scans.notes),
     )
 
 

@@ -1,0 +1,79 @@
+"""Which pages have no text of their own, and their text by OCR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from server.ingest.documents import UnreadableFile
+from server.ingest.formats.parsed_file import ReadOptions
+from server.ingest.formats.pdf import ocr
+from server.ingest.formats.pdf.document import OpenPdf
+from server.ingest.formats.pdf.layout import Page
+from server.ingest.formats.pdf.line_layout import TextSizes, lay_out
+from server.ingest.formats.pdf.reading_order import put_in_order
+from server.ingest.formats.pdf.running_heads import drop_running_heads
+from server.ingest.formats.pdf.visibility import PageObjects
+
+_NEEDED_LETTERS = 16
+_PICTURE_SHARE, _MOST_PATHS = 0.1, 50
+_NOT_INSTALLED = f"OCR is not installed: {ocr.INSTALL}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scans:
+    """The pages with the text of those that were read by OCR; which pages need it, and how many were read."""
+
+    pages: tuple[Page, ...]
+    needs_ocr: tuple[int, ...]
+    read: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def read_scans(
+    opened: OpenPdf, pages: Sequence[Page], objects: Mapping[int, PageObjects], options: ReadOptions
+) -> Scans:
+    """Find the pages without text, and read them by OCR if that is wanted.
+
+    Raises ``UnreadableFile`` where it is wanted, not installed, and there is no other text.
+    """
+    needed = tuple(page.number for page in pages if needs_ocr(page, objects[page.number]))
+    if not (needed and options.uses_ocr):
+        return Scans(tuple(pages), needed)
+    if not ocr.load():
+        if len(needed) == len(pages):
+            raise UnreadableFile(f"its pages are images, and {_NOT_INSTALLED}")
+        return Scans(tuple(pages), needed, notes=(f"{len(needed):,} pages are images, and {_NOT_INSTALLED}",))
+    found = dict(_read(opened, pages, needed))
+    return Scans(tuple(found.get(page.number, page) for page in pages), needed, len(found))
+
+
+def needs_ocr(page: Page, objects: PageObjects) -> bool:
+    """Whether a page shows something, but has no text of its own, or only signs that mean nothing."""
+    text = "".join(block.text for block in page.blocks)
+    if sum(map(str.isalnum, text)) >= _NEEDED_LETTERS:
+        return is_garbled(text)
+    return is_garbled(text) or objects.picture_share >= _PICTURE_SHARE or objects.paths > _MOST_PATHS
+
+
+def is_garbled(text: str) -> bool:
+    """More than a third of the signs have no meaning: the font does not say which letters it draws."""
+    signs = [c for c in text if not c.isspace()]
+    unknown = sum(c == "\ufffd" or "\ue000" <= c <= "\uf8ff" or not c.isprintable() for c in signs)
+    return unknown * 3 > len(signs)
+
+
+def _read(opened: OpenPdf, pages: Sequence[Page], needed: Sequence[int]) -> Iterator[tuple[int, Page]]:
+    """The needed pages by number, read by OCR."""
+    lines = []
+    for number in needed:
+        page = opened.document[number - 1]
+        try:
+            lines.append(put_in_order(ocr.read_page(page)))
+        finally:
+            page.close()
+    heights = [pages[number - 1].height for number in needed]
+    lines = drop_running_heads(lines, heights)
+    sizes = TextSizes(lines)
+    for number, found in zip(needed, lines, strict=True):
+        yield number, replace(pages[number - 1], blocks=tuple(lay_out(found, sizes)))
