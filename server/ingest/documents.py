@@ -157,13 +157,17 @@ def _walk(name: str, value: Any, depth: int, *, is_listed: bool = False) -> Iter
 
 
 def _align(items: Sequence[Any]) -> Sequence[Any]:
-    """The items of a list; mappings get each field that has plain values in others, with ``_ABSENT`` for it."""
+    """The items of a list; mappings get each field that has plain values in others, with ``_ABSENT`` for it.
+
+    A value of null is as absent as none: left out by itself, it would move the values after it.
+    """
     if not all(isinstance(item, Mapping) for item in items) or sum(map(len, items)) > _MOST_FIELDS:
         return items
     values = [(key, value) for item in items for key, value in item.items()]
-    nested = {key for key, value in values if _plain(value) is None}
-    keys = [key for key, _ in dict(values).items() if key not in nested]
-    return [{**item, **{key: _ABSENT for key in keys if key not in item}} for item in items]
+    held = {key: value for key, value in values if value is not None}
+    nested = {key for key, value in values if value is not None and _plain(value) is None}
+    keys = [key for key in held if key not in nested]
+    return [{**item, **{key: _ABSENT for key in keys if item.get(key) is None}} for item in items]
 
 
 def clean_document(raw: RawDocument) -> RawDocument:

@@ -115,6 +115,8 @@ def test_nested_front_matter_has_dotted_names(tmp_path: Path) -> None:
         ({"a": {1: {2: 3}}}, {"a.1.2": 3}),
         ({"": 1, None: 2}, {"": 1}),
         ({"a": list(range(150))}, {"a": list(range(100))}),
+        ({"a": [{"b": 1, "c": None}, {"b": None, "c": 2}, {}]}, {"a.b": [1, None, None], "a.c": [None, 2, None]}),
+        ({"a": [{"b": None}, {"b": None}]}, {"a.b": []}),
     ],
 )
 def test_facts_are_flattened_to_plain_values(facts: dict[Any, Any], expected: dict[str, Any]) -> None:
