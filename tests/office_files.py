@@ -172,3 +172,64 @@ def shape(text: str, role: str | None = None, named: str = "", frame: str = "", 
         f'<p:sp><p:nvSpPr><p:cNvPr id="1" name="a"{named}/><p:cNvSpPr/><p:nvPr>{placeholder}</p:nvPr></p:nvSpPr>'
         f"<p:spPr>{frame}</p:spPr><p:txBody>{body}</p:txBody></p:sp>"
     )
+
+
+_OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+_ODF = {
+    "office": _OFFICE,
+    "text": "urn:oasis:names:tc:opendocument:xmlns:text:1.0",
+    "table": "urn:oasis:names:tc:opendocument:xmlns:table:1.0",
+    "style": "urn:oasis:names:tc:opendocument:xmlns:style:1.0",
+    "draw": "urn:oasis:names:tc:opendocument:xmlns:drawing:1.0",
+    "fo": "urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0",
+    "svg": "urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0",
+    "presentation": "urn:oasis:names:tc:opendocument:xmlns:presentation:1.0",
+    "meta": "urn:oasis:names:tc:opendocument:xmlns:meta:1.0",
+    "dc": "http://purl.org/dc/elements/1.1/",
+}
+_ODF_NAMES = " ".join(f'xmlns:{prefix}="{name}"' for prefix, name in _ODF.items())
+
+
+def opendocument(
+    body: str, styles: str = "", kind: str = "text", others: Mapping[str, str] | None = None
+) -> io.BytesIO:
+    """An OpenDocument file; ``kind`` is "text" or "presentation"."""
+    content = (
+        f"<office:document-content {_ODF_NAMES}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
+    )
+    meta = (
+        f"<office:document-meta {_ODF_NAMES}><office:meta><dc:title>Kept title</dc:title>"
+        "<meta:initial-creator>Ada Example</meta:initial-creator>"
+        "<meta:creation-date>2026-01-02T03:04:05</meta:creation-date></office:meta></office:document-meta>"
+    )
+    return zipped({"content.xml": content, "meta.xml": meta, **(others or {})})
+
+
+def epub(
+    chapters: Mapping[str, str],
+    contents: str = "",
+    spine: Iterable[str] | None = None,
+    metadata: str = "",
+    others: Mapping[str, str] | None = None,
+) -> io.BytesIO:
+    """A book of chapters (name to XHTML) with this navigation; ``spine`` names the chapters in reading order."""
+    items = "".join(
+        f'<item id="{name}" href="text/{name}.xhtml" media-type="application/xhtml+xml"/>' for name in chapters
+    )
+    order = "".join(f'<itemref idref="{name}"/>' for name in (chapters if spine is None else spine))
+    package = (
+        f'<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="{_ODF["dc"]}">{metadata}</metadata>'
+        f'<manifest>{items}<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+        f"</manifest><spine>{order}</spine></package>"
+    )
+    return zipped(
+        {
+            "META-INF/container.xml": "<container><rootfiles>"
+            '<rootfile full-path="OEBPS/book.opf"/></rootfiles></container>',
+            "OEBPS/book.opf": package,
+            "OEBPS/nav.xhtml": f"<html><body><nav>{contents}</nav></body></html>",
+            **{f"OEBPS/text/{name}.xhtml": text for name, text in chapters.items()},
+            **(others or {}),
+        }
+    )

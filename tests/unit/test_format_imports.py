@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.office_files import docx, paragraph, pptx, shape, xlsx
+from tests.office_files import docx, epub, opendocument, paragraph, pptx, shape, xlsx
 
 _PROGRAM = """
 import encodings, importlib, io, pkgutil, sys
@@ -32,6 +32,8 @@ _SAMPLES = {
     "pptx": pptx({"one": shape("word")}).getvalue(),
     "workbook": xlsx({"S": [["word", "x"]]}).getvalue(),
     "delimited": b"word,x\n1,2\n",
+    "epub": epub({"a": "<html><body><h1>word</h1><ol><li>x</li></ol></body></html>"}).getvalue(),
+    "opendocument": opendocument("<text:p>word</text:p>").getvalue(),
     "notebook": b'{"cells": [{"cell_type": "markdown", "source": "word"}]}',
     "mail": _MESSAGE,
     "subtitles": b"00:00:01,000 --> 00:00:02,000\nword\n",
