@@ -15,6 +15,8 @@ from server.errors import WinnowError
 from server.models import Legs
 from server.operations.ranking.candidates import BY_ID, WALKED
 
+# The beginning of the warning of a walk that stopped before its end.
+TIME_ENDED = "the time of this call ended before all text was looked through"
 _MOVED = "the index changed since the last page; rows may repeat or be missing"
 _MAX_OFFSET = 10_000  # the greatest offset in a cursor of a ranking
 _LEGS = "|".join((*get_args(Legs), BY_ID))
@@ -66,6 +68,15 @@ class ScanCursor:
         """The cursor as text: numbers and dots."""
         return f"{self.offset}.{self.first}.{self.last}.{self.asked}.{self.generation}"
 
+    @classmethod
+    def decode(cls, text: str) -> ScanCursor:
+        """The cursor of a text. Raises ``WinnowError("INVALID_CURSOR")``."""
+        parts = _ENCODED_SCAN.fullmatch(text)
+        if parts is None:
+            raise _invalid_cursor()
+        offset, first, last = (int(parts[name]) for name in ("offset", "first", "last"))
+        return cls(offset, first, last, parts["asked"], int(parts["generation"]))
+
     def moved(self, generation: int) -> tuple[str, ...]:
         """A warning if the index changed since the previous page."""
         return (_MOVED,) if self.asked and generation != self.generation else ()
@@ -104,11 +115,10 @@ def resume_scan(cursor: str | None, request: BaseModel) -> ScanCursor:
     """As ``resume``, for a walk through all documents."""
     if cursor is None:
         return _SCAN_START
-    parts = _ENCODED_SCAN.fullmatch(cursor)
-    if parts is None or parts["asked"] != fingerprint(request):
+    decoded = ScanCursor.decode(cursor)
+    if decoded.asked != fingerprint(request):
         raise _invalid_cursor()
-    offset, first, last = (int(parts[name]) for name in ("offset", "first", "last"))
-    return ScanCursor(offset, first, last, parts["asked"], int(parts["generation"]))
+    return decoded
 
 
 def fingerprint(request: BaseModel) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from server.commands.corpus.narrowing import Where, parse_where
-from server.commands.terminal.operation import run_operation
 from server.commands.terminal.output import Json, Project, Store, command, report_errors
 from server.settings import load_settings
 
@@ -43,7 +42,9 @@ def scan(
         ),
     ] = None,
     context: Annotated[int, typer.Option("--context", help="characters on each side of a match, 0 to 500")] = 80,
-    limit: Annotated[int, typer.Option("--limit", help="how many rows, 1 to 10,000")] = 100,
+    limit: Annotated[
+        int, typer.Option("--limit", help="how many rows to show, 1 to 10,000; all are counted")
+    ] = 100,
     cursor: Annotated[
         str | None, typer.Option("--cursor", help="next_cursor of the last answer", show_default=False)
     ] = None,
@@ -52,20 +53,18 @@ def scan(
     project: Project = None,
     as_json: Json = False,
 ) -> None:
-    """List every match of a pattern in all documents, with how many there are: kb_scan on the shell."""
+    """List every match of a pattern in all documents, with how many there are: kb_scan on the shell.
+
+    A scan that takes several calls is followed to its end. Ctrl-C ends it with what it has found so far.
+    """
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project)
         options = {"literal": literal, "word": word, "case": not ignore_case}
         patterned = {"pattern": pattern, **options, "path": path, "where": parse_where(where or ())}
+        from server.commands.corpus.run_scan import print_counts, print_matches, run_scan
+
         if count:
-            run_operation(settings, "kb.count", patterned, _format_count, as_json=as_json)
+            print_counts(run_scan(settings, {**patterned, "context": 0, "limit": 1}), as_json=as_json)
             return
-        from server.tools.kb_scan import render_scan
-
         more = {"group_by": group_by, "context": context, "limit": limit, "cursor": cursor}
-        run_operation(settings, "kb.scan", {**patterned, **more}, render_scan, as_json=as_json)
-
-
-def _format_count(payload: dict[str, Any]) -> list[str]:
-    matches, passages, documents = (payload[name] for name in ("matches", "passages", "documents"))
-    return [f"{matches:,} matches in {passages:,} passages of {documents:,} documents"]
+        print_matches(run_scan(settings, {**patterned, **more}), as_json=as_json)

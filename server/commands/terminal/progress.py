@@ -31,6 +31,16 @@ def show_steps() -> Iterator[OnStep]:
 
 
 @contextmanager
+def show_counts() -> Iterator[OnStep]:
+    """As ``show_steps``; where stderr is no terminal, a line for each report."""
+    if sys.stderr.isatty():
+        with show_steps() as on_step:
+            yield on_step
+    else:
+        yield lambda name, done, total: print_to_stderr(f"{name}: {done:,} of {total:,} documents")
+
+
+@contextmanager
 def show_progress(what: str = "indexing") -> Iterator[Callable[[Progress], None]]:
     """A function for progress reports, shown on stderr: a bar on a terminal, else a line every few seconds."""
     if sys.stderr.isatty():

@@ -14,17 +14,14 @@ from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from server.operations.corpus.patterns import Pattern, compile_pattern
 from server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, is_text_key, key_of
 from server.operations.corpus.walking import Found, ScannedDocument, Walk
-from server.operations.paging import AnswerPage, ScanCursor, build_page, fingerprint, resume_scan
+from server.operations.paging import TIME_ENDED, AnswerPage, ScanCursor, build_page, fingerprint, resume_scan
 from server.operations.ranking.candidates import generation_of
 from server.operations.ranking.scope import filters_of
 from server.text.printable import one_line, printable, shorten
 
 # No more fit into an answer to a script.
 _SCRIPT_ROWS = 4_000
-_STOPPED = (
-    "the time of this call ended before all text was looked through; total and scanned are of the part that was, "
-    "next_cursor goes on with the rest"
-)
+_STOPPED = f"{TIME_ENDED}; total and scanned are of the part that was, next_cursor goes on with the rest"
 _ADD_UP = "each of these pages has its own counts: add those of a key up"
 _ANCHORS = "^ and $ are the ends of a whole document here; with (?m) before the pattern they are those of lines"
 
@@ -162,10 +159,12 @@ def _build_answer(
     warnings: tuple[str, ...],
 ) -> Answer:
     envelope = {"total": total.to_dict(), "scanned": walk.scanned, "complete": walk.is_complete}
-    if request.group_by is not None and not walk.is_complete:
-        here = replace(here, last=walk.next)  # the following pages have the keys of the same documents
+    if not walk.is_complete:
+        here = replace(here, last=walk.next)  # the following pages are of the same documents
     page = build_page(rows[:most], envelope, size_limit(context, request), here, more=len(rows) > most)
-    next_cursor, reason = _next(walk, here, page)
+    # Rows of an earlier page that this walk did not reach again are not sent twice. Keys belong to their walk.
+    skipped = max(0, here.offset - total.matches) if request.group_by is None else 0
+    next_cursor, reason = _next(walk, replace(here, offset=skipped, first=walk.next, last=0), page)
     payload = {
         "results": list(page.rows),
         **envelope,
@@ -196,8 +195,8 @@ def _taken(row: Any, group_by: str | None) -> intake.Intake:
     return intake.total(intake.piece(row["document_id"], text) for text in dict.fromkeys((seen, *texts)))
 
 
-def _next(walk: Walk, here: ScanCursor, page: AnswerPage) -> tuple[str | None, str]:
-    """The cursor of what follows, and why the page ends."""
+def _next(walk: Walk, after: ScanCursor, page: AnswerPage) -> tuple[str | None, str]:
+    """The cursor of what follows, and why the page ends. ``after``: the cursor of the documents after the walk."""
     if page.next_cursor is not None or walk.is_complete:
         return page.next_cursor, page.limit_reason
-    return ScanCursor(0, walk.next, 0, here.asked, here.generation).encode(), "time"
+    return after.encode(), "time"
