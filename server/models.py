@@ -152,9 +152,13 @@ class ExcludedText:
 
 @dataclass(frozen=True, slots=True)
 class DocumentReading:
-    """A document's path, type, and the number of its characters and chunks; ``reading`` is None for text files."""
+    """A document's path, source, type, and the number of its characters and chunks.
+
+    ``reading`` is None for files of text.
+    """
 
     uri: str
+    source: str
     type: DocumentType
     characters: int
     chunks: int

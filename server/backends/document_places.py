@@ -50,10 +50,10 @@ class DocumentPlaces(DocumentTexts):
     def readings_within(self, filters: Filters) -> Iterator[DocumentReading]:
         """How each of the documents that these filters admit was read, by uri."""
         with self._database.decoding():
-            columns = f"uri, type, coalesce({_CHARACTERS}, 0), {CHUNKS}, {_READING}"
-            for uri, type, characters, chunks, reading in self._rows_within(filters, columns, 0):
+            columns = f"uri, source, type, coalesce({_CHARACTERS}, 0), {CHUNKS}, {_READING}"
+            for uri, source, type, characters, chunks, reading in self._rows_within(filters, columns, 0):
                 read = None if reading is None else _reading(json.loads(reading))
-                yield DocumentReading(uri, type, characters, chunks, read)
+                yield DocumentReading(uri, source, type, characters, chunks, read)
 
     def _places_of(self, chunk_ids: Sequence[str]) -> dict[str, tuple[Place, ...]]:
         """The places that chunks are in, by the chunk's id, for those that are in any."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
@@ -15,11 +15,12 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from server.commands.terminal.output import FAILED, Json, Store, command, print_json, report_errors
+from server.commands.terminal.output import FAILED, Json, Store, command, print_json, print_lines, report_errors
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.health import Finding, examine, is_healthy
-from server.settings import load_settings
+from server.settings import Settings, load_settings
+from server.text.printable import one_line
 
 if TYPE_CHECKING:
     from security.audit import Audit, Column
@@ -30,12 +31,15 @@ app = command()
 
 
 @app.command(
-    epilog="Examples: winnow doctor | winnow doctor --json | winnow doctor --audit --family network | "
-    "winnow doctor --soak 10000\n\n"
+    epilog="Examples: winnow doctor | winnow doctor --json | winnow doctor --documents | "
+    "winnow doctor --audit --family network | winnow doctor --soak 10000\n\n"
     "Exit code: 0 everything essential is right, 1 something is not, 4 no sandbox here to audit.",
 )
 def doctor(
     store: Store = None,
+    documents: Annotated[
+        bool, typer.Option("--documents", help="list the documents of which little came into the index")
+    ] = False,
     audit: Annotated[
         bool, typer.Option("--audit", help="run every attack on the sandbox of this host; takes minutes")
     ] = False,
@@ -58,12 +62,16 @@ def doctor(
 ) -> None:
     """Check this installation, the store, the model and every wall of the sandbox.
 
-    With --audit, attack the sandbox instead: every attack of security/attacks against plain Python, where it must
-    succeed, and against the fence, the walls and both, where it must fail. With --soak, run thousands of scripts
-    and check that nothing is left behind. docs/operations.md shows the JSON of both.
+    With --documents, list the documents of which little can be found instead: scans, few characters a page,
+    unreadable characters, no passages. With --audit, attack the sandbox: every attack of security/attacks against
+    plain Python, where it must succeed, and against the fence, the walls and both, where it must fail. With
+    --soak, run thousands of scripts and check that nothing is left behind. docs/operations.md shows the JSON.
     """
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
+        if documents:
+            _print_thin_documents(settings, as_json=as_json)
+            return
         if audit:
             from security.suite import read_attacks
 
@@ -80,6 +88,32 @@ def doctor(
         else:
             _print_findings(findings, healthy=healthy)
         raise typer.Exit(0 if healthy else FAILED)
+
+
+def _print_thin_documents(settings: Settings, *, as_json: bool) -> None:
+    """Print the documents of all projects of which little came into the index, with advice."""
+    from server.backends.catalogue import Catalogue
+    from server.backends.files.store_folder import require_index
+    from server.ingest.inspection.thin_documents import find_thin_documents
+    from server.opening import catalogue_path
+
+    require_index(settings.store)
+    with closing(Catalogue(catalogue_path(settings))) as catalogue:
+        projects = catalogue.projects()
+        thin = [found for project in projects for found in find_thin_documents(catalogue, project.name)]
+    count = sum(project.documents for project in projects)
+    if as_json:
+        print_json({"documents": count, "thin": [found.to_json() for found in thin]})
+        return
+    for found in thin:
+        pages = f", {found.pages:,} pages" if found.pages else ""
+        print_lines(
+            f"{one_line(found.file)} ({found.project}, {found.type}{pages}, {found.characters:,} characters, "
+            f"{found.passages:,} passages)"
+        )
+        for problem in found.problems:
+            print_lines(f"  {problem.problem}", f"  → {one_line(problem.advice)}")
+    print_lines(f"{len(thin):,} of {count:,} documents came out thin")
 
 
 def _print_findings(findings: Sequence[Finding], *, healthy: bool) -> None:

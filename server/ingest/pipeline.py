@@ -65,6 +65,7 @@ from server.ingest.report import (
     Progress,
     ProgressMeter,
     environment_warnings,
+    reason_of,
 )
 from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
 from server.ingest.selection.ignore_files import ALL_FILES, FileRules
@@ -287,6 +288,7 @@ class _Run:
             failures=tuple(self._failures),
             warnings=(*self._deletions.warnings(), *environment_warnings(self._unknown_environments), *warnings),
             graph=graph,
+            reading=self._meter.reading.summarize(),
         )
 
     def _update_graph(self) -> tuple[GraphReport | None, tuple[str, ...]]:
@@ -384,7 +386,7 @@ class _Run:
         try:
             return work()
         except (OSError, UnreadableFile) as error:
-            self._fail(name, _reason(error))
+            self._fail(name, reason_of(error))
         except Exception as error:
             if origin.file is None:  # a bug in a generated source, not in a user's file
                 raise
@@ -408,14 +410,14 @@ class _Run:
             for points in batch.points.portions() if batch.points else ():
                 target.store.upsert(points)
             target.store.flush()
+        entries = [document.entry for document in batch.prepared]
         if batch.is_change or batch.stamps:
-            entries = [document.entry for document in batch.prepared]
             target.catalogue.apply(
                 CatalogueChanges(target.project, batch.source, entries, batch.deleted, batch.stamps)
             )
         target.store.delete(stale)
         self._deleted += len(batch.deleted)
-        self._meter.add(len(batch.prepared), batch.chunks, batch.bytes)
+        self._meter.add(entries, batch.chunks, batch.bytes)
 
     def _mark_unfinished(self) -> None:
         if not self._is_marked:
@@ -444,7 +446,3 @@ class _Run:
 
     def _chunk_ids(self, document: str) -> set[str]:
         return {each.id for each in self._target.catalogue.chunks(document, self._target.project)}
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

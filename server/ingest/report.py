@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from server.backends.base import CatalogueEntry
 from server.ingest.graph_update import GraphReport
 from server.text.printable import one_line
 
 # Of a name in a line of a report.
 NAME_CHARS = 500
 _LABEL_CHARS = 40
+_MOST_NOTES = 100  # different ones, as a report lists them
+_NUMBER = re.compile(r"\d[\d,.]*")
 _UNKNOWN_ENVIRONMENTS = (
     "documents whose environment is none of dev, prod and scratch: {count} (first: {uri!r}, {environment!r}); "
     "no scope can name it, so every scope with an environment leaves them out; correct it in the documents"
@@ -43,13 +48,33 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingSummary:
+    """How the documents that an ingest wrote were read.
+
+    ``readers`` counts documents by reader, those of text by their type. ``pages`` counts pages, slides and sheets,
+    ``hidden_runs`` runs of text that a person does not see, ``hidden_kept`` those of them that are in the index.
+    ``needs_ocr`` counts pages without text of their own, ``ocr_pages`` those that were read by OCR,
+    ``attachments`` files within files, which are not read, ``notes`` documents by what their readers note.
+    """
+
+    readers: Mapping[str, int] = field(default_factory=dict)
+    pages: int = 0
+    hidden_runs: int = 0
+    hidden_kept: int = 0
+    needs_ocr: int = 0
+    ocr_pages: int = 0
+    attachments: int = 0
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport:
     """The result of an ingest.
 
     ``documents`` were written (new or changed), ``unchanged`` were not, ``deleted`` were removed; ``chunks``
     counts the points that were written, ``skipped`` files of unknown kinds, ``ignored`` files and folders that
-    patterns leave out. ``held`` documents are gone and were kept. ``graph`` is None where the graph did not change
-    or there is none.
+    patterns leave out. ``held`` documents are gone and were kept. ``reading`` is of the documents that were
+    written. ``graph`` is None where the graph did not change or there is none.
     """
 
     project: str
@@ -64,9 +89,36 @@ class IngestReport:
     failures: tuple[IngestFailure, ...] = ()
     warnings: tuple[str, ...] = ()
     graph: GraphReport | None = None
+    reading: ReadingSummary = field(default_factory=ReadingSummary)
 
 
 OnProgress = Callable[[Progress], None]
+
+
+@dataclass(slots=True)
+class ReadingTally:
+    """Counts how documents were read."""
+
+    readers: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, entries: Sequence[CatalogueEntry]) -> None:
+        """Count these documents."""
+        for entry in entries:
+            reading = entry.reading
+            self.readers[reading.reader if reading else entry.document.type] += 1
+            if reading:
+                kept = reading.hidden_runs if reading.hidden_kept else 0
+                self.counts.update(pages=reading.pages, hidden_runs=reading.hidden_runs, hidden_kept=kept)
+                self.counts.update(needs_ocr=len(reading.needs_ocr), ocr_pages=reading.ocr_pages)
+                self.counts.update(attachments=len(reading.attachments))
+                self.notes.update(dict.fromkeys(reading.notes, 1))
+
+    def summarize(self) -> ReadingSummary:
+        """The summary, the most frequent first."""
+        notes = dict(self.notes.most_common(_MOST_NOTES))
+        return ReadingSummary(dict(self.readers.most_common()), notes=notes, **self.counts)
 
 
 @dataclass(slots=True)
@@ -79,6 +131,7 @@ class ProgressMeter:
     documents: int = 0
     chunks: int = 0
     bytes: int = 0
+    reading: ReadingTally = field(default_factory=ReadingTally)
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -86,9 +139,10 @@ class ProgressMeter:
         """Seconds since the ingest began."""
         return time.monotonic() - self.began
 
-    def add(self, documents: int, chunks: int, bytes: int) -> None:
+    def add(self, entries: Sequence[CatalogueEntry], chunks: int, bytes: int) -> None:
         """Count what a batch has written."""
-        self.documents += documents
+        self.documents += len(entries)
+        self.reading.add(entries)
         self.chunks += chunks
         self.bytes += bytes
         if self.on_progress:
@@ -112,3 +166,22 @@ def environment_warnings(unknown: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield _UNKNOWN_ENVIRONMENTS.format(
             count=len(unknown), uri=one_line(uri, NAME_CHARS), environment=environment[:_LABEL_CHARS]
         )
+
+
+def group_failures(failures: Sequence[IngestFailure]) -> list[tuple[str, int]]:
+    """The reasons of failures with how many have each, the most frequent first.
+
+    Reasons that differ only in their numbers are one, in the words of the first.
+    """
+    first: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for failure in failures:
+        kind = _NUMBER.sub("0", failure.reason)
+        counts[kind] += 1
+        first.setdefault(kind, failure.reason)
+    return [(first[kind], count) for kind, count in counts.most_common()]
+
+
+def reason_of(error: Exception) -> str:
+    """Why something could not be read, as reports say it."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

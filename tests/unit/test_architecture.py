@@ -75,7 +75,8 @@ ROOMS: Mapping[str, str] = {
     "server.errors server.settings server.ids server.text server",
     "server.retrieval": "server.backends.base server.runtime server.graph server.models server.errors server.text",
     "server.ingest": "server.backends.base server.graph server.graph.extraction server.retrieval server.models "
-    "server.errors server.ids server.text server server.ingest.parsing.parser server.ingest.formats.pdf.ocr",
+    "server.errors server.ids server.locators server.text server server.ingest.parsing.parser "
+    "server.ingest.formats.pdf.ocr",
     # readers of files run behind the walls of the sandbox
     "server.ingest.parsing.parser": "server.ingest server.models sandbox.protocol "
     "server.ingest.parsing.walled_children",

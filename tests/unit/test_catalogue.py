@@ -92,8 +92,8 @@ def test_places_and_how_a_file_was_read_come_and_go_with_the_document(catalogue:
     begin(catalogue, one, entry("b.md", "third"))
     assert (catalogue.places(id), catalogue.places(document_id("p", "b.md"))) == (PLACES, ())
     assert list(catalogue.readings_within(Filters("p"))) == [
-        DocumentReading("a.pdf", "markdown", 12, 2, READING),
-        DocumentReading("b.md", "markdown", 5, 1, None),
+        DocumentReading("a.pdf", "/docs", "markdown", 12, 2, READING),
+        DocumentReading("b.md", "/docs", "markdown", 5, 1, None),
     ]
     catalogue.apply(changes(replace(one, places=PLACES[:1], reading=None)))
     assert (catalogue.places(id), next(catalogue.readings_within(Filters("p"))).reading) == (PLACES[:1], None)
@@ -340,7 +340,7 @@ def test_a_catalogue_without_places_is_brought_up_to_date_and_its_documents_have
             assert (passage.chunk.text, passage.places, facts) == ("words", (), ("prod", "r", "en", 2))
             assert (opened.places("d1"), opened.places_within("d1", 0, 5)) == ((), ())
             (read,) = opened.readings_within(Filters("p"))
-            assert read == DocumentReading("a.md", "markdown", 5, 1, None)
+            assert read == DocumentReading("a.md", "/docs", "markdown", 5, 1, None)
             assert (opened.generation("p"), opened.identity) == (7, "0123abcd")
     Catalogue(tmp_path / "new.sqlite3").close()
     assert layout(path) == layout(tmp_path / "new.sqlite3")

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.tree import Tree
 
 from server.commands.audit import _format_row, _format_table
-from server.commands.ingest import _print_report as shown_ingest
+from server.commands.ingest.report import print_report as shown_ingest
 from server.commands.terminal.output import print_json, print_lines, print_to_stderr
 from server.commands.terminal.screen import Screen
 from server.ingest.pipeline import IngestFailure, IngestReport

@@ -107,7 +107,7 @@ def stats(store: Store = None, project: Project = None, as_json: Json = False) -
     if as_json:
         print_json(figures)
         return
-    from server.commands.ingest import format_graph_counts
+    from server.commands.ingest.report import format_graph_counts
 
     print_lines(
         f"{figures['project']}: the graph of {figures['documents']:,} documents",
@@ -164,7 +164,7 @@ def import_(
 def rebuild(store: Store = None, project: Project = None, as_json: Json = False) -> None:
     """Build the graph of every document again from the catalogue; no file is read, nothing is embedded."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
-        from server.commands.ingest import format_graph_report
+        from server.commands.ingest.report import format_graph_report
         from server.ingest.graph_update import GraphUpdate
         from server.ingest.target import graph_target_of
 

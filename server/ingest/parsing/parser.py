@@ -79,6 +79,8 @@ class ParserProcess:
         self._why = ""  # no wall, or not all, around the children
         self._confined = ConfinedProcess()
         self._is_started = False
+        # The readers that were tried on the last file, each with why it failed, "" where it did not.
+        self.tried: list[tuple[str, str]] = []
 
     def __enter__(self) -> ParserProcess:
         return self
@@ -133,17 +135,21 @@ class ParserProcess:
         """The file by the first of its format's readers that finds text in it."""
         children = self._children(needs_walls=True)
         seconds = _seconds("ocr" if self.options.uses_ocr else "read", size)
-        reasons: list[str] = []
+        self.tried = []
         for name in form.readers:
             try:
                 parsed = self._ask_reader(children, name, path, file, seconds)
-            except ChildFailed as failure:
-                reasons.append(str(failure))
+            except (ChildFailed, UnreadableFile) as failure:
+                self.tried.append((name, str(failure)))
+                if isinstance(failure, UnreadableFile):
+                    raise
                 continue
             if parsed.text.strip():
-                return _note_failure(parsed, reasons)
-            reasons.append(_describe_no_text(parsed, uses_ocr=self.options.uses_ocr))
-        raise UnreadableFile(reasons[0])
+                noted = _note_failure(parsed, [reason for _, reason in self.tried])
+                self.tried.append((name, ""))
+                return noted
+            self.tried.append((name, _describe_no_text(parsed, uses_ocr=self.options.uses_ocr)))
+        raise UnreadableFile(self.tried[0][1])
 
     def _ask_reader(self, children: Children, name: str, path: Path, file: BinaryIO, seconds: float) -> ParsedFile:
         options = self.options

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from server.commands.ingest.explanation import print_explanation
+from server.commands.ingest.report import print_report
 from server.commands.terminal.output import (
     FAILED,
     Embedder,
@@ -19,8 +21,6 @@ from server.commands.terminal.output import (
     Project,
     Store,
     command,
-    print_json,
-    print_lines,
     print_to_stderr,
     report_errors,
 )
@@ -29,16 +29,14 @@ from server.errors import WinnowError
 from server.ingest.formats.parsed_file import ReadOptions
 from server.models import Environment
 from server.settings import Settings, load_settings
-from server.text.printable import one_line
 
 if TYPE_CHECKING:
-    from server.ingest.pipeline import GraphReport, IngestReport
+    from server.ingest.pipeline import IngestReport
 
 app = command()
 
 # Addresses are not read: what a server sends is fetched by a program that is made for it.
 _ADDRESS = re.compile(r"(?i)https?:/")
-_FAILURES_SHOWN = 20
 _LABEL_CHARS = 200  # the longest label that a request may name
 _PASSWORDS_CHARS, _MOST_PASSWORDS = 100_000, 100  # each is tried on each encrypted file
 
@@ -67,13 +65,15 @@ Exit code: 0 when something is in the index, even if some files failed (they are
 be read; 2 for usage; 4 when the index is held by another process or cannot be opened.
 
 Examples: winnow ingest docs/ | winnow ingest handbook.md notes/ --project team | winnow ingest corpus.jsonl --json
-| winnow ingest runbooks/ --environment prod --repository acme/infrastructure
+| winnow ingest runbooks/ --environment prod --repository acme/infrastructure | winnow ingest --explain scan.pdf
 """
 
 
 @app.command(epilog=_EPILOG)
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="files and folders")],
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="PATH...", help="files and folders", show_default=False)
+    ] = None,
     project: Project = None,
     doc_tag: Annotated[
         str,
@@ -119,6 +119,15 @@ def ingest(
             "--allow-weaker-reader", help="read such files even where the walls around readers are missing"
         ),
     ] = False,
+    explain: Annotated[
+        Path | None,
+        typer.Option(
+            "--explain",
+            metavar="FILE",
+            help="only show how this file is read and split; the index stays as it is",
+            show_default=False,
+        ),
+    ] = None,
     repair: Annotated[
         bool, typer.Option("--repair", help="first rename damaged files of the store and rebuild them")
     ] = False,
@@ -128,22 +137,27 @@ def ingest(
 ) -> None:
     """Put files and folders into the index."""
     with report_errors(as_json=as_json):
-        refuse_addresses(paths)
+        options = ReadOptions(hidden == "keep", _read_passwords(password_file), ocr)
         weaker = {"allow_weaker_reader": True} if allow_weaker_reader else {}
         settings = load_settings(store=store, project=project, embedder=embedder, **weaker)
+        if explain is not None:
+            is_read = print_explanation(
+                explain, options, allows_weaker=settings.allow_weaker_reader, as_json=as_json
+            )
+            raise typer.Exit(0 if is_read else FAILED)
+        paths = _check_given(paths)
         stated = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
         if force_labels:
             stated = _add_forced(stated)
         try:
             mended = _repair(settings) if repair else ()
-            options = ReadOptions(hidden == "keep", _read_passwords(password_file), ocr)
             how = _Choices(stated, options, not no_ignore, allow_deletions)
             report = _ingest(settings, paths, how)
             report = replace(report, warnings=mended + report.warnings)
         except KeyboardInterrupt:
             print_to_stderr("", "stopped; finished documents are kept, run the same command again to resume")
             raise typer.Exit(INTERRUPTED) from None
-        _print_report(report, settings, as_json=as_json)
+        print_report(report, settings, as_json=as_json)
     if report.failures and not report.documents + report.unchanged:
         raise typer.Exit(FAILED)
 
@@ -156,6 +170,14 @@ class _Choices:
     options: ReadOptions
     ignore_files: bool
     allow_deletions: bool
+
+
+def _check_given(paths: list[Path] | None) -> list[Path]:
+    """The paths to ingest. Raises ``WinnowError`` where there are none, or one is an address."""
+    if not paths:
+        raise WinnowError("INVALID_REQUEST", "name files or folders to ingest: winnow ingest PATH...")
+    refuse_addresses(paths)
+    return paths
 
 
 def refuse_addresses(paths: Sequence[Path]) -> None:
@@ -249,6 +271,7 @@ async def _ingest_in_engine(settings: Settings, paths: list[Path], how: _Choices
     from server.engine.client import EngineKnowledge
     from server.ingest.file_discovery import check_paths
     from server.ingest.pipeline import GraphReport, IngestFailure, IngestReport, Progress
+    from server.ingest.report import ReadingSummary
 
     check_paths(paths)
     kb = EngineKnowledge(settings, waits_for_model=False)
@@ -266,7 +289,8 @@ async def _ingest_in_engine(settings: Settings, paths: list[Path], how: _Choices
         await kb.aclose()
     failures = tuple(IngestFailure(**failure) for failure in report["failures"])
     graph = report["graph"] and GraphReport(**{**report["graph"], "warnings": tuple(report["graph"]["warnings"])})
-    return IngestReport(**{**report, "failures": failures, "warnings": tuple(report["warnings"]), "graph": graph})
+    parts = {"failures": failures, "warnings": tuple(report["warnings"]), "graph": graph}
+    return IngestReport(**{**report, **parts, "reading": ReadingSummary(**report["reading"])})
 
 
 def _add_forced(stated: Mapping[str, str]) -> dict[str, str]:
@@ -286,53 +310,3 @@ def check_label(name: str, text: str) -> str:
         flag = f"--{name.replace('_', '-')}"
         raise WinnowError("INVALID_REQUEST", f"{flag}: at most {_LABEL_CHARS} characters, or no scope can name it")
     return label
-
-
-def _print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> None:
-    if as_json:
-        print_json(_to_json(report, settings))
-        return
-    rate = f" ({report.chunks / report.seconds:.0f} chunks/s)" if report.chunks and report.seconds else ""
-    print_lines(
-        f"{report.project}: {report.documents:,} documents written, {report.unchanged:,} unchanged, "
-        f"{report.deleted:,} deleted; {report.chunks:,} chunks in {report.seconds:.1f} s{rate}"
-    )
-    if report.skipped:
-        print_lines(f"{report.skipped:,} files of unknown types were skipped")
-    if report.ignored:
-        print_lines(f"{report.ignored:,} files and folders were ignored (.gitignore, .winnowignore, stores)")
-    for failure in report.failures[:_FAILURES_SHOWN]:
-        print_lines(f"not read: {one_line(failure.name)}: {one_line(failure.reason)}")
-    if len(report.failures) > _FAILURES_SHOWN:
-        print_lines(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all")
-    if report.graph:
-        print_lines(*format_graph_report(report.graph))
-    print_lines(*report.warnings)
-
-
-def format_graph_report(graph: GraphReport) -> Iterator[str]:
-    """Lines for the changes of the graph and its size."""
-    yield (
-        f"graph: {graph.documents:,} documents drawn, {graph.deleted:,} deleted in {graph.seconds:.1f} s; "
-        f"{sum(graph.nodes.values()):,} nodes, {sum(graph.edges.values()):,} edges"
-    )
-    yield from format_graph_counts(graph.nodes, graph.entities, graph.edges)
-
-
-def format_graph_counts(
-    nodes: Mapping[str, int], entities: Mapping[str, int], edges: Mapping[str, int]
-) -> Iterator[str]:
-    """A line each for nodes, entities and edges, with their counts by type."""
-    for name, counts in (("nodes", nodes), ("entities", entities), ("edges", edges)):
-        sorted_counts = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        yield f"  {name}: {', '.join(f'{kind} {count:,}' for kind, count in sorted_counts) or 'none'}"
-
-
-def _to_json(report: IngestReport, settings: Settings) -> dict[str, Any]:
-    facts = asdict(report)
-    facts["seconds"] = round(report.seconds, 3)
-    facts["chunks_per_second"] = round(report.chunks / report.seconds, 1) if report.seconds else 0.0
-    facts["store"] = str(settings.store)
-    if report.graph:
-        facts["graph"]["seconds"] = round(report.graph.seconds, 3)
-    return facts

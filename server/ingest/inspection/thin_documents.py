@@ -1,0 +1,150 @@
+"""Documents of which little came into the index, and what to do about each: ``winnow doctor --documents``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from server.backends.base import DocumentStore
+from server.models import DocumentReading, DocumentText, DocumentType, Filters
+
+# Fewer visible characters a page, slide or sheet than these are few.
+_FEW: Mapping[DocumentType, int] = MappingProxyType({"pdf": 200, "image": 50, "slides": 10, "sheet": 10})
+# What stands for characters that a reader does not know: replacements, private use, controls, numbers of glyphs.
+_UNREADABLE = re.compile(r"[\ufffd\ue000-\uf8ff\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\(cid:\d+\)")
+_WHITE = re.compile(r"\s+")
+_MOST_UNREADABLE = 0.2
+_PAGES_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a document, and what to do."""
+
+    problem: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinDocument:
+    """A document of which little can be found."""
+
+    project: str
+    file: str
+    type: str
+    characters: int
+    pages: int
+    passages: int
+    problems: tuple[Problem, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The document as JSON data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    """A document with what its text shows: visible characters, and the share of those that nobody can read."""
+
+    document: DocumentReading
+    visible: int
+    unreadable: float
+
+    @property
+    def path(self) -> str:
+        """Where its file is, as far as that is known."""
+        source = self.document.source
+        return str(Path(source) / self.document.uri) if Path(source).is_absolute() else self.document.uri
+
+
+def find_thin_documents(catalogue: DocumentStore, project: str) -> Iterator[ThinDocument]:
+    """The thin documents of a project, by path; reads all of its text."""
+    filters = Filters(project)
+    readings = {reading.uri: reading for reading in catalogue.readings_within(filters)}
+    with closing(catalogue.texts_within(filters)) as texts:
+        for text in texts:
+            if isinstance(text, DocumentText) and text.uri in readings:
+                yield from _describe(project, _examine(readings[text.uri], text.data.decode()))
+
+
+def _describe(project: str, examined: _Examined) -> Iterator[ThinDocument]:
+    """The document with its problems, if it has any."""
+    document = examined.document
+    problems = tuple(problem for check in _CHECKS if (problem := check(examined)))
+    if problems:
+        pages = document.reading.pages if document.reading else 0
+        yield ThinDocument(
+            project, document.uri, document.type, document.characters, pages, document.chunks, problems
+        )
+
+
+def _examine(document: DocumentReading, text: str) -> _Examined:
+    visible = len(_WHITE.sub("", text))
+    unreadable = sum(len(match[0]) for match in _UNREADABLE.finditer(text))
+    return _Examined(document, visible, unreadable / max(visible, 1))
+
+
+def _needs_ocr(examined: _Examined) -> Problem | None:
+    reading = examined.document.reading
+    if reading is None or len(reading.needs_ocr) <= reading.ocr_pages:
+        return None
+    numbers = _name_numbers(reading.needs_ocr)
+    count = len(reading.needs_ocr) - reading.ocr_pages
+    return Problem(
+        f"{count:,} of {reading.pages:,} pages are images without text ({numbers})",
+        f"read them by OCR: winnow ingest --ocr {examined.path}",
+    )
+
+
+def _is_unreadable(examined: _Examined) -> Problem | None:
+    if examined.unreadable <= _MOST_UNREADABLE:
+        return None
+    problem = f"{examined.unreadable:.0%} of its characters are unreadable"
+    if examined.document.reading:
+        advice = f"its fonts do not say what their characters are; try OCR: winnow ingest --ocr {examined.path}"
+    else:
+        advice = "save it as UTF-8, then ingest it again"
+    return Problem(problem, advice)
+
+
+def _has_few_characters(examined: _Examined) -> Problem | None:
+    document = examined.document
+    pages = document.reading.pages if document.reading else 0
+    if not pages or examined.visible >= pages * _FEW.get(document.type, 0):
+        return None
+    return Problem(
+        f"{examined.visible / pages:.0f} characters a page on {pages:,} pages",
+        f"look at what was read: winnow ingest --explain {examined.path}",
+    )
+
+
+def _has_no_passages(examined: _Examined) -> Problem | None:
+    if examined.document.chunks:
+        return None
+    return Problem(
+        "no passages: nothing in it is found", f"look at what was read: winnow ingest --explain {examined.path}"
+    )
+
+
+_CHECKS: Sequence[Callable[[_Examined], Problem | None]] = (
+    _has_no_passages,
+    _needs_ocr,
+    _is_unreadable,
+    _has_few_characters,
+)
+
+
+def _name_numbers(numbers: Sequence[int]) -> str:
+    """Numbers in short: "1-3, 7"."""
+    runs = [
+        [number for _, number in run]
+        for _, run in groupby(enumerate(sorted(set(numbers))), lambda pair: pair[1] - pair[0])
+    ]
+    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:_PAGES_SHOWN]]
+    return ", ".join([*shown, "..."] if len(runs) > _PAGES_SHOWN else shown)
