@@ -1,5 +1,16 @@
 """Selects quotes: the spans of passages that match a question best. Deterministic, without a model.
 
+Two scores rank the spans: the share of the question's terms in a span, and its similarity to the question, if a
+model computes it. Both are wrong at times: terms do not find synonyms, and similarity takes one function, flag or
+number for another. So the terms weigh as much as they find of the question:
+
+    score        weight
+    terms        found², with found the largest share of the question's terms in one span and the headings above it
+    similarity   1 - found²
+
+Nearly all terms of keywords and exact names are found, so their spans rank by terms. Of a question in everyday
+words a third or a half are found, many of them in any sentence ("what", "does"), so its spans rank by similarity.
+
 A quote is a whole span with its context: first the neighbours that match the question too, then the text around
 them, in whole spans if there is room, otherwise some tokens of it. Omissions are marked "…". A span that is too
 long for a quote is cut around the part that matches the question best.
@@ -12,14 +23,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from server.text.limits import MAX_QUOTE_CHARS
-from server.text.spans import Span, clip, matches, next_word, scored_spans, terms, word_before
+from server.text.spans import Span, clip, match_spans, matches, next_word, terms, word_before
 from server.text.tokens import count_tokens, first_tokens, last_tokens
 
-# The spans whose similarity is computed, the characters of each that are used (more than the model reads), and the
-# weight of the similarity in the score.
+# The spans whose similarity is computed, and the characters of each that are used (more than the model reads).
 SIMILAR_SPANS = 24
 _SIMILAR_CHARS = 2000
-SIMILARITY_SHARE = 0.8
+# If so much of the question's terms is found in one span and its headings, more passages than asked for would only
+# add spans that look like an answer.
+ENOUGH_FOUND = 0.75
 # The weight of a passage's score in a ranking, relative to the span's own score.
 PRIOR_SHARE = 0.5
 # A span below this similarity is quoted only if it contains a term of the question.
@@ -49,6 +61,15 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
+class _Passage:
+    """A passage to quote from. ``found``: the largest share of the question's terms in a span and the headings."""
+
+    text: str
+    spans: Sequence[Span]
+    found: float
+
+
+@dataclass(frozen=True, slots=True)
 class _Candidate:
     """Span number ``index`` of a passage; candidates are ranked by ``worth``."""
 
@@ -68,6 +89,7 @@ def quotes(
     context_tokens: int,
     priors: Sequence[float] | None = None,
     similarity: Similarity | None = None,
+    headings: Sequence[str] | None = None,
     from_most: int | None = None,
 ) -> list[Quote]:
     """At most ``limit`` quotes from ``passages``, best first, from spans that contain a term of ``question``.
@@ -76,45 +98,76 @@ def quotes(
     their own score and their passage's together; a passage without a matching span is quoted with its first one
     (its title may have matched); and the third quote of a passage comes after the first two of every other.
     Without priors, ties go to the shorter, then to the earlier span. ``from_most``: the number of passages that
-    may be quoted.
+    may be quoted; the passages after as many are read only if those contain less than ``ENOUGH_FOUND`` of the
+    question's terms together.
 
     A quote has at most ``max_tokens`` tokens and ``MAX_QUOTE_CHARS`` characters; ``context_tokens`` is the context
     on each side, rounded up to whole spans if there is room. A text is quoted once, even if several passages
     contain it. A smaller ``limit`` gives the first of the same quotes.
 
     ``similarity``, if given, scores texts by their similarity to the question (1: equal). It is called once, for
-    the ``SIMILAR_SPANS`` spans that score best without it, and only those are quoted, including spans without a
-    term of the question that are similar enough.
+    the ``SIMILAR_SPANS`` spans that score best without it. They come first, including spans without a term of the
+    question that are similar enough; then come the others as without it. ``headings``, if given, are the headings
+    above each passage. Their terms count for the weight of the terms, not for the score of a span.
 
     >>> quotes("How long are backups kept?", ["Backups are encrypted. Backups are kept for ninety days."],
     ...        limit=1, max_tokens=80, context_tokens=0)[0].text
     'Backups are kept for ninety days.'
     """
     asked = terms(question)
-    spans = [scored_spans(text, asked) for text in passages]
-    ranked = _rank_candidates(spans, priors, needs_terms=similarity is None)
-    if similarity is not None:
-        by_similarity = _rank_by_similarity(passages, ranked[:SIMILAR_SPANS], priors, similarity)
-        ranked = by_similarity or _rank_candidates(spans, priors, needs_terms=True)
-    if priors is not None:
-        ranked = _spread_passages(ranked)
+    read = _read_passages(passages, headings, asked, from_most)
+    ranked = _rank_spans(read, priors, similarity)
     chosen: list[Quote] = []
     quoted_texts = _QuotedTexts()
     for candidate in ranked:
         if len(chosen) >= limit:
             break
-        text, span, quoted = passages[candidate.passage], candidate.span, {quote.passage for quote in chosen}
+        text, span, quoted = read[candidate.passage].text, candidate.span, {quote.passage for quote in chosen}
         if from_most is not None and len(quoted) >= from_most and candidate.passage not in quoted:
             continue
         if quoted_texts.includes(text[span.start : span.end]):
             continue
-        neighbours, index = _unquoted_neighbours(text, spans[candidate.passage], candidate.index, quoted_texts)
+        spans = read[candidate.passage].spans
+        neighbours, index = _unquoted_neighbours(text, spans, candidate.index, quoted_texts)
         quote = _build_text(text, neighbours, index, asked, max_tokens, context_tokens)
         if quote:
             quoted_texts.add(text[span.start : span.end], quote)
             confidence = len({match.term for match in matches(quote, asked)}) / max(1, len(asked))
             chosen.append(Quote(candidate.passage, span.start, span.end, quote, confidence, candidate.likeness))
     return chosen
+
+
+def _read_passages(
+    passages: Sequence[str], headings: Sequence[str] | None, asked: frozenset[str], from_most: int | None
+) -> list[_Passage]:
+    """The passages to quote from: all, or the first ``from_most`` if these contain enough of the question."""
+    above = headings if headings is not None else [""] * len(passages)
+    read = [_read_passage(text, heading, asked) for text, heading in zip(passages, above, strict=True)]
+    return read[:from_most] if _share_found(read[:from_most]) >= ENOUGH_FOUND else read
+
+
+def _read_passage(text: str, heading: str, asked: frozenset[str]) -> _Passage:
+    spans = match_spans(text, asked)
+    above = {match.term for match in matches(heading, asked)}
+    found = max((len(above | span_terms) for _, span_terms in spans if span_terms), default=0)
+    return _Passage(text, [span for span, _ in spans], found / max(1, len(asked)))
+
+
+def _share_found(read: Sequence[_Passage]) -> float:
+    return max((passage.found for passage in read), default=0.0)
+
+
+def _rank_spans(
+    read: Sequence[_Passage], priors: Sequence[float] | None, similarity: Similarity | None
+) -> list[_Candidate]:
+    """The spans in the order in which they are quoted."""
+    ranked = _rank_candidates(read, priors, needs_terms=True)
+    if similarity is not None:
+        best = _rank_candidates(read, priors, needs_terms=False)[:SIMILAR_SPANS]
+        similar = _rank_by_similarity(read, best, priors, similarity)
+        first = {(candidate.passage, candidate.index) for candidate in similar}
+        ranked = [*similar, *(one for one in ranked if (one.passage, one.index) not in first)]
+    return ranked if priors is None else _spread_passages(ranked)
 
 
 def _spread_passages(ranked: Sequence[_Candidate]) -> list[_Candidate]:
@@ -166,16 +219,16 @@ def _unquoted_neighbours(
 
 
 def _rank_candidates(
-    spans: Sequence[Sequence[Span]], priors: Sequence[float] | None, *, needs_terms: bool
+    read: Sequence[_Passage], priors: Sequence[float] | None, *, needs_terms: bool
 ) -> list[_Candidate]:
-    """The spans that may be quoted, best first."""
+    """The spans that may be quoted, best first by their terms."""
     candidates = [
         _Candidate(number, index, span, span.score + _prior_of(priors, number))
-        for number, passage_spans in enumerate(spans)
-        for index, span in enumerate(passage_spans)
+        for number, passage in enumerate(read)
+        for index, span in enumerate(passage.spans)
         if not needs_terms
         or span.score > 0
-        or (priors is not None and index == 0 and not any(other.score for other in passage_spans))
+        or (priors is not None and index == 0 and not any(other.score for other in passage.spans))
     ]
     return sorted(candidates, key=_sort_key)
 
@@ -190,20 +243,24 @@ def _sort_key(candidate: _Candidate) -> tuple[float, int, int, int]:
 
 
 def _rank_by_similarity(
-    passages: Sequence[str],
+    read: Sequence[_Passage],
     ranked: Sequence[_Candidate],
     priors: Sequence[float] | None,
     similarity: Similarity,
 ) -> list[_Candidate]:
+    """The candidates with a term of the question or similar to it, by both scores; see the table of weights."""
+    weight = _share_found(read) ** 2
     texts = [
-        passages[candidate.passage][candidate.span.start : candidate.span.end][:_SIMILAR_CHARS]
+        read[candidate.passage].text[candidate.span.start : candidate.span.end][:_SIMILAR_CHARS]
         for candidate in ranked
     ]
     candidates = []
-    for candidate, likeness in zip(ranked, similarity(texts) if texts else (), strict=True):
+    for candidate, computed in zip(ranked, similarity(texts) if texts else (), strict=True):
+        likeness = min(1.0, max(0.0, float(computed)))
         if candidate.span.score or likeness >= LEAST_LIKENESS:
-            worth = _combine_scores(candidate.span.score, likeness) + _prior_of(priors, candidate.passage)
-            candidates.append(replace(candidate, worth=worth, likeness=min(1.0, max(0.0, float(likeness)))))
+            score = weight * candidate.span.score + (1 - weight) * likeness
+            worth = score + _prior_of(priors, candidate.passage)
+            candidates.append(replace(candidate, worth=worth, likeness=likeness))
     return sorted(candidates, key=_sort_key)
 
 
@@ -223,10 +280,6 @@ def _extend(text: str, spans: Sequence[Span], index: int, max_tokens: int) -> Sp
                 break
         else:
             return Span(spans[first].start, spans[last].end, spans[index].score)
-
-
-def _combine_scores(score: float, likeness: float) -> float:
-    return (1 - SIMILARITY_SHARE) * score + SIMILARITY_SHARE * min(1.0, max(0.0, float(likeness)))
 
 
 def _build_text(

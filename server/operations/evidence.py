@@ -25,9 +25,9 @@ from server.tiers import Size
 # How many quotes are ranked in all; those that do not fit into one answer are for the next pages.
 _MAX_QUOTES_KEPT = 5 * MAX_QUOTES
 _USUAL_TOKENS = 1_000
-# With a model, so many times the passages that may be quoted are searched, because the best sentence is not always
-# in the best passages. By words alone, more passages would only add texts that look like an answer.
-_PASSAGES_FACTOR = 2
+# With a model, at least so many passages are searched, because the best sentence is not always in the best
+# passages. By words alone, more passages would only add texts that look like an answer.
+_LEAST_PASSAGES = 10
 _ROW_OVERHEAD_TOKENS = 80  # tokens of ids, title and address
 _SCORE_DIGITS = 3
 _WITHOUT_MODEL = "quotes are scored by words alone: {why}"
@@ -86,7 +86,7 @@ def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Ans
     cursor = resume(request.cursor, request)
     filters = filters_of(context, request.scope, request.filters)
     similarity = _open_similarity(context, request.question, [filters.project])
-    passage_limit = request.top_k if similarity.to_question is None else _PASSAGES_FACTOR * request.top_k
+    passage_limit = request.top_k if similarity.to_question is None else max(request.top_k, _LEAST_PASSAGES)
     ranking = rank_distinct(
         context, request.question, filters, passage_limit, passage_limit, cursor.legs, request.mode, request.syntax
     )
@@ -125,6 +125,7 @@ def _build_answer(
         context_tokens=request.include_context_tokens,
         priors=passages.priors,
         similarity=similarity.to_question,
+        headings=[title_of(passage.passage) for passage in passages.stored],
         from_most=request.top_k if isinstance(request, RetrieveEvidence) else None,
     )
     rows = [_build_row(context, passages.stored[quote.passage], quote) for quote in selected[offset:end]]

@@ -98,7 +98,22 @@ def split_spans(text: str) -> list[Span]:
 
 def scored_spans(text: str, question: frozenset[str]) -> list[Span]:
     """The spans of ``text``, in order, with their scores."""
-    return [span for span, _ in _score_spans(text, question)]
+    return [span for span, _ in match_spans(text, question)]
+
+
+def match_spans(text: str, question: frozenset[str]) -> list[tuple[Span, frozenset[str]]]:
+    """The spans of ``text``, in order, with their scores, each with its terms of ``question``."""
+    spans = split_spans(text)
+    terms_by_span: list[set[str]] = [set() for _ in spans]
+    index = 0
+    for match in matches(text, question):
+        while match.start >= spans[index].end:
+            index += 1
+        terms_by_span[index].add(match.term)
+    return [
+        (Span(span.start, span.end, len(found_terms) / max(1, len(question))), frozenset(found_terms))
+        for span, found_terms in zip(spans, terms_by_span, strict=True)
+    ]
 
 
 def preview(text: str, question: frozenset[str], max_chars: int) -> str:
@@ -166,24 +181,9 @@ def _rank(span: Span) -> tuple[float, int, int]:
     return (-span.score, span.end - span.start, span.start)
 
 
-def _score_spans(text: str, question: frozenset[str]) -> list[tuple[Span, frozenset[str]]]:
-    """The scored spans of ``text``, each with its terms of ``question``."""
-    spans = split_spans(text)
-    terms_by_span: list[set[str]] = [set() for _ in spans]
-    index = 0
-    for match in matches(text, question):
-        while match.start >= spans[index].end:
-            index += 1
-        terms_by_span[index].add(match.term)
-    return [
-        (Span(span.start, span.end, len(found_terms) / max(1, len(question))), frozenset(found_terms))
-        for span, found_terms in zip(spans, terms_by_span, strict=True)
-    ]
-
-
 def _choose_spans(text: str, question: frozenset[str], max_chars: int) -> list[Span]:
     """The best span, and further ones that add terms of the question, while all of them fit."""
-    spans = _score_spans(text, question)
+    spans = match_spans(text, question)
     ranked = sorted(
         ((span, span_terms) for span, span_terms in spans if span_terms), key=lambda pair: _rank(pair[0])
     )

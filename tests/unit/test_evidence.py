@@ -273,13 +273,20 @@ def test_a_similarity_is_asked_once_for_the_best_spans_and_reorders_them() -> No
         asked.append([*texts])
         return [float("hour" in text) for text in asked[-1]]
 
-    passages = ["Nobody restores a backup.", "It restores in an hour."]
-    found = quotes("restores backup", passages, limit=3, max_tokens=80, context_tokens=0, similarity=likeness)
+    passages = ["Nobody restores.", "It takes an hour."]
+    found = quotes(
+        "How long until a backup restores?",
+        passages,
+        limit=3,
+        max_tokens=80,
+        context_tokens=0,
+        similarity=likeness,
+    )
     assert [quote.text for quote in found] == passages[::-1]
     assert asked == [passages]
 
 
-def test_a_similarity_is_asked_for_so_many_spans_and_no_more() -> None:
+def test_a_similarity_is_asked_for_so_many_spans_and_the_others_follow() -> None:
     asked: list[int] = []
 
     def likeness(texts: Sequence[str]) -> list[float]:
@@ -288,8 +295,86 @@ def test_a_similarity_is_asked_for_so_many_spans_and_no_more() -> None:
 
     passages = [f"Backup number {number}." for number in range(100, 100 + 3 * SIMILAR_SPANS)]
     found = quotes("backup number", passages, limit=100, max_tokens=80, context_tokens=0, similarity=likeness)
-    assert (asked, len(found)) == ([SIMILAR_SPANS], SIMILAR_SPANS)
+    assert (asked, len(found)) == ([SIMILAR_SPANS], len(passages))
     assert all(0 <= quote.confidence <= 1 and 0 <= (quote.likeness or 0) <= 1 for quote in found)
+    assert [quote.likeness is None for quote in found] == [
+        number >= SIMILAR_SPANS for number in range(len(passages))
+    ]
+
+
+HEAPS = ("Equivalent to: sorted(iterable, reverse=True)[:n]", "Fast version of a heappush followed by a heappop.")
+OF_HEAPS = ("heapq > heapq.nlargest(n, iterable)", "heapq > heapq.heappushpop(heap, item)")
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("heapq.nlargest equivalent to", 0),  # each term is in the span or the headings above it
+        ("Which single call is the same as a push and then a pop?", 1),  # no term is found
+    ],
+)
+def test_a_question_that_is_found_word_for_word_ranks_by_words_and_any_other_by_similarity(
+    question: str, first: int
+) -> None:
+    found = quotes(
+        question,
+        HEAPS,
+        limit=2,
+        max_tokens=80,
+        context_tokens=0,
+        priors=[1.0, 1.0],
+        similarity=lambda texts: [0.9 if "heappush" in text else 0.3 for text in texts],
+        headings=OF_HEAPS,
+    )
+    assert found[0].text == HEAPS[first]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(("alpha", "beta", "alpha beta", "gamma")), st.floats(-1, 1)), min_size=1),
+    st.sampled_from(("alpha beta gamma delta", "alpha beta", "gamma", "alpha omega sigma")),
+)
+def test_a_span_with_more_of_the_question_and_no_less_likeness_is_never_quoted_later(
+    spans: list[tuple[str, float]], question: str
+) -> None:
+    """Whatever the weights: both scores count."""
+    texts = [f"{words.capitalize()} {number:03}." for number, (words, _) in enumerate(spans)][:SIMILAR_SPANS]
+    likeness = {text: value for text, (_, value) in zip(texts, spans, strict=False)}
+    found = quotes(
+        question,
+        texts,
+        limit=100,
+        max_tokens=80,
+        context_tokens=0,
+        similarity=lambda asked: [likeness[text] for text in asked],
+    )
+    places = [(found_in.confidence, max(0.0, likeness[found_in.text])) for found_in in found]
+    for place, (share, value) in enumerate(places):
+        assert not any(share < later and value < similar for later, similar in places[place + 1 :]), (
+            f"{found[place].text} is quoted before a better span"
+        )
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("backup kept ninety days", "The backup is kept for ninety days."),
+        ("How long is a backup safe?", "Copies live for three months."),
+    ],
+)
+def test_passages_beyond_those_asked_for_are_read_only_where_words_do_not_find_the_answer(
+    question: str, quoted: str
+) -> None:
+    passages = ["The backup is kept for ninety days.", "Copies live for three months."]
+    found = quotes(
+        question,
+        passages,
+        limit=6,
+        max_tokens=80,
+        context_tokens=0,
+        similarity=lambda texts: [0.4 if "backup" in text else 0.9 for text in texts],
+        from_most=1,
+    )
+    assert [quote.text for quote in found] == [quoted]
 
 
 @pytest.mark.parametrize(("likeness", "expected"), [(0.5, ["Someone may be faster."]), (0.1, [])])
