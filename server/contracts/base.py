@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
@@ -50,6 +51,10 @@ _WHERE = (
 )
 
 
+# Halves of surrogate pairs, which no document has and no JSON can carry.
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
 def _check_where(value: Any) -> Any:
     """One message for all that can be wrong: pydantic's would repeat names and values of any length."""
     is_fitting = isinstance(value, dict) and len(value) <= _MAX_FIELDS and all(map(_is_field, value.items()))
@@ -61,13 +66,13 @@ def _check_where(value: Any) -> Any:
 def _is_field(field: tuple[Any, Any]) -> bool:
     name, value = field
     values = value if isinstance(value, list) else [value]
-    is_named = isinstance(name, str) and 0 < len(name) <= _NAME_CHARS
+    is_named = isinstance(name, str) and 0 < len(name) <= _NAME_CHARS and not _HALVES.search(name)
     return is_named and 0 < len(values) <= _MAX_VALUES and all(map(_is_scalar, values))
 
 
 def _is_scalar(value: Any) -> bool:
     if value is None or isinstance(value, str):
-        return len(value or "") <= _VALUE_CHARS
+        return len(value or "") <= _VALUE_CHARS and not _HALVES.search(value or "")
     return isinstance(value, int | float) and abs(value) < 1e300
 
 

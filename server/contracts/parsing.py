@@ -175,5 +175,8 @@ def _describe_unknown_field(model: type[BaseModel], location: tuple[int | str, .
 
 
 def _format_value(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return "a number of too many digits"
     return text if len(text) <= 60 else f"{text[:57]}..."

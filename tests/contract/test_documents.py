@@ -158,6 +158,18 @@ async def test_a_field_that_no_document_has_is_named_where_all_match(kb: Knowled
     ]
 
 
+@pytest.mark.parametrize(
+    "where",
+    [{"stage": "\ud800"}, {"\udfff": "beta"}, {"stage": ["beta", "\ud800"]}, {"stage": {"a": 1}}, {"": "beta"},
+     {"stage": []}, {"stage": float("nan")}, {"stage": 10**400}, {"s" * 201: "beta"}, {"stage": "b" * 501}],
+)  # fmt: skip
+async def test_what_no_field_has_is_refused_with_one_message(kb: KnowledgeBase, where: dict[str, Any]) -> None:
+    for operation in ("kb.documents", "kb.repeats"):
+        with pytest.raises(WinnowError, match=r"^where: takes at most 20 fields.*without a value") as caught:
+            await _ask(kb, operation, where=where)
+        assert (caught.value.reason, len(caught.value.message) < 400) == ("INVALID_REQUEST", True)
+
+
 async def test_the_only_near_path_is_named_whole(tmp_path: Path) -> None:
     path = f"{'reference_of_every_option_there_is/' * 3}page.md"
     (tmp_path / "files" / path).parent.mkdir(parents=True)

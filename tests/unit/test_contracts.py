@@ -102,6 +102,10 @@ def test_every_number_string_and_list_of_a_schema_is_bounded(model: type[BaseMod
         ({"query": "ok", "top_k": 10**40}, "top_k:"),
         ({"query": "ok", "top_k": "many"}, "top_k:"),
         ({"query": "ok", "min_score": float("nan")}, "min_score:"),
+        (
+            {"query": "ok", "top_k": 10**5_000},
+            "top_k: input should be less than or equal to 100 (got a number of too",
+        ),
         ({"query": "ok", "min_score": 1.5}, "min_score: input should be less than or equal to 1"),
         ({"query": "ok", "response_mode": "everything"}, "response_mode:"),
         ({"query": "ok", "filter_ids": ["x"] * 101}, "filter_ids:"),

@@ -80,7 +80,7 @@ def _whole_names(
     known = context.index.fields(reach).union(FACTS) if where else frozenset()
     named = [(find_whole_name(name, known), field_texts(value) or ("",)) for name, value in where.items()]
     unknown = [name for name, texts in named if name not in known and "" in texts]
-    context.warnings.extend(near_field(context.index, reach, name) for name in unknown)
+    context.warnings.extend(near_field(context.index, reach, name) for name in unknown[:_NAMED])
     return tuple((name, tuple(text.casefold() for text in texts)) for name, texts in named)
 
 
