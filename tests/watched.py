@@ -17,8 +17,8 @@ from server.watching.sources import WatchedSource, change_sources
 from server.watching.status import PathStatus, read_status
 from server.watching.store_watcher import watcher_of
 from server.watching.watcher import Watcher
+from tests.patience import LIMIT
 
-PATIENCE_SECONDS = 120.0
 _POLL_SECONDS = 0.05
 # What an index is: its documents, its chunks and the ids of its vectors.
 Index = tuple[list[tuple[str, str]], list[str], list[str]]
@@ -28,7 +28,7 @@ def settings_of(store: Path, **others: Any) -> Settings:
     return load_settings(store=store, project="p", embedding="off", graph="off", **others)
 
 
-def wait_for(what: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> Any:
+def wait_for(what: Callable[[], Any], seconds: float = LIMIT) -> Any:
     """What the function returns once that is true; fails after so many seconds."""
     until = time.monotonic() + seconds
     while not (found := what()):
