@@ -19,12 +19,11 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
@@ -36,6 +35,7 @@ from server.backends.files.private_folder import is_private
 from server.backends.files.store_folder import probe_store
 from server.backends.sqlite import REPAIR
 from server.errors import WinnowError
+from server.findings import Check, Finding
 from server.scripts.skills import load_skills
 from server.settings import MIB, Settings
 
@@ -50,30 +50,6 @@ FREE_BYTES = 512 * MIB  # an index of 100,000 chunks takes about 400 MB
 REACH_SECONDS = 3.0
 MENDS_MODEL = "run: winnow model install"
 MENDS_VECTORS = "run: winnow reindex"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the report. ``advice`` is what to do, "" if nothing.
-
-    ``essential`` findings decide the verdict; the others inform. ``evidence`` describes the trial that the finding
-    rests on, if there was one.
-    """
-
-    group: str
-    check: str
-    ok: bool
-    detail: str
-    advice: str = ""
-    essential: bool = True
-    evidence: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The finding as JSON data."""
-        return asdict(self)
-
-
-Check = Callable[[Settings], Iterator[Finding]]
 
 
 def examine(settings: Settings) -> list[Finding]:
@@ -433,6 +409,12 @@ def _skills(settings: Settings) -> Iterator[Finding]:
         )
 
 
+def _watching(settings: Settings) -> Iterator[Finding]:
+    from server.watching.check import check_watching
+
+    yield from check_watching(settings)
+
+
 CHECKS: tuple[Check, ...] = (
     _versions,
     _dependencies,
@@ -446,5 +428,6 @@ CHECKS: tuple[Check, ...] = (
     _walls,
     _smaller_language,
     _skills,
+    _watching,
     _host,
 )

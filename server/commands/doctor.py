@@ -18,7 +18,8 @@ from rich.table import Table
 from server.commands.terminal.output import FAILED, Json, Store, command, print_json, print_lines, report_errors
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
-from server.health import Finding, examine, is_healthy
+from server.findings import Finding
+from server.health import examine, is_healthy
 from server.settings import Settings, load_settings
 from server.text.printable import one_line
 

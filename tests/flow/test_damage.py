@@ -21,7 +21,8 @@ from server.backends.sqlite import damage_error
 from server.backends.vectors.index_build import _copy_with_holes
 from server.commands import ingest, reindex
 from server.errors import WinnowError
-from server.health import Finding, _integrity
+from server.findings import Finding
+from server.health import _integrity
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends

@@ -14,6 +14,7 @@ import pytest
 
 from server.errors import WinnowError
 from server.models import Filters
+from server.watching.check import check_watching
 from server.watching.path_watcher import PathWatcher
 from server.watching.sources import FILE, change_sources, read_sources
 from server.watching.status import read_status
@@ -161,6 +162,12 @@ def test_many_deletions_wait_until_they_are_confirmed(store: Path, tmp_path: Pat
         (folder / "part3" / "new.md").write_text("A document that came meanwhile.\n")
         wait_for(lambda: documents_named(backends, "part3/new.md"))
         held = wait_for(lambda: getattr(status_of(store, folder), "held", 0))
+        watcher, docs = check_watching(settings_of(store))
+        assert (watcher.ok, docs.ok, docs.advice) == (
+            True,
+            False,
+            "to delete them: winnow sources confirm docs",
+        )
         assert backends.catalogue.count_documents(Filters("p"))[0] == 25 + held
         add_source(store, folder, confirmed=held, confirmed_at=time.time())
         wait_for(lambda: index_of(backends) == fresh_index(folder))
@@ -280,6 +287,9 @@ def test_what_is_polled_is_found_too(store: Path, notes: Path, monkeypatch: pyte
     with watched(settings_of(store, watch_poll_seconds=0.2)) as (backends, _):
         status = wait_for(lambda: (s := status_of(store, notes)) and s.scanned_at and s)
         assert (status.state, bool(status.why)) == ("polling", True)
+        _, path = check_watching(settings_of(store))
+        is_limited = "EXPECTED" in os.environ
+        assert (path.ok, "sysctl" in path.advice) == (not is_limited, is_limited)
         (notes / "part0" / "new.md").write_text("Words that are found by polling.\n")
         (notes / "part1" / "0001.md").unlink()
         wait_for(lambda: index_of(backends) == fresh_index(notes))

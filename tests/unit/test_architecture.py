@@ -86,8 +86,9 @@ ROOMS: Mapping[str, str] = {
     "server.graph.extraction server.errors server.settings",
     "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
     "server.models server.settings server.runtime server.text",
-    "server.watching": "server.ingest server.ingest.target server.opening server.backends server.backends.base "
-    "server.errors server.models server.runtime server.settings server.text",
+    "server.findings": "server.settings",
+    "server.watching": "server.findings server.ingest server.ingest.target server.opening server.backends "
+    "server.backends.base server.errors server.models server.runtime server.settings server.text",
     # the seam, and the rooms that use it
     "server.operations": "server.backends.base server.runtime server.graph server.retrieval server.contracts "
     "server.locators "

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from server import health
 from server.commands.ingest import app as ingest
 from server.commands.reindex import app as reindex
-from server.health import Finding, examine, find_changed_files, find_foreign_package, is_healthy
+from server.findings import Finding
+from server.health import examine, find_changed_files, find_foreign_package, is_healthy
 from server.settings import Settings, load_settings
 from tests.tiny_models import write_model
 
