@@ -34,6 +34,7 @@ _SAMPLES = {
     "delimited": b"word,x\n1,2\n",
     "epub": epub({"a": "<html><body><h1>word</h1><ol><li>x</li></ol></body></html>"}).getvalue(),
     "opendocument": opendocument("<text:p>word</text:p>").getvalue(),
+    "rtf": rb"{\rtf1\ansicpg1250 word}",
     "notebook": b'{"cells": [{"cell_type": "markdown", "source": "word"}]}',
     "mail": _MESSAGE,
     "subtitles": b"00:00:01,000 --> 00:00:02,000\nword\n",

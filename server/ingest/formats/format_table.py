@@ -37,6 +37,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         ".tsv": Format("sheet", ("delimited",)),
         ".epub": Format("book", ("epub",)),
         ".odt": Format("word", ("opendocument",)),
+        ".rtf": Format("word", ("rtf",)),
         ".odp": Format("slides", ("opendocument",)),
         ".ipynb": Format("notebook", ("notebook",)),
         ".eml": Format("mail", ("mail",)),
