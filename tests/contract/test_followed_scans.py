@@ -118,10 +118,25 @@ async def test_counts_by_key_of_all_parts_are_added_up(
     assert (two["results"], two["partial"], two["total"]) == (whole["results"][:2], True, whole["total"])
 
 
+async def test_counts_by_key_that_cannot_be_followed_are_those_of_the_first_part(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = (await _follow(kb, 10_000, group_by="document", path="0[0-3]*")).payload()
+
+    async def stop(documents: int, matches: int) -> None:
+        raise WinnowError("TIMEOUT", "stopped")
+
+    scan = FollowedScan({"pattern": r"p\w+", "limit": 10_000, "group_by": "document"}, 10_000)
+    with _stopping_after(monkeypatch, least=4, most=4), pytest.raises(WinnowError, match="stopped"):
+        await scan.follow(kb, stop)
+    payload = scan.payload()
+    assert (payload["results"], payload["total"], payload["complete"]) == (first["results"], first["total"], False)
+
+
 async def test_too_many_keys_end_the_scan_with_what_it_has(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "_MOST_KEYS", 5)
+    monkeypatch.setattr(following, "_MOST_KEYS", 6)
     with _stopping_after(monkeypatch, least=4, most=4):
         scan = await _follow(kb, 10_000, group_by="document")
     assert not scan.is_complete

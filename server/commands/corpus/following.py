@@ -46,6 +46,7 @@ class FollowedScan:
     is_over: bool = False
     warnings: dict[str, None] = field(default_factory=dict)
     _before: tuple[Counts, Counts] | None = None  # total and scanned of the parts before this one
+    _is_begun_again: bool = False  # and nothing is taken since
 
     async def follow(self, kb: Knowledge, on_part: OnPart) -> None:
         """Call until all text was looked through and the rows are there, or a call fails.
@@ -92,8 +93,10 @@ class FollowedScan:
     def _take(self, page: dict[str, Any]) -> None:
         """Take the rows and counts of a page, and choose the next call."""
         if self.arguments.get("group_by") and self.keys is None and not page["complete"]:
-            self._begin_keys()
+            self._begin_keys(page)
             return
+        if self._is_begun_again:
+            self.keys, self._is_begun_again = {}, False
         if self._before is None:
             self._before = (self.total, self.scanned)
         self.total, self.scanned = _add(self._before[0], page["total"]), _add(self._before[1], page["scanned"])
@@ -104,13 +107,19 @@ class FollowedScan:
             self._add_keys(self.keys, page)
         self._move(page)
 
-    def _begin_keys(self) -> None:
-        """Begin again, and take all keys, in the longest pages: those of several parts are added up."""
+    def _begin_keys(self, page: dict[str, Any]) -> None:
+        """Begin again, and take all keys, in the longest pages: those of several parts are added up.
+
+        Until then this page is what was found.
+        """
         if self.next is not None:
             raise WinnowError(
                 "INVALID_REQUEST", "cursor: counts by key of several parts are added up; leave --cursor out"
             )
+        self._before, self._is_begun_again = (self.total, self.scanned), True
+        self.total, self.scanned = page["total"], page["scanned"]
         self.keys, self.arguments = {}, {**self.arguments, "limit": MAX_SCAN_ROWS}
+        self._add_keys(self.keys, page)
 
     def _take_rows(self, page: dict[str, Any]) -> None:
         taken = page["results"][: self.limit - len(self.rows)]
