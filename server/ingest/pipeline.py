@@ -24,7 +24,7 @@ Three things run at once: a thread reads and cuts the next batches (``_batches``
 ``_BATCHES_HELD`` of them, or one that is as large, are in memory; reading waits then.
 
 At the end of the run follow the index of texts (``DocumentStore.index_texts``; scans read what it lacks) and the
-graph (``server.ingest.graph_update``; where it cannot, the next run updates it).
+graph (``server.ingest.graph_update``); where one cannot, the next run updates it.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ from server.ingest.report import (
     Progress,
     ProgressMeter,
     environment_warnings,
+    index_texts,
     reason_of,
 )
 from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
@@ -273,8 +274,9 @@ class _Run:
             self._target.store.optimize()
             self._target.store.flush()
             self._target.catalogue.finish_write(self._target.project)
-        self._target.catalogue.index_texts()
+        indexing = index_texts(self._target.catalogue)
         graph, warnings = self._update_graph()
+        environments = environment_warnings(self._unknown_environments)
         return IngestReport(
             project=self._target.project,
             documents=self._meter.documents,
@@ -286,7 +288,7 @@ class _Run:
             ignored=self._ignored,
             held=self._deletions.held,
             failures=tuple(self._failures),
-            warnings=(*self._deletions.warnings(), *environment_warnings(self._unknown_environments), *warnings),
+            warnings=(*self._deletions.warnings(), *environments, *indexing, *warnings),
             graph=graph,
             reading=self._meter.reading.summarize(),
         )

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from server.backends.base import CatalogueEntry
+from server.backends.base import CatalogueEntry, DocumentStore
+from server.errors import WinnowError
 from server.ingest.graph_update import GraphReport
 from server.text.printable import one_line
 
@@ -17,6 +18,7 @@ NAME_CHARS = 500
 _LABEL_CHARS = 40
 _MOST_NOTES = 100  # different ones, as a report lists them
 _NUMBER = re.compile(r"\d[\d,.]*")
+_TEXTS_NOT_INDEXED = "scans read more text than they have to until the next ingest has indexed it: {why}"
 _UNKNOWN_ENVIRONMENTS = (
     "documents whose environment is none of dev, prod and scratch: {count} (first: {uri!r}, {environment!r}); "
     "no scope can name it, so every scope with an environment leaves them out; correct it in the documents"
@@ -166,6 +168,15 @@ def environment_warnings(unknown: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield _UNKNOWN_ENVIRONMENTS.format(
             count=len(unknown), uri=one_line(uri, NAME_CHARS), environment=environment[:_LABEL_CHARS]
         )
+
+
+def index_texts(catalogue: DocumentStore) -> tuple[str, ...]:
+    """Bring the index of texts up to date, or return a warning: the ingest is good without it."""
+    try:
+        catalogue.index_texts()
+    except WinnowError as error:
+        return (_TEXTS_NOT_INDEXED.format(why=error.message),)
+    return ()
 
 
 def group_failures(failures: Sequence[IngestFailure]) -> list[tuple[str, int]]:

@@ -13,13 +13,16 @@ from typing import Any
 import pytest
 
 from server.app import make_knowledge_base
+from server.backends import trigrams
 from server.backends.catalogue import Catalogue
 from server.errors import WinnowError
+from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
 from server.knowledge import SCRIPT, Answer, KnowledgeBase
 from server.models import ExcludedText, Filters
-from server.opening import catalogue_path
+from server.opening import catalogue_path, open_backends
 from server.operations.corpus import walking
-from server.settings import Settings
+from server.settings import Settings, load_settings
 from tests.plain_store import index_by_words
 
 pytestmark = pytest.mark.anyio
@@ -347,3 +350,19 @@ def test_an_ingest_brings_the_index_of_trigrams_up_to_date(tmp_path: Path) -> No
     with closing(Catalogue(catalogue_path(settings))) as catalogue:
         assert _is_ruled_out(catalogue, "nothing") == {0: True, 1: True, 2: True}
         assert _is_ruled_out(catalogue, "pods") == {0: True, 1: False, 2: False}
+
+
+def test_an_ingest_that_cannot_index_its_trigrams_is_good_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(database: object, least: int) -> None:
+        raise WinnowError("INDEX_UNAVAILABLE", "the disk is full")
+
+    monkeypatch.setattr(trigrams, "index_trigrams", fail)
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.md").write_text("one pod\n")
+    settings = load_settings(store=tmp_path / "store", embedding="off", graph="off")
+    with closing(open_backends(settings, wait_for_model=False)) as backends:
+        report = ingest_paths(target_of(settings, backends, None), [tmp_path / "files"])
+    assert (report.documents, report.failures) == (1, ())
+    assert any("until the next ingest has indexed it: the disk is full" in one for one in report.warnings)
