@@ -121,8 +121,8 @@ class LockedChildren:
         limits = request.limits
         message = SpawnRequest(next(self._names), limits.memory_bytes, limits.cpu_seconds).encode()
         descriptors = [channel.fileno(), *([request.document] if request.document >= 0 else [])]
-        self._control.settimeout(START_SECONDS)
         try:
+            self._control.settimeout(START_SECONDS)
             socket.send_fds(self._control, [json.dumps(message).encode()], descriptors)
             answer, handles = self._receive()
         except (OSError, EOFError, ProtocolError):
@@ -132,8 +132,8 @@ class LockedChildren:
         return handles[0]
 
     def _await_death(self) -> ChildReaped:
-        self._control.settimeout(_REAP_SECONDS)
         try:
+            self._control.settimeout(_REAP_SECONDS)
             answer, _ = self._receive()
         except (OSError, EOFError, ProtocolError):
             self._fail()

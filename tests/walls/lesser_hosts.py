@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from sandbox import Sandbox, SandboxUnavailable
 from sandbox.protocol.limits import Limits
 from sandbox.walls import kernel, seccomp, wall_table
+from sandbox.walls.profiles import SCRIPT
 from sandbox.walls.seccomp import RPC
 from sandbox.walls.wall_table import CHILD_WALLS, Wall, WallResources
 
@@ -206,7 +207,7 @@ def _is_held(raised: Sequence[Wall], attempt: Callable[[WallResources], None]) -
 
 def _exit_code(raised: Sequence[Wall], attempt: Callable[[WallResources], None]) -> int:
     ruleset = wall_table.create_landlock_ruleset()
-    resources = WallResources(Limits(), ruleset=ruleset, filter=seccomp.build_program())
+    resources = WallResources(Limits(), ruleset=ruleset, filter=seccomp.build_program(SCRIPT))
     try:
         os.dup2(0, RPC)  # a child's own place for it is taken, too
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)

@@ -37,17 +37,17 @@ _ENVIRONMENT: Mapping[str, str] = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
 }
-_PACKAGES = ("site-packages", "dist-packages")
 MODULE = "server.ingest.parsing.child"
+_PACKAGES = ("site-packages", "dist-packages")
 
 
 class WalledChildren:
     """The fork server, started at once, and one child for each document. For one thread at a time."""
 
-    def __init__(self, *, uses_ocr: bool = False, module: str = MODULE) -> None:
+    def __init__(self, *, uses_ocr: bool = False) -> None:
         """Start the fork server. Raises SandboxUnavailable where it does not start."""
         self._program = ForkServerProgram(
-            module, READER, {"uses_ocr": uses_ocr}, folders=_package_folders(), environment=_ENVIRONMENT
+            MODULE, READER, {"uses_ocr": uses_ocr}, folders=_package_folders(), environment=_ENVIRONMENT
         )
         self._memory_bytes = _OCR_MEMORY_BYTES if uses_ocr else _MEMORY_BYTES
         self._is_closed = False

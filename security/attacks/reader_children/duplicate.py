@@ -1,0 +1,16 @@
+# surface: held | seconds: 120
+# The reader opens a further descriptor.
+from security.reader_attack import breaches, breaches_plainly
+
+CODE = """
+os.dup(DOCUMENT)
+found = "BREACHED"
+"""
+
+
+def control():
+    return breaches_plainly(CODE)
+
+
+def surface():
+    return breaches(CODE)

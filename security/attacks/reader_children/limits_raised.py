@@ -1,0 +1,16 @@
+# surface: held | seconds: 120
+# The reader raises its own limits.
+from security.reader_attack import breaches, breaches_plainly
+
+CODE = """
+resource.setrlimit(resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE))
+found = "BREACHED"
+"""
+
+
+def control():
+    return breaches_plainly(CODE)
+
+
+def surface():
+    return breaches(CODE)

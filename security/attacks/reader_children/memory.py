@@ -1,0 +1,16 @@
+# surface: held | seconds: 120
+# The reader takes 3 GiB of memory.
+from security.reader_attack import breaches, breaches_plainly
+
+CODE = """
+pages = [mmap.mmap(-1, 1 << 28) for _ in range(12)]
+found = "BREACHED"
+"""
+
+
+def control():
+    return breaches_plainly(CODE)
+
+
+def surface():
+    return breaches(CODE)

@@ -1,0 +1,15 @@
+# surface: held | seconds: 120
+# The reader opens another file.
+from security.reader_attack import breaches, breaches_plainly
+
+CODE = """
+found = "BREACHED" if open("/etc/passwd").read() else ""
+"""
+
+
+def control():
+    return breaches_plainly(CODE)
+
+
+def surface():
+    return breaches(CODE)

@@ -1,0 +1,16 @@
+# surface: held | seconds: 120
+# The reader signals its parent.
+from security.reader_attack import breaches, breaches_plainly
+
+CODE = """
+os.kill(os.getppid(), 0)
+found = "BREACHED"
+"""
+
+
+def control():
+    return breaches_plainly(CODE)
+
+
+def surface():
+    return breaches(CODE)

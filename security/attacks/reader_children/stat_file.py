@@ -1,0 +1,15 @@
+# surface: held | seconds: 120
+# The reader asks whether a file exists.
+from security.reader_attack import breaches, breaches_plainly
+
+CODE = """
+found = "BREACHED" if os.stat("/etc/passwd") else ""
+"""
+
+
+def control():
+    return breaches_plainly(CODE)
+
+
+def surface():
+    return breaches(CODE)

@@ -1,0 +1,16 @@
+# surface: held | seconds: 120
+# The reader shortens the file that it reads.
+from security.reader_attack import breaches, breaches_plainly
+
+CODE = """
+os.ftruncate(DOCUMENT, os.lseek(DOCUMENT, 0, os.SEEK_END))
+found = "BREACHED"
+"""
+
+
+def control():
+    return breaches_plainly(CODE)
+
+
+def surface():
+    return breaches(CODE)

@@ -1,0 +1,16 @@
+# surface: held | seconds: 120
+# The reader makes sockets of its own.
+from security.reader_attack import breaches, breaches_plainly
+
+CODE = """
+socket.socketpair()
+found = "BREACHED"
+"""
+
+
+def control():
+    return breaches_plainly(CODE)
+
+
+def surface():
+    return breaches(CODE)

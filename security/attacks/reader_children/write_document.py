@@ -1,0 +1,16 @@
+# surface: held | seconds: 120
+# The reader writes into the file that it reads.
+from security.reader_attack import breaches, breaches_plainly
+
+CODE = """
+if os.pwrite(DOCUMENT, b"#", 0) == 1:
+    found = "BREACHED"
+"""
+
+
+def control():
+    return breaches_plainly(CODE)
+
+
+def surface():
+    return breaches(CODE)

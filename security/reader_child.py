@@ -1,0 +1,73 @@
+"""A program of reader children that runs the file as Python: what a parser does that a file has taken over.
+
+Attacks of the family ``reader_children`` are such files. Nothing but the walls is between them and the host.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import mmap
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import IO, Any
+
+RPC, DOCUMENT = 3, 4
+_HELPERS = (ctypes, fcntl, json, mmap, os, resource, select, signal, socket, struct, subprocess, threading, time)
+_LENGTH = struct.Struct(">I")
+# The facts of an answer that the parent accepts; server/ingest/parsing/answers.py checks them.
+FACTS = {
+    "title": "",
+    "places": [],
+    "facts": {},
+    "reading": {
+        "reader": "attack",
+        "pages": 1,
+        "hidden_runs": 0,
+        "hidden_kept": False,
+        "needs_ocr": [],
+        "ocr_pages": 0,
+        "attachments": [],
+        "notes": [],
+    },
+}
+
+
+def warm_up(*, uses_ocr: bool) -> None:
+    """Import the modules of `_HELPERS`: attacks must fail at the walls, not at an import."""
+
+
+def prepare(*, uses_ocr: bool) -> Callable[[], None]:
+    """Open the file; returns what runs it."""
+    return partial(run, os.fdopen(DOCUMENT, "rb", closefd=False))
+
+
+def run(document: IO[bytes]) -> None:
+    """Receive the request, run the file, and answer with the text that it left in ``found``."""
+    (length,) = _LENGTH.unpack(os.read(RPC, _LENGTH.size))
+    while length > 0:
+        length -= len(os.read(RPC, length))
+    document.seek(0)
+    names: dict[str, Any] = {"__name__": "__main__", **{module.__name__: module for module in _HELPERS}}
+    names |= {"sys": sys, "RPC": RPC, "DOCUMENT": DOCUMENT, "FACTS": FACTS, "send": send}
+    exec(compile(document.read(), "<file>", "exec"), names)
+    send(json.dumps(FACTS).encode())
+    send(str(names.get("found", "nothing")).encode())
+
+
+def send(body: bytes, length: int | None = None) -> None:
+    """Send a frame; ``length``: what its head claims."""
+    data = _LENGTH.pack(len(body) if length is None else length) + body
+    while data:
+        data = data[os.write(RPC, data) :]

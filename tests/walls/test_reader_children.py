@@ -1,0 +1,229 @@
+"""Files are read in children behind the walls: what they return, how they fail, and what is done without walls."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server.ingest.documents import RawDocument, UnreadableFile
+from server.ingest.formats.format_table import Format
+from server.ingest.formats.parsed_file import ReadOptions
+from server.ingest.parsing import parser, walled_children
+from server.ingest.parsing.parser import ParserProcess
+from server.ingest.parsing.walled_children import WalledChildren
+from server.models import Place, Reading
+
+pytestmark = pytest.mark.walls
+
+_PROGRAM = "tests.walls.reader_program"
+
+
+@pytest.fixture(autouse=True)
+def program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children run the readers of reader_program.py."""
+    monkeypatch.setattr(walled_children, "MODULE", _PROGRAM)
+
+
+@pytest.fixture
+def readers() -> Iterator[ParserProcess]:
+    with ParserProcess() as process:
+        yield process
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "book.file"
+    path.write_text("The text of the file.\n")
+    return path
+
+
+def _read(readers: ParserProcess, path: Path, *names: str) -> RawDocument:
+    (document,) = readers.read(path, path.name, Format("book", names))
+    assert isinstance(document, RawDocument)
+    return document
+
+
+def _reason(readers: ParserProcess, path: Path, *names: str) -> str:
+    with pytest.raises(UnreadableFile) as caught:
+        _read(readers, path, *names)
+    return str(caught.value)
+
+
+def _children(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _fork_server(readers: ParserProcess) -> int:
+    assert isinstance(readers._walled, WalledChildren)
+    return readers._walled._children._process.pid
+
+
+def test_a_file_is_read_with_its_places_facts_and_the_way_it_was_read(readers: ParserProcess, path: Path) -> None:
+    document = _read(readers, path, "whole")
+    assert (document.text, document.title, document.type) == ("The text of the file.\n", "book", "book")
+    assert document.places == (Place(0, "page", 1, "i"),)
+    assert document.reading == Reading("test", pages=1)
+    assert document.metadata == {"author": "A"}
+
+
+def test_the_walls_stand_although_a_library_started_a_thread_at_its_import() -> None:
+    children = WalledChildren()
+    children.close()
+    assert (children.missing, children.breaches) == ((), ())
+
+
+def test_the_options_reach_the_reader(path: Path) -> None:
+    with ParserProcess(ReadOptions(True, ("a", "b"), False)) as readers:
+        assert _read(readers, path, "options").text == "True ('a', 'b') False"
+
+
+def test_line_ends_are_cleaned_and_places_follow_them(readers: ParserProcess, path: Path) -> None:
+    document = _read(readers, path, "lines")
+    assert (document.text, [place.start for place in document.places]) == ("one\ntwo\n", [0, 4])
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("crash", "its parser crashed (SIGSEGV)"),
+        ("panic", "its parser failed (BaseException)"),
+        ("memory", "needs more than 1024 MiB of memory"),
+        ("exit", "its parser gave no answer"),
+        ("signal", "its parser was ended at a system call that no reader needs"),
+        ("places", "its parser returned an invalid answer"),
+        ("absent", "the reader absent is not available: unknown"),
+        ("nothing", "no text in it, but 2 pages that are images; to read them by OCR: --ocr"),
+    ],
+)
+def test_the_next_reader_reads_what_the_first_does_not(
+    readers: ParserProcess, path: Path, name: str, reason: str
+) -> None:
+    """Where none reads the file, the reason of the first is given."""
+    document = _read(readers, path, name, "whole")
+    assert document.reading is not None
+    assert document.text == "The text of the file.\n"
+    assert document.reading.notes == (f"another reader failed before: {reason}",)
+    assert _reason(readers, path, name, "crash") == reason
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("flaw", "encrypted"), ("long", "its text is longer than 16 million characters; split it")],
+)
+def test_a_flaw_of_the_file_is_final(readers: ParserProcess, path: Path, name: str, reason: str) -> None:
+    assert _reason(readers, path, name, "whole") == reason
+
+
+@pytest.mark.parametrize("name", ["loop", "sleep"])
+def test_a_reader_that_does_not_end_is_ended(
+    readers: ParserProcess, path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parser, "_SECONDS", {"read": (1.0, 0.0, 1.0)})
+    assert _reason(readers, path, name).startswith("takes longer than 1 s to parse")
+    assert _read(readers, path, "whole").text
+
+
+def test_no_process_is_left_behind(path: Path) -> None:
+    before = _children(os.getpid())
+    with ParserProcess() as readers:
+        _reason(readers, path, "crash")
+        assert _read(readers, path, "whole").text
+        assert len(_children(os.getpid())) == len(before) + 1
+    assert _children(os.getpid()) == before
+
+
+def test_closing_ends_a_file_that_another_thread_reads(readers: ParserProcess, path: Path) -> None:
+    _read(readers, path, "whole")
+    timer = threading.Timer(0.5, readers.close)
+    timer.start()
+    began = time.monotonic()
+    assert _reason(readers, path, "sleep") == "the ingest was stopped"
+    assert time.monotonic() - began < 30
+    timer.join()
+
+
+def test_a_fork_server_that_was_killed_is_replaced(readers: ParserProcess, path: Path) -> None:
+    _read(readers, path, "whole")
+    first = serving = _fork_server(readers)
+    while below := _children(serving):
+        (serving,) = below
+    os.kill(serving, 9)
+    assert _reason(readers, path, "whole") == "the fork server is gone"
+    assert _read(readers, path, "whole").text
+    assert _fork_server(readers) != first
+
+
+def test_no_child_has_the_environment_of_the_ingest(
+    readers: ParserProcess, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    _read(readers, path, "whole")
+    pids = [_fork_server(readers)]
+    while below := _children(pids[-1]):
+        pids += below
+    assert [pid for pid in pids if "sk-secret" in Path(f"/proc/{pid}/environ").read_text()] == []
+
+
+def test_without_walls_only_texts_are_parsed_and_the_reason_names_the_flag(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parser, "start_walled_children", lambda options: (None, "landlock"))
+    with ParserProcess() as readers:
+        assert _reason(readers, path, "whole") == (
+            "the walls around its reader are missing here (landlock; see: winnow doctor); to read such files "
+            "without them: --allow-weaker-reader"
+        )
+        (page,) = readers.parse("html", "<title>A page</title><p>Words.</p>", "a.html")
+        assert isinstance(page, RawDocument)
+        assert (page.title, page.text) == ("A page", "Words.")
+
+
+def test_with_the_flag_files_are_read_without_walls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser, "start_walled_children", lambda options: (None, "landlock"))
+    path = tmp_path / "rows.pdf"
+    path.write_bytes(b"%PDF-1.4\nnothing\n")
+    with ParserProcess(allows_weaker=True) as readers:
+        assert _reason(readers, path, "pdf_pdfium").startswith("damaged: it begins like a PDF")
+
+
+def test_children_with_missing_namespaces_read_texts_and_other_files_with_the_flag(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(options: ReadOptions) -> tuple[parser.Children, str]:
+        return WalledChildren(), "network_namespace"
+
+    monkeypatch.setattr(parser, "start_walled_children", start)
+    with ParserProcess() as readers:
+        assert _reason(readers, path, "whole").startswith("the walls around its reader are missing here (network_")
+        assert [one.text for one in readers.parse("html", "<p>Words.", "a") if isinstance(one, RawDocument)]
+    with ParserProcess(allows_weaker=True) as readers:
+        assert _read(readers, path, "whole").text == "The text of the file.\n"
+
+
+def test_files_that_are_too_large_empty_or_of_another_kind_are_named(
+    readers: ParserProcess, tmp_path: Path
+) -> None:
+    contents = {
+        "empty.pdf": b"",
+        "page.pdf": b"<html>",
+        "old.docx": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"0" * 99,
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    with (tmp_path / "large.pdf").open("wb") as file:
+        file.write(b"%PDF-1.4")
+        file.truncate(513 << 20)
+    (tmp_path / "link.pdf").symlink_to(tmp_path / "page.pdf")
+    reasons = {path.name: _reason(readers, path, "whole") for path in sorted(tmp_path.iterdir())}
+    assert reasons == {
+        "empty.pdf": "empty",
+        "large.pdf": "larger than 512 MiB; split it into smaller files",
+        "link.pdf": "a link, not a file",
+        "old.docx": "an old office document, or an encrypted one; save it in today's format without a password",
+        "page.pdf": "not a PDF",
+    }
