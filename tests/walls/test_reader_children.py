@@ -92,7 +92,7 @@ def test_line_ends_are_cleaned_and_places_follow_them(readers: ParserProcess, pa
     [
         ("crash", "its parser crashed (SIGSEGV)"),
         ("panic", "its parser failed (BaseException)"),
-        ("memory", "needs more than 1024 MiB of memory"),
+        ("memory", "needs more memory than its reader may have; split it"),
         ("exit", "its parser gave no answer"),
         ("signal", "its parser was ended at a system call that no reader needs"),
         ("places", "its parser returned an invalid answer"),

@@ -31,6 +31,7 @@ from server.ingest.formats.format_table import FORMATS
 from server.ingest.formats.parsed_file import FormatReader, ParsedFile, ReadOptions
 from server.ingest.formats.pdf import ocr
 from server.ingest.parsing import frames, markup
+from server.ingest.parsing.failures import TOO_LARGE
 from server.ingest.readers import parse
 from server.models import Document, DocumentType, Place
 
@@ -167,7 +168,7 @@ def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tu
     except UnreadableFile as error:
         return ({"flaw": str(error)}, ""), False
     except MemoryError:
-        return ({"failure": f"needs more than {MEMORY_BYTES >> 20} MiB of memory"}, ""), True
+        return ({"failure": TOO_LARGE}, ""), True
     except RecursionError:
         return ({"failure": "nested too deeply"}, ""), True
     except BaseException as error:  # of a parser or library, which may still hold memory; panics are of this class

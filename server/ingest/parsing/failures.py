@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 
 STOPPED = "the ingest was stopped"
+TOO_LARGE = "needs more memory than its reader may have; split it"
 
 
 class ChildFailed(Exception):

@@ -22,10 +22,10 @@ from sandbox.runners.runner_table import CONTAINER_WALLS
 from sandbox.walls.profiles import READER
 from server.ingest.documents import UnreadableFile
 from server.ingest.parsing import frames
-from server.ingest.parsing.failures import STOPPED, ChildFailed, name_exit, too_slow
+from server.ingest.parsing.failures import STOPPED, TOO_LARGE, ChildFailed, name_exit, too_slow
 
 # With what the fork server has imported, a child stays below 1 GiB of resident memory.
-_MEMORY_BYTES = 896 * MIB
+_MEMORY_BYTES = 832 * MIB
 # OCR keeps two models and the pixels of a page in memory.
 _OCR_MEMORY_BYTES = 2048 * MIB
 _CLOCK_FACTOR = 4  # other processes run too
@@ -103,7 +103,7 @@ def _failure_reason(end: ChildEnd, limits: Limits) -> str:
     if end.is_late or (end.signal == signal.SIGKILL and end.cpu_ms >= 900 * limits.cpu_seconds):
         return too_slow(limits.cpu_seconds)
     if end.signal == signal.SIGKILL:
-        return f"needs more than {limits.memory_bytes // MIB} MiB of memory"
+        return TOO_LARGE
     if end.signal == signal.SIGSYS:
         return "its parser was ended at a system call that no reader needs"
     return f"its parser crashed ({name_exit(-end.signal)})" if end.signal else "its parser gave no answer"
