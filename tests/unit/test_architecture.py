@@ -27,6 +27,9 @@ ROOMS: Mapping[str, str] = {
     # what scripts see, what runs them, what audits that
     "client_sdk": "",
     "security": "sandbox client_sdk",
+    # attacks from inside a child that reads files
+    "security.reader_attack": "security server.ingest server.ingest.parsing.parser "
+    "server.ingest.parsing.walled_children",
     "sandbox": "sandbox.protocol sandbox.parent sandbox.runners",
     # both sides of the trust boundary
     "sandbox.protocol": "",
@@ -338,6 +341,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "server.app": "a server that shares an engine opens nothing itself",
     "server.opening": "factories: each vendor takes long to import, and only one is wanted",
     "server.health": "a check that cannot import its subject must not take the others with it",
+    "server.health.walls": "a check that cannot import its subject must not take the others with it",
     "server.commands.": "a command imports what it runs once its arguments are known",
     "server.engine.process": "the supervisor must stay small; only the engine imports what is large",
     # factories

@@ -105,7 +105,7 @@ def test_a_file_that_another_distribution_has_overwritten_is_named(
 
 def test_a_package_that_is_imported_from_elsewhere_or_owned_twice_is_named() -> None:
     """Another module can take the name in these two ways."""
-    home = Path(health.__file__).resolve().parents[1]
+    home = Path(health.__file__).resolve().parents[2]
     assert list(find_foreign_package("server", home, ["winnow-mcp"])) == []
     assert list(find_foreign_package("server", home, ["winnow-mcp", "other"])) == ["server also belongs to other"]
     elsewhere = list(find_foreign_package("server", Path("/elsewhere"), ["winnow-mcp"]))

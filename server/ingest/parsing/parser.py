@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Protocol
@@ -202,6 +203,30 @@ def start_walled_children(options: ReadOptions = _NO_OPTIONS) -> tuple[Children 
         children.close()
         return None, ", ".join((*children.missing, *children.breaches))[:_REASON_CHARS]
     return children, ", ".join(children.missing)[:_REASON_CHARS]
+
+
+@dataclass(frozen=True, slots=True)
+class WallsTrial:
+    """Whether files can be read here: what is ``missing`` of the walls, "" for nothing, and what was tried."""
+
+    missing: str
+    evidence: str = ""
+
+
+def try_walls() -> WallsTrial:
+    """Start the children, and have one parse a page."""
+    children, missing = start_walled_children()
+    if children is None:
+        return WallsTrial(missing)
+    try:
+        began = time.perf_counter()
+        request = {"do": "parse", "kind": "html", "uri": "trial.html", "text": "<title>trial</title>"}
+        _ask(children, request, _seconds("parse", 0), None)
+    except (ChildFailed, UnreadableFile) as error:
+        return WallsTrial(missing or str(error))
+    finally:
+        children.close()
+    return WallsTrial(missing, f"a child parsed a page in {(time.perf_counter() - began) * 1000:.0f} ms")
 
 
 def _ask(

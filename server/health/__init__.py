@@ -6,7 +6,6 @@ fails itself becomes a finding, never a traceback: the doctor runs when things a
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import csv
 import hashlib
@@ -36,6 +35,7 @@ from server.backends.files.store_folder import probe_store
 from server.backends.sqlite import REPAIR
 from server.errors import WinnowError
 from server.findings import Check, Finding
+from server.health import walls
 from server.scripts.skills import load_skills
 from server.settings import MIB, Settings
 
@@ -76,7 +76,7 @@ def _run_check(check: Check, settings: Settings) -> Iterator[Finding]:
 
 
 def _versions(settings: Settings) -> Iterator[Finding]:
-    yield Finding("versions", "winnow", True, f"{__version__} in {Path(__file__).parents[1]}")
+    yield Finding("versions", "winnow", True, f"{__version__} in {Path(__file__).parents[2]}")
     lowest, above = PYTHONS
     versions = f"{lowest[0]}.{lowest[1]} to {above[0]}.{above[1] - 1}"
     is_supported = lowest <= sys.version_info[:2] < above
@@ -340,56 +340,6 @@ def _qdrant(settings: Settings) -> Iterator[Finding]:
         yield Finding("backends", "qdrant", True, f"{settings.qdrant_url}, {len(names)} collections")
 
 
-# --- the sandbox -----------------------------------------------------------------------------------
-
-
-def _walls(settings: Settings) -> Iterator[Finding]:
-    from sandbox import probe
-    from sandbox.runners.runner_table import tier_of
-
-    accepted = settings.allow_weaker_sandbox
-    walls = asyncio.run(probe(settings.sandbox))
-    name = tier_of(settings.sandbox, walls)
-    description, advice = _TIERS[name]
-    missing = {wall.name for wall in walls if not wall.stands and not wall.reinforces}
-    is_offered = not missing or (name == "container" and missing == set(accepted))
-    advice = advice if settings.sandbox == "auto" and len(walls) > 1 else "see the advice in the lines below"
-    yield Finding(
-        "walls", "tier", is_offered, f"{name}: {description}", "" if is_offered else advice, essential=False
-    )
-    for wall in walls:
-        needed = settings.execute_code == "on" and wall.name not in accepted and not wall.reinforces
-        yield Finding("walls", wall.name, wall.stands, wall.protects, wall.advice, needed, wall.detail)
-
-
-_OPT_IN = "follow the advice in the lines below, or accept each missing wall: --allow-weaker-sandbox WALL"
-_TIERS = {
-    "full": ("all kernel walls are available", ""),
-    "container": ("no namespaces; seccomp, Landlock and limits block files, network and processes twice", _OPT_IN),
-    "language": ("a smaller language in a process with limits", ""),
-    "none": ("too few walls to run scripts by default", _OPT_IN),
-}
-
-
-def _smaller_language(settings: Settings) -> Iterator[Finding]:
-    """The gaps of the smaller language, if it is installed, and what to write instead."""
-    from sandbox.runners import monty
-
-    version = monty.installed_version()
-    if version is None:
-        return
-    group = "smaller language"
-    state = "in use" if settings.sandbox == "monty" else "use it with --sandbox monty"
-    detail = f"{version}, {state}; the gaps below were measured for {monty.MEASURED_FOR}"
-    yield Finding(group, "monty", True, detail, essential=False)
-    for gap, instead in monty.GAPS.items():
-        yield Finding(group, "lacks", False, gap, instead, essential=False)
-    missing = f"the modules {', '.join(monty.MISSING_MODULES)}"
-    yield Finding(
-        group, "lacks", False, missing, "builtins, json, re, math, itertools, collections", essential=False
-    )
-
-
 def _host(settings: Settings) -> Iterator[Finding]:
     import psutil
 
@@ -425,8 +375,7 @@ CHECKS: tuple[Check, ...] = (
     _model,
     _engine,
     _qdrant,
-    _walls,
-    _smaller_language,
+    *walls.CHECKS,
     _skills,
     _watching,
     _host,
