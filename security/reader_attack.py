@@ -18,7 +18,8 @@ BREACHED = "BREACHED"
 _ROOT = str(Path(__file__).parents[1])
 _PLAIN = (
     "import os, sys; sys.path.insert(0, sys.argv[1]); os.dup2(int(sys.argv[2]), 103); "
-    "os.dup2(int(sys.argv[3]), 4); os.dup2(103, 3); from security import reader_child; reader_child.prepare(uses_ocr=False)()"
+    "os.dup2(int(sys.argv[3]), 4); os.dup2(103, 3); "
+    "from security import reader_child; reader_child.prepare(uses_ocr=False)()"
 )
 _FORMAT = Format("pdf", ("attack",))
 
