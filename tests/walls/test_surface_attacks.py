@@ -24,6 +24,7 @@ FAMILIES: Mapping[str, int] = {
     "scanning": 6,
     "session_state": 3,
     "text_budget": 2,
+    "watching": 11,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
 

@@ -1,0 +1,20 @@
+# surface: held | seconds: 170
+# The ignore file of a folder is a pipe; read or not, what it might name must not be indexed.
+import os
+
+from security.bomb_ingest import hangs
+from security.watched_folder import add_notes, count_documents, make_folders, watch_once
+
+
+def control():
+    notes, _ = make_folders()
+    os.mkfifo(notes / "part" / ".gitignore")
+    return hangs("open('notes/part/.gitignore').read()", "-I")
+
+
+def surface():
+    notes, _ = make_folders()
+    os.mkfifo(notes / "part" / ".gitignore")
+    add_notes()
+    code, _ = watch_once()
+    return code != 0 or count_documents() != 1
