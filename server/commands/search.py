@@ -91,5 +91,6 @@ def _format_stages(stages: dict[str, float]) -> Iterator[str]:
 
 def _format_row(row: dict[str, Any]) -> Iterator[str]:
     scores = ", ".join(f"{name} {score:.4f}" for name, score in row["scores"].items())
-    yield f"{row['rank']}. [{row['section_id']}] {row['title']} | {row['debug']['file']}"
+    place = f", {row['locator']}" if "locator" in row else ""
+    yield f"{row['rank']}. [{row['section_id']}] {row['title']} | {row['debug']['file']}{place}"
     yield f"   {scores}"

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice, pairwise
+from itertools import islice
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
@@ -100,8 +100,7 @@ def chunk(document: Document, text: str, places: Sequence[Place] = ()) -> tuple[
     text. Raises ``UnreadableFile`` if there are more than ``MOST_CHUNKS``.
     """
     body = text[document.body_start :]
-    apart = [place for place in places if place.kind in _APART]
-    pieces = list(islice(_all_pieces(document, body, apart), MOST_CHUNKS + 1))
+    pieces = list(islice(_all_pieces(document, body, places), MOST_CHUNKS + 1))
     if len(pieces) > MOST_CHUNKS:
         raise UnreadableFile(f"has more than {MOST_CHUNKS:,} passages; split it into smaller files")
     if not pieces:
@@ -110,25 +109,44 @@ def chunk(document: Document, text: str, places: Sequence[Place] = ()) -> tuple[
     return _build_chunks(document, body, document.body_start, pieces)
 
 
-def _all_pieces(document: Document, body: str, apart: Sequence[Place]) -> Iterator[_Piece]:
-    """The pieces of each part of the body that begins at one of these places, and of the text before them.
+def list_headings(document: Document, text: str, places: Sequence[Place] = ()) -> list[tuple[str, ...]]:
+    """The path of each heading of a document, outermost first, in reading order; of code its definitions."""
+    body = text[document.body_start :]
+    return [
+        section.path for _, _, sections in _parts(document, body, places) for section in sections if section.path
+    ]
+
+
+def _all_pieces(document: Document, body: str, places: Sequence[Place]) -> Iterator[_Piece]:
+    """The pieces of each part of the body.
 
     A part of a sheet is below the last heading of the sheet's parts before it, unless it has one of its own.
     """
     above: tuple[str, ...] = ()
     number = 0
-    starts = [(0, 0), *((max(place.start - document.body_start, 0), place.number) for place in apart)]
-    for (start, now), (end, _) in pairwise([*starts, (len(body), 0)]):
-        above, number = (above if now == number else ()), now
-        part = body[start:end]
-        sections = _sections(document.type, part)
+    for place, part, sections in _parts(document, body, places):
+        above, number = (above if place.number == number else ()), place.number
         pieces = _pieces(part, sections)
         first = next(pieces, None)
         if first is None:  # headings and nothing else
             pieces = iter(_split_into_pieces(part, 0, len(part), is_prose=True))
         for piece in (*([] if first is None else [first]), *pieces):
-            yield _Piece(start + piece.start, start + piece.end, piece.path or above)
+            yield _Piece(place.start + piece.start, place.start + piece.end, piece.path or above)
         above = sections[-1].path or above
+
+
+def _parts(document: Document, body: str, places: Sequence[Place]) -> Iterator[tuple[Place, str, list[_Section]]]:
+    """The parts of the body that chunks do not cross, each with its place in the body, its text and sections.
+
+    Before the first place there may be a part without one, which is number 0.
+    """
+    apart = [
+        replace(place, start=max(place.start - document.body_start, 0)) for place in places if place.kind in _APART
+    ]
+    ends = [*(place.start for place in apart), len(body)]
+    for place, end in zip([Place(0, "page", 0), *apart], ends, strict=True):
+        part = body[place.start : end]
+        yield place, part, _sections(document.type, part)
 
 
 def _split_into_pieces(text: str, start: int, end: int, *, is_prose: bool) -> list[_Piece]:

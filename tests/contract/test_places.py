@@ -274,6 +274,7 @@ async def test_scripts_read_the_same_fields_and_none_where_there_are_no_places(c
 
 COMMANDS: Mapping[str, tuple[Any, list[str], str]] = {
     "search": (search_command.app, ["valve guide47", "--top-k", "1"], "guide.pdf | p"),
+    "search --explain": (search_command.app, ["valve guide47", "--explain"], "guide.pdf, p"),
     "quote": (quote_command.app, ["when does valve guide47 open"], "[guide.pdf, p. 47]"),
     "scan": (scan_command.app, ["Valve guide47"], "p. 47"),
     "read": (read_command.app, ["deck.pptx"], "slides 1-3"),

@@ -117,7 +117,8 @@ def test_text_files_and_collections_are_explained_too(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Page\n\n## Part\n\n" + "One sentence of several words. " * 80)
     code, shown = run(ingest, "--explain", page)
-    assert (code, "page.md: markdown" in shown, "> Part" in shown, "title: Page" in shown) == (0, True, True, True)
+    assert (code, "page.md: markdown" in shown, "> Page > Part" in shown, "title: Page" in shown) == (
+        0, True, True, True)  # fmt: skip
     records = tmp_path / "all.jsonl"
     lines = [json.dumps({"_id": number, "text": f"Record {number}."}) for number in range(30)]
     records.write_text("\n".join([*lines, "no record"]))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from server.ingest.change_detection import document_of
-from server.ingest.chunking import chunk
+from server.ingest.chunking import chunk, list_headings
 from server.ingest.documents import RawDocument, UnreadableFile, clean_document
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.parsing.parser import ParserProcess
@@ -107,16 +107,14 @@ def _explain(parser: ParserProcess, raw: RawDocument) -> ExplainedDocument:
         tokens=sum(each.tokens for each in chunks),
         places=len(raw.places),
         reading=raw.reading,
-        headings=_headings(chunks),
+        headings=_headings(list_headings(document, raw.text, raw.places)),
         passages=tuple(_passage(each, raw.places, raw.uri) for each in chunks),
         first_lines=_first_lines(raw.text[raw.body_start :]),
     )
 
 
-def _headings(chunks: Sequence[Chunk]) -> tuple[str, ...]:
-    """The headings that passages are below, in the order of the text."""
-    paths = dict.fromkeys(each.heading_path for each in chunks if each.heading_path)
-    return tuple(one_line(" > ".join(path)) for path in islice(paths, _MOST_HEADINGS))
+def _headings(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(one_line(" > ".join(path)) for path in paths[:_MOST_HEADINGS])
 
 
 def _passage(one: Chunk, places: Sequence[Place], uri: str) -> ExplainedPassage:
