@@ -80,12 +80,12 @@ Drawing = Text | Box | Picture | Form
 
 @dataclass(frozen=True, slots=True)
 class PdfFile:
-    """What a file holds. ``labels`` are the numbers of a PageLabels tree, ``outline`` titles and pages from 0."""
+    """What a file holds. ``labels`` are numbers of a PageLabels tree; ``outline`` titles, pages from 0, levels."""
 
     pages: Sequence[Sequence[Drawing]]
     info: Mapping[str, str] = field(default_factory=dict)
     labels: str = ""
-    outline: Sequence[tuple[str, int]] = ()
+    outline: Sequence[tuple[str, int, int]] = ()
     links: Mapping[int, Sequence[Link]] = field(default_factory=dict)
     attachment: tuple[str, bytes] | None = None
     password: str | None = None
@@ -156,19 +156,32 @@ class _Writer:
         return f" /PageLabels << /Nums [{self.file.labels}] >>" if self.file.labels else ""
 
     def _outline(self, pages: list[int]) -> str:
+        """Entries of level 2 belong to the entry of level 1 before them."""
         if not self.file.outline:
             return ""
         root = self._add("")
-        first = root + 1
-        last = root + len(self.file.outline)
-        for place, (title, page) in enumerate(self.file.outline, first):
-            before = f" /Prev {place - 1} 0 R" if place > first else ""
-            after = f" /Next {place + 1} 0 R" if place < last else ""
-            self._add(
-                f"<< /Title ({_escape(title)}) /Parent {root} 0 R{before}{after} /Dest [{pages[page]} 0 R /Fit] >>"
-            )
-        self.objects[root - 1] = (f"<< /Type /Outlines /First {first} 0 R /Last {last} 0 R >>", None)
+        self._entries(root, [(title, page, level) for title, page, level in self.file.outline], pages, 1)
         return f" /Outlines {root} 0 R"
+
+    def _entries(self, parent: int, entries: list[tuple[str, int, int]], pages: list[int], level: int) -> None:
+        """Write the entries of one level below ``parent``, and those below each of them."""
+        heads = [place for place, entry in enumerate(entries) if entry[2] == level]
+        numbers = [self._add("") for _ in heads]
+        for place, (start, number) in enumerate(zip(heads, numbers, strict=True)):
+            below = entries[start + 1 : heads[place + 1] if place + 1 < len(heads) else None]
+            title, page, _ = entries[start]
+            before = f" /Prev {numbers[place - 1]} 0 R" if place else ""
+            after = f" /Next {numbers[place + 1]} 0 R" if place + 1 < len(numbers) else ""
+            target = f" /Dest [{pages[page]} 0 R /Fit]"
+            self.objects[number - 1] = (
+                f"<< /Title ({_escape(title)}) /Parent {parent} 0 R{before}{after}{target} >>",
+                None,
+            )
+            if below:
+                self._entries(number, below, pages, level + 1)
+        dictionary = self.objects[parent - 1][0].removesuffix(">>") or "<< /Type /Outlines"
+        span = f" /First {numbers[0]} 0 R /Last {numbers[-1]} 0 R >>"
+        self.objects[parent - 1] = (dictionary + span, None)
 
     def _attachment(self) -> str:
         if self.file.attachment is None:

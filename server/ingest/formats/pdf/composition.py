@@ -55,9 +55,13 @@ def _mend(pages: Iterable[Page], opened: OpenPdf) -> tuple[Page, ...]:
     pages = tuple(mend_headings(_expand(page), titles) for page in pages)
     mender = Mender(block.text for page in pages for block in page.blocks)
     return tuple(
-        replace(page, blocks=tuple(replace(block, text=mender.mend(block.text)) for block in page.blocks))
-        for page in pages
+        replace(page, blocks=tuple(_mend_words(block, mender) for block in page.blocks)) for page in pages
     )
+
+
+def _mend_words(block: Block, mender: Mender) -> Block:
+    """Lines that are kept as they are may be a program."""
+    return block if block.kind is BlockKind.LINES else replace(block, text=mender.mend(block.text))
 
 
 def _expand(page: Page) -> Page:

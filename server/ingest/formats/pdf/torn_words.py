@@ -1,7 +1,8 @@
 """Mends words that were torn by a gap at a ligature ("Ef ficient") or divided at the end of a line.
 
 The document's own words decide. The pieces are joined if the whole word stands elsewhere in the document and
-the pieces are not both words of it, or if the gap is between two "f" and neither piece stands alone anywhere.
+the pieces are not both words of it, or if the gap is between two "f" and neither piece stands alone anywhere. A
+compound that it mostly writes with a hyphen has it everywhere.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ _DIVIDED = re.compile(rf"([^\W_]*){HYPHEN}([^\W_]*)")
 _CAPITALS = re.compile(r"\b([A-Z]{3,})-([A-Z]{3,})\b")
 _WORD = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W_]+-[^\W_]+")
+_SHORTEST_PART = 3
 # The first piece ends within a ligature, or the second begins with one.
 _TORN = re.compile(r"(?<![^\W\d_])([^\W\d_]*f(?= [fijlt])|[^\W\d_]+(?= f[fijl])) ([fijlt][^\W\d_]*)")
 _EXPANDED = str.maketrans(
@@ -43,15 +45,23 @@ class Mender:
     def __init__(self, texts: Iterable[str]) -> None:
         self._whole: Counter[str] = Counter()
         self._torn: Counter[str] = Counter()
-        self._compounds: set[str] = set()
+        self._compounds: Counter[str] = Counter()
         for text in texts:
             self._whole.update(word.casefold() for word in _WORD.findall(text))
             self._compounds.update(word.casefold() for word in _COMPOUND.findall(text))
             self._torn.update(piece.casefold() for pair in _TORN.findall(text) for piece in pair)
+        self._fused = {
+            word.replace("-", ""): word.index("-")
+            for word, count in self._compounds.items()
+            if count > self._whole[word.replace("-", "")] > 0 and min(map(len, word.split("-"))) >= _SHORTEST_PART
+        }
+        self._fused_words = re.compile(rf"\b(?:{'|'.join(map(re.escape, self._fused)) or '(?!)'})\b", re.I)
 
     def mend(self, text: str) -> str:
         """The text with its torn words joined."""
         text = _DIVIDED.sub(self._join_divided, text)
+        if self._fused:
+            text = self._fused_words.sub(self._part, text)
         return _CAPITALS.sub(self._join_capitals, _TORN.sub(self._join, text))
 
     def has_compound(self, first: str, second: str) -> bool:
@@ -67,6 +77,11 @@ class Mender:
     def _join_capitals(self, match: re.Match[str]) -> str:
         whole = match[1] + match[2]
         return whole if whole.casefold() in self._whole else match[0]
+
+    def _part(self, match: re.Match[str]) -> str:
+        """A compound that lost its hyphen at the end of a line."""
+        place = self._fused.get(match[0].casefold(), 0)
+        return f"{match[0][:place]}-{match[0][place:]}" if place else match[0]
 
     def _is_torn(self, first: str, second: str) -> bool:
         words = self._stands_alone(first) + self._stands_alone(second)
