@@ -15,6 +15,10 @@ from server.ingest.formats.pdf.visibility import HiddenRun, PageObjects, look_at
 
 # liteparse takes minutes for a page of 300,000 lines.
 _MOST_PATHS = 100_000
+# Of hidden text within forms; more is no accident, and the second reader leaves out each character by itself.
+_MOST_RUNS, _MOST_LETTERS = 500, 20_000
+# So many letters of a hidden text in a row are not there by chance.
+_TELLING = 12
 
 
 class NotForThisReader(Exception):
@@ -34,14 +38,13 @@ class Cleaned:
     in_forms: Mapping[int, tuple[str, ...]]
 
     def cut(self, number: int, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-        """The blocks of a page without the hidden texts of its forms; ``NotForThisReader`` if one is not found."""
-        for text in self.in_forms.get(number, ()):
+        """The blocks of a page without the hidden texts of its forms; ``NotForThisReader`` if a part is left."""
+        texts = self.in_forms.get(number, ())
+        for text in sorted(texts, key=len, reverse=True):
             blocks = _cut(blocks, text)
+        if texts:
+            _check(_letters("".join(block.text for block in blocks)), _letters("".join(texts)))
         return tuple(block for block in blocks if block.text)
-
-    def hidden(self, number: int) -> tuple[HiddenRun, ...]:
-        """The hidden runs of a page."""
-        return tuple(self.objects[number].hidden)
 
 
 def clean(opened: OpenPdf) -> Cleaned:
@@ -58,11 +61,14 @@ def clean(opened: OpenPdf) -> Cleaned:
                 in_forms[number] = _remove(page, objects[number].hidden)
         finally:
             page.close()
+    runs = [text for texts in in_forms.values() for text in texts]
+    if len(runs) > _MOST_RUNS or sum(map(len, runs)) > _MOST_LETTERS:
+        raise NotForThisReader(f"{len(runs):,} hidden texts within forms")
     return Cleaned(save(opened.document) if in_forms else opened.data, objects, in_forms)
 
 
 def _remove(page: Any, hidden: Iterable[HiddenRun]) -> tuple[str, ...]:
-    """Remove what stands on the page itself; the texts of the others, the longest first."""
+    """Remove what stands on the page itself; the texts of the others, as they are drawn."""
     left = []
     for run in hidden:
         if run.on_page and pdfium.FPDFPage_RemoveObject(page, run.handle):
@@ -70,15 +76,26 @@ def _remove(page: Any, hidden: Iterable[HiddenRun]) -> tuple[str, ...]:
         else:
             left.append(run.text)
     page.gen_content()
-    return tuple(sorted(left, key=len, reverse=True))
+    return tuple(left)
 
 
 def _cut(blocks: tuple[Block, ...], text: str) -> tuple[Block, ...]:
     """The blocks without the first place where the words stand, in any spacing."""
-    words = re.compile(r"\s*".join(re.escape(letter) for letter in re.sub(r"\s+", "", text)))
+    words = re.compile(r"\s*".join(map(re.escape, "".join(text.split()))))
     for place, block in enumerate(blocks):
         shorter, found = words.subn(" ", block.text, count=1)
         if found:
             changed = replace(block, text=" ".join(shorter.split()) if "\n" not in shorter else shorter)
             return (*blocks[:place], changed, *blocks[place + 1 :])
-    raise NotForThisReader(f"hidden text in a form was not found on the page: {text[:40]!r}")
+    return blocks
+
+
+def _check(seen: str, hidden: str) -> None:
+    """Raise ``NotForThisReader`` if letters of hidden text are left: in a table, or divided by a hyphen."""
+    for start in range(len(hidden) - _TELLING + 1):
+        if hidden[start : start + _TELLING] in seen:
+            raise NotForThisReader(f"hidden text within a form is left on the page: {hidden[:40]!r}")
+
+
+def _letters(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())

@@ -72,8 +72,9 @@ def _read(opened: OpenPdf, pages: Sequence[Page], needed: Sequence[int]) -> Iter
             lines.append(put_in_order(ocr.read_page(page)))
         finally:
             page.close()
-    heights = [pages[number - 1].height for number in needed]
+    by_number = {page.number: page for page in pages}
+    heights = [by_number[number].height for number in needed]
     lines = drop_running_heads(lines, heights)
     sizes = TextSizes(lines)
     for number, found in zip(needed, lines, strict=True):
-        yield number, replace(pages[number - 1], blocks=tuple(lay_out(found, sizes)))
+        yield number, replace(by_number[number], blocks=tuple(lay_out(found, sizes)))
