@@ -214,7 +214,7 @@ _NAMES: Mapping[DocumentType, str] = {
     "rst": ".rst .rest",
     "record": ".jsonl .ndjson",
     "text": """
-        .txt .text .log .adoc .asciidoc .org .tex .csv .tsv
+        .txt .text .log .adoc .asciidoc .org .tex
         readme license licence copying notice authors changelog changes news contributing install todo
     """,
     "code": """

@@ -253,7 +253,7 @@ _PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj << /Type /Catalog /Pages 2 0 R >> 
 
 
 @pytest.mark.parametrize(
-    "name", ["a.md", "a.txt", "a.html", "a.rst", "a.csv", "a.py", "a.jsonl", "a.pdf", "README"]
+    "name", ["a.md", "a.txt", "a.html", "a.rst", "a.tex", "a.py", "a.jsonl", "a.unknown", "README"]
 )
 @pytest.mark.parametrize(
     ("data", "looks"),

@@ -7,6 +7,7 @@ import io
 import random
 import re
 import time
+import zipfile
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -139,6 +140,30 @@ def test_hidden_sheets_are_left_out_counted_and_named() -> None:
     assert (dropped.reading.hidden_runs, dropped.reading.hidden_kept) == (1, False)
     assert "password" in kept.text
     assert (kept.reading.hidden_runs, kept.reading.hidden_kept, kept.reading.notes) == (1, True, ())
+
+
+def test_hidden_rows_and_columns_are_read_and_counted() -> None:
+    """A filter hides rows for a while; comments are left out."""
+    xml = sheet_xml([["a", "b", "c"], ["d", "e", "f"]])
+    xml = xml.replace(
+        "<sheetData>", '<cols><col min="2" max="3" hidden="1"/><col min="4" max="9"/></cols><sheetData>'
+    )
+    xml = xml.replace('<row r="2">', '<row r="2" hidden="1">')
+    parsed = _read(xlsx({"S": []}, others={"xl/worksheets/sheet1.xml": xml, "xl/comments1.xml": "<comments/>"}))
+    assert "| d | e | f |" in parsed.text
+    assert parsed.reading.notes == (
+        "comments of 1 sheets were left out",
+        "sheet 'S': 1 hidden rows and 2 hidden columns are part of the text",
+    )
+
+
+def test_a_part_that_two_sheets_share_is_copied_once() -> None:
+    """A workbook may list one part again and again."""
+    whole = xlsx({"A": [["x", "y"]], "B": [["z"]]})
+    with zipfile.ZipFile(whole) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    entries["xl/workbook.xml"] = entries["xl/workbook.xml"].replace(b"rId2", b"rId1")
+    assert _read(zipped(entries)).text.count("| x | y |") == 2
 
 
 def test_rows_beyond_the_limit_are_counted_in_a_note(monkeypatch: pytest.MonkeyPatch) -> None:

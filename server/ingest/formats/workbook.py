@@ -12,7 +12,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any, BinaryIO
 
@@ -22,7 +22,7 @@ from server.ingest.documents import UnreadableFile
 from server.ingest.formats.common.archives import Archive, open_archive
 from server.ingest.formats.common.bounded_xml import attribute, descendants, parse_xml
 from server.ingest.formats.common.markdown_draft import MarkdownDraft
-from server.ingest.formats.common.open_xml import properties, relationships
+from server.ingest.formats.common.open_xml import PartLink, properties, relationships
 from server.ingest.formats.common.sheet_parts import SheetBudget, SheetRow, SheetWriter
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.models import Reading
@@ -42,17 +42,24 @@ _LONGEST_TAG = 40
 _ROW_NUMBER = re.compile(rb"""<(?:\w+:)?row\b[^<>]*?\sr=["'](\d{1,7})""")
 _VALUE = re.compile(rb"""<(?:\w+:)?c\b[^<>]*?\sr=["']([A-Z]{1,3})(\d{1,7})["'][^<>]*>\s*<(?:\w+:)?(?:v|is)\b""")
 _WIDE_CELL = re.compile(rb"""\sr=["']([A-Z]{2,3})\d""")
+_HIDDEN = re.compile(rb"""\shidden=["'](?:1|true)["']""")
+_HIDDEN_ROW = re.compile(rb"""<(?:\w+:)?row\b[^<>]*?\shidden=["'](?:1|true)["']""")
+_COLUMNS, _COLUMNS_END = re.compile(rb"<(?:\w+:)?col\b[^<>]*>"), 1024 * 1024
+_COLUMN_BOUND = {name: re.compile(rb"""\s%b=["'](\d{1,5})["']""" % name.encode()) for name in ("min", "max")}
 _LETTERS = 26
+_BOOK = "xl/workbook.xml"
 _DAYS_SHOWN_AS_DATE = time()
 _NOT_A_WORKBOOK = "is damaged or not a workbook"
 
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """What calamine is given, and how many rows the copy lacks, by sheet."""
+    """What calamine is given; by sheet, how many rows the copy lacks, and what a person does not see of it."""
 
     file: BinaryIO
-    rows_cut: Mapping[str, int]
+    rows_cut: Mapping[str, int] = field(default_factory=dict)
+    unseen: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
@@ -68,9 +75,9 @@ def _prepare(file: BinaryIO, options: ReadOptions) -> tuple[str, Mapping[str, An
     start = file.read(len(_OLE))
     file.seek(0)
     if start == _OLE:
-        return "", {}, _Copy(io.BytesIO(_read_bounded(file)), {})
+        return "", {}, _Copy(io.BytesIO(_read_bounded(file)))
     archive = open_archive(file, "workbook")
-    if archive.has("xl/workbook.xml"):
+    if archive.has(_BOOK):
         return *properties(archive), _copy_of_xlsx(archive, options)
     if not (archive.has("xl/workbook.bin") or archive.has("content.xml")):
         raise UnreadableFile("is a ZIP archive, but not a workbook")
@@ -106,14 +113,13 @@ def _read_sheets(workbook: CalamineWorkbook, copy: _Copy, options: ReadOptions) 
     draft = MarkdownDraft()
     writer = SheetWriter(draft)
     hidden: list[str] = []
-    notes: list[str] = []
+    notes = list(copy.notes)
     for number, sheet in enumerate(workbook.sheets_metadata, 1):
         if sheet.visible != SheetVisibleEnum.Visible:
             hidden.append(sheet.name)
             if not options.keeps_hidden:
                 continue
-        if (note := _read_sheet(workbook, writer, number, sheet.name, copy)) is not None:
-            notes.append(note)
+        notes += _read_sheet(workbook, writer, number, sheet.name, copy)
     if hidden and not options.keeps_hidden:
         notes.append(f"hidden sheets were left out: {', '.join(hidden)[:500]}")
     pages = len(workbook.sheets_metadata)
@@ -123,12 +129,12 @@ def _read_sheets(workbook: CalamineWorkbook, copy: _Copy, options: ReadOptions) 
 
 def _read_sheet(
     workbook: CalamineWorkbook, writer: SheetWriter, number: int, name: str, copy: _Copy
-) -> str | None:
-    """Write a sheet; a sentence about rows that were not read, or None."""
+) -> Iterator[str]:
+    """Write a sheet; sentences about rows that were not read, and those that a person does not see."""
     sheet = workbook.get_sheet_by_index(number - 1)
     rows = (SheetRow(row, [*map(show, cells)]) for row, cells in enumerate(sheet.iter_rows(), 1))
-    note = writer.write(number, name, rows, copy.rows_cut.get(name, 0))
-    return f"sheet '{name}': {note}" if note else None
+    notes = (writer.write(number, name, rows, copy.rows_cut.get(name, 0)), copy.unseen.get(name, ""))
+    return (f"sheet '{name}': {note}" for note in notes if note)
 
 
 def show(value: Any) -> str:
@@ -156,32 +162,63 @@ def show(value: Any) -> str:
 
 def _copy_of_xlsx(archive: Archive, options: ReadOptions) -> _Copy:
     """A copy with the sheets that are read, each cut after the rows that are read."""
-    budget = SheetBudget()
-    book = "xl/workbook.xml"
-    links = relationships(archive, book)
-    kept = ["[Content_Types].xml", "_rels/.rels", book, "xl/_rels/workbook.xml.rels"]
-    rest = _LARGEST_SHEETS_BYTES
-    cut: dict[str, int] = {}
+    links = relationships(archive, _BOOK)
     copied = io.BytesIO()
+    cut: dict[str, int] = {}
+    unseen: dict[str, str] = {}
+    rows, rest = SheetBudget().rows, _LARGEST_SHEETS_BYTES
     with zipfile.ZipFile(copied, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target:
-        kept += [link.target for link in links.values() if link.type in {"styles", "theme"}]
-        for name in filter(archive.has, kept):
-            target.writestr(name, archive.read(name))
-        for link in links.values():
-            if link.type == "sharedStrings" and archive.has(link.target):
-                target.writestr(link.target, archive.read(link.target, _LARGEST_TEXTS_BYTES))
-        for sheet in descendants(parse_xml(archive.read(book)), "sheet"):
-            part = links.get(attribute(sheet, "id"))
-            is_hidden = attribute(sheet, "state") in {"hidden", "veryHidden"}
-            if part is None or not archive.has(part.target) or (is_hidden and not options.keeps_hidden):
-                continue
-            name = attribute(sheet, "name")
-            data, rows, cut[name] = _cut_sheet(archive, part.target, budget.rows, rest)
+        _copy_common_parts(archive, links, target)
+        for name, part in _sheets(archive, links, options):
+            data, count, cut[name] = _cut_sheet(archive, part, rows, rest)
             _check_span(name, data)
-            budget.rows, rest = budget.rows - rows, rest - len(data)
-            target.writestr(part.target, data)
+            unseen[name] = _describe_unseen(data)
+            rows, rest = rows - count, rest - len(data)
+            target.writestr(part, data)
     copied.seek(0)
-    return _Copy(copied, cut)
+    commented = sum(name.startswith("xl/comments") for name in archive.names())
+    notes = (f"comments of {commented:,} sheets were left out",) if commented else ()
+    return _Copy(copied, cut, unseen, notes)
+
+
+def _copy_common_parts(archive: Archive, links: Mapping[str, PartLink], target: zipfile.ZipFile) -> None:
+    """Copy what all sheets share: their list, styles and texts."""
+    kept = ["[Content_Types].xml", "_rels/.rels", _BOOK, "xl/_rels/workbook.xml.rels"]
+    kept += [link.target for link in links.values() if link.type in {"styles", "theme"}]
+    for name in filter(archive.has, dict.fromkeys(kept)):
+        target.writestr(name, archive.read(name))
+    for name in dict.fromkeys(link.target for link in links.values() if link.type == "sharedStrings"):
+        if archive.has(name):
+            target.writestr(name, archive.read(name, _LARGEST_TEXTS_BYTES))
+
+
+def _sheets(archive: Archive, links: Mapping[str, PartLink], options: ReadOptions) -> Iterator[tuple[str, str]]:
+    """The names and the parts of the sheets that are read, each part once."""
+    parts: set[str] = set()
+    for sheet in descendants(parse_xml(archive.read(_BOOK)), "sheet"):
+        link = links.get(attribute(sheet, "id"))
+        is_hidden = attribute(sheet, "state") in {"hidden", "veryHidden"}
+        if link is None or not archive.has(link.target) or (is_hidden and not options.keeps_hidden):
+            continue
+        if link.target not in parts:
+            parts.add(link.target)
+            yield attribute(sheet, "name"), link.target
+
+
+def _describe_unseen(data: bytes) -> str:
+    """A sentence about hidden rows and columns; they are read, because filters hide rows for a while."""
+    columns = (match[0] for match in _COLUMNS.finditer(data, 0, _COLUMNS_END) if _HIDDEN.search(match[0]))
+    hidden = [
+        (sum(1 for _ in _HIDDEN_ROW.finditer(data)), "hidden rows"),
+        (sum(map(_count_columns, columns)), "hidden columns"),
+    ]
+    parts = " and ".join(f"{count:,} {what}" for count, what in hidden if count)
+    return f"{parts} are part of the text" if parts else ""
+
+
+def _count_columns(columns: bytes) -> int:
+    first, last = (_COLUMN_BOUND[name].search(columns) for name in ("min", "max"))
+    return max(int(last[1]) - int(first[1]) + 1, 1) if first and last else 1
 
 
 def _cut_sheet(archive: Archive, part: str, rows: int, most: int) -> tuple[bytes, int, int]:
@@ -249,4 +286,4 @@ def _copy_of_other(archive: Archive) -> _Copy:
                 rest -= len(data)
                 target.writestr(name, data)
     copied.seek(0)
-    return _Copy(copied, {})
+    return _Copy(copied)

@@ -11,6 +11,7 @@ from server.models import Place, PlaceKind
 # The largest text of a document, in bytes of UTF-8.
 LARGEST_TEXT_BYTES = 16 * 1024 * 1024
 
+_LABEL_CHARS = 300
 _SPACE = re.compile(r"\s+")
 _HEADING = re.compile(r"^( {0,3})(?=#{1,6}(?:[ \t]|$))", re.M)
 _RULE = re.compile(r"(?<=[^\n]\n)(?= {0,3}(?:-+|=+)[ \t]*$)", re.M)
@@ -51,8 +52,8 @@ class MarkdownDraft:
         self._bytes += len(block.encode("utf-8", "replace")) + 2
 
     def begin(self, kind: PlaceKind, number: int, label: str = "", rows: tuple[int, int] | None = None) -> None:
-        """Begin a place: the blocks that follow are part of it."""
-        self._places.append(Place(self._length, kind, number, label, rows))
+        """Begin a place: the blocks that follow are part of it. A long label is cut."""
+        self._places.append(Place(self._length, kind, number, one_line(label)[:_LABEL_CHARS], rows))
 
 
 def one_line(text: str) -> str:
