@@ -21,6 +21,7 @@ from server.configuration.addresses import Address, show_address
 from server.errors import WinnowError
 from server.opening import catalogue_path, open_vectors
 from server.settings import Settings, load_settings
+from server.watching.sources import change_sources, read_sources
 
 app = command()
 
@@ -98,6 +99,7 @@ def _copy_index(source: Settings, target: Settings, step: migration.OnStep) -> m
         mark = migration.begin(target.store, str(target.qdrant_url or ""), _state_of(catalogue))
         if target.store.resolve() != source.store.resolve():
             migration.copy_files(source.store, target.store, step)
+            change_sources(target.store, lambda _: read_sources(source.store))
             seal_databases(target.store)
         with closing(open_vectors(target, catalogue)) as others:
             moved = migration.move_vectors(vectors, others, target.store, mark, step)

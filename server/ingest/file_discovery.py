@@ -25,6 +25,12 @@ _DEEPEST_FOLDER = 100
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
+_GONE = (
+    "{path} does not exist, and its documents were kept; if they are to leave the index, run: "
+    "winnow ingest {path} --allow-deletions"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """A file to read: ``uri`` is its path below the root, with slashes."""
@@ -58,7 +64,7 @@ class Listing:
     """The files below a root, how many others there are, and unreadable paths with their reasons.
 
     ``skipped`` files are of unknown types. ``ignored`` files and folders are left out by patterns. ``folders`` are
-    those that were looked into. ``is_emptied``: the source is a folder in which there is nothing at all. Files
+    those that were looked into. ``is_emptied``: in the source's folder is nothing at all, or it is gone. Files
     that are ``pending`` are read later.
     """
 
@@ -84,18 +90,29 @@ class SourcePart:
     listing: Listing
 
 
-def find_parts(paths: Sequence[Path], sources: Sequence[str], rules: FileRules = ALL_FILES) -> list[SourcePart]:
-    """The files at each path. Raises as ``resolve_roots`` does."""
-    return [SourcePart(root, find_files(root, rules)) for root in resolve_roots(paths, sources)]
+def find_parts(
+    paths: Sequence[Path],
+    sources: Sequence[str],
+    rules: FileRules = ALL_FILES,
+    *,
+    allows_missing: bool = False,
+) -> list[SourcePart]:
+    """The files at each path; none at one of the ``sources`` that is gone. Raises as ``resolve_roots`` does."""
+    roots = resolve_roots(paths, sources, allows_missing=allows_missing)
+    return [SourcePart(root, find_files(root, rules)) for root in roots]
 
 
-def resolve_roots(paths: Sequence[Path], sources: Sequence[str]) -> list[Root]:
+def resolve_roots(paths: Sequence[Path], sources: Sequence[str], *, allows_missing: bool = False) -> list[Root]:
     """The root of each path: a part of one of the known ``sources``, or a new source.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` for a path that does not exist.
+    Raises ``WinnowError("INVALID_REQUEST")`` for a path that does not exist, unless ``allows_missing`` and it is
+    one of the ``sources``.
     """
     roots: dict[Root, None] = {}
-    check_paths(paths)
+    gone = [path for path in paths if not path.exists() and str(path.resolve()) in sources]
+    if gone and not allows_missing:
+        raise WinnowError("INVALID_REQUEST", _GONE.format(path=name_of(str(gone[0]))))
+    check_paths(path for path in paths if path not in gone)
     for path in paths:
         whole = path.resolve()
         outer = next((source for source in sources if whole.is_relative_to(source)), str(whole))
@@ -151,9 +168,11 @@ def find_files(root: Root, rules: FileRules = ALL_FILES) -> Listing:
 
 
 def _is_in_place(root: Root, listing: Listing) -> bool:
-    """Whether there is something at the path of a part; a source that is gone is reported as unreadable."""
+    """Whether there is something at the path of a part. A source that is gone counts as emptied."""
     if not os.path.lexists(root.source):
-        listing.unreadable.append((".", f"{name_of(root.source)} is not there"))
+        listing.is_emptied = not root.below
+        if root.below:
+            listing.unreadable.append((".", f"{name_of(root.source)} is not there"))
         return False
     return not root.below or (os.path.lexists(root.path) and root.path.resolve() == root.path)
 

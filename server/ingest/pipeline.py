@@ -87,8 +87,7 @@ __all__ = [
     "ingest_paths",
 ]
 
-# One transaction, one progress report: about two seconds of embedding.
-_BATCH_CHUNKS = 128
+_BATCH_CHUNKS = 128  # one transaction, one progress report: about two seconds of embedding
 # Batches in memory: the one being written, and those that are read, and embedded or about to be.
 _BATCHES_HELD = 3
 _NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
@@ -155,7 +154,8 @@ def ingest_paths(
     """
     with target.catalogue.only_writer(), ParserProcess(options, allows_weaker=allows_weaker) as parser:
         run = _Run(target, ProgressMeter(progress), parser, labels, deletions)
-        return run.ingest(find_parts(paths, target.catalogue.sources(target.project), rules))
+        sources = target.catalogue.sources(target.project)
+        return run.ingest(find_parts(paths, sources, rules, allows_missing=deletions.admits_all))
 
 
 def ingest_parts(
@@ -263,7 +263,7 @@ class _Run:
         if not self._deletions.admit(source, count, is_emptied=listing.is_emptied):
             missing = renamed
         if listing.ignored:
-            left_out = (name for name in missing if Path(source, name).is_file())
+            left_out = filter(lambda name: Path(source, name).is_file(), missing)
             self._deletions.left_out += sum(len(documents[name]) for name in left_out)
         deleted = [each for name in missing for each in documents[name]]
         self._write(Batch(source, deleted=deleted, stamps=dict.fromkeys(sorted(missing))))

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from server.commands.ingest import app
+from server.errors import WinnowError
 from server.ingest.file_discovery import Root, find_files
 from server.ingest.pipeline import IngestReport, SourcePart, Target, ingest_parts, ingest_paths
 from server.ingest.selection.deletions import ANY_DELETION, DeletionRule
@@ -56,7 +57,21 @@ def test_a_folder_that_is_empty_keeps_its_documents_until_all_deletions_are_allo
     docs.mkdir()
     report = ingest_paths(target, [docs])
     assert (counts(report), len(uris(target))) == ((0, 0, 40), 40)
-    assert "40 of 40 documents are gone, and were kept: the folder is empty" in report.warnings[0]
+    assert "40 of 40 documents are gone, and were kept: the folder is empty or gone" in report.warnings[0]
+    assert counts(ingest_paths(target, [docs], deletions=ANY_DELETION)) == (0, 40, 0)
+
+
+def test_a_source_that_is_gone_keeps_its_documents_until_all_deletions_are_allowed(
+    target: Target, docs: Path
+) -> None:
+    ingest_paths(target, [docs])
+    shutil.rmtree(docs)
+    with pytest.raises(WinnowError, match=r"does not exist, and its documents were kept.*--allow-deletions"):
+        ingest_paths(target, [docs])
+    with pytest.raises(WinnowError, match="does not exist"):
+        ingest_paths(target, [docs.with_name("other")], deletions=ANY_DELETION)
+    part = SourcePart(Root(str(docs), ""), find_files(Root(str(docs), "")))
+    assert counts(ingest_parts(target, [part])) == (0, 0, 40)
     assert counts(ingest_paths(target, [docs], deletions=ANY_DELETION)) == (0, 40, 0)
 
 

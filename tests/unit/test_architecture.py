@@ -148,7 +148,7 @@ VENDORS: Mapping[str, str] = {
     "onnxruntime": "server.backends.models.onnx_runtime",
     "tokenizers": "server.backends.models.",
     "httpx": "server.backends.models.openai_api",
-    "re2": "server.operations.corpus.patterns",
+    "re2": "server.operations.corpus.patterns server.ingest.selection.ignore_files",
     "watchfiles": "server.watching.events",
     "pathspec": "server.ingest.selection.ignore_files",
     "regex": "server.graph.extraction.gazetteer",

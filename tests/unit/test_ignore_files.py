@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from server.backends.files.store_folder import CATALOGUE
@@ -69,7 +69,10 @@ def found(source: Path, below: str = "", rules: FileRules = FileRules()) -> list
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
+@example(top=["*.md"], deep=["!deep"])
+@example(top=["docs/**", "!docs/a.md"], deep=[])
+@example(top=["*", "!*/", "!keep.md"], deep=[])
 @given(top=st.lists(st.sampled_from(LINES), max_size=5), deep=st.lists(st.sampled_from(LINES), max_size=3))
 def test_the_files_that_are_listed_are_those_that_git_does_not_ignore(
     tmp_path_factory: pytest.TempPathFactory, top: list[str], deep: list[str]
@@ -128,7 +131,7 @@ def test_patterns_that_make_other_matchers_backtrack_take_linear_time() -> None:
 def test_thousands_of_patterns_count_from_the_last_to_the_first() -> None:
     patterns = PatternList([*(f"folder{number}/**/file{number}.*" for number in range(3_000)), "!folder7/x/"])
     assert patterns.decide("folder2999/deep/file2999.md") is True
-    assert patterns.decide("folder7/x/file7.md") is False
+    assert (patterns.decide("folder7/x/"), patterns.decide("folder7/x/file7.md")) == (False, True)
     assert patterns.decide("folder7/y/file8.md") is None
 
 

@@ -269,11 +269,9 @@ def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestRepor
 async def _ingest_in_engine(settings: Settings, paths: list[Path], how: _Choices) -> IngestReport:
     """Let the engine of the store ingest: it has the model loaded, and its clients see each batch at once."""
     from server.engine.client import EngineKnowledge
-    from server.ingest.file_discovery import check_paths
     from server.ingest.pipeline import GraphReport, IngestFailure, IngestReport, Progress
     from server.ingest.report import ReadingSummary
 
-    check_paths(paths)
     kb = EngineKnowledge(settings, waits_for_model=False)
     try:
         with show_progress() as on_progress:

@@ -18,7 +18,7 @@ _HELD = (
     "{source}: {held:,} of {known:,} documents are gone, and were kept: {why}; if they are to leave the index, "
     "run: winnow ingest {source} --allow-deletions"
 )
-_EMPTIED = "the folder is empty, as it is when its disk is not mounted"
+_EMPTIED = "the folder is empty or gone, as when its disk is not mounted"
 _MANY = "so many deletions at once may be a mistake"
 _LEFT_OUT = "{count:,} documents left the index because patterns leave their files out; --no-ignore reads them"
 
@@ -34,6 +34,11 @@ class DeletionRule:
     is_watching: bool = False
     recent: int = 0
     confirmed: int = 0
+
+    @property
+    def admits_all(self) -> bool:
+        """Whether any deletion is made."""
+        return self.confirmed >= _ALL
 
     def admits(self, documents: int, known: int, *, is_emptied: bool) -> bool:
         """Whether to delete so many of a source's ``known`` documents; ``is_emptied``: its folder is empty."""

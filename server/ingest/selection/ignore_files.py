@@ -11,13 +11,12 @@ An ignore file that cannot be read makes its folder unreadable, because it may n
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from pathspec import GitIgnoreSpec
+import re2  # type: ignore[import-untyped]
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from server.ingest.bounded_files import read_whole
@@ -29,6 +28,9 @@ _MIB = 1024 * 1024
 # Longer lines are no patterns; files with more lines are refused.
 _LINE_CHARS, _MOST_LINES = 1_000, 10_000
 _REPOSITORY = ".git"
+# Parts of the library's expressions for patterns.
+_FOLDER = "(?P<ps_d>/)"
+_FOLDER_OR_FILE = f"(?:{_FOLDER}|$)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,40 +49,70 @@ class FileRules:
 ALL_FILES = FileRules()
 
 
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """A pattern as a regular expression, and whether what matches it is ignored or admitted again."""
+
+    source: str
+    ignores: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _PatternSet:
+    """Patterns that are matched together, and for each of them whether it ignores."""
+
+    patterns: re2.Set
+    ignores: tuple[bool, ...]
+
+    def decide(self, path: str) -> bool | None:
+        """What the last pattern that matches says; None if none does."""
+        matched = self.patterns.Match(path)
+        return self.ignores[max(matched)] if matched else None
+
+
 class PatternList:
-    """The patterns of one ignore file."""
+    """The patterns of one ignore file; the last one that matches a path decides."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         patterns = [pattern for line in lines if (pattern := _read_pattern(line))]
-        self._specs = tuple(_compile(patterns))
+        self._sets = tuple(_compile(patterns))
 
     def decide(self, path: str) -> bool | None:
-        """Whether the patterns ignore the path; None if none matches it. A folder's path ends with a slash."""
+        """Whether the patterns ignore the path; None if none matches it. A folder's path ends with a slash.
+
+        A file in an ignored folder does not match for that: who walks through folders does not enter ignored ones.
+        """
         shown = path.encode("utf-8", "replace").decode("utf-8")  # re2 takes no surrogates
-        verdicts = (spec.check_file(shown).include for spec in self._specs)
+        verdicts = (each.decide(shown) for each in self._sets)
         return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
-def _read_pattern(line: str) -> GitIgnoreSpecPattern | None:
+def _read_pattern(line: str) -> _Pattern | None:
     """The pattern of a line; None for a line that is none, which git ignores as well."""
     if len(line) > _LINE_CHARS:
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # "[[" means something else to Python's patterns
-            pattern = GitIgnoreSpecPattern(line)
+        source, ignores = GitIgnoreSpecPattern.pattern_to_regex(line)
     except ValueError:
         return None
-    return None if pattern.include is None else pattern
+    if not isinstance(source, str) or ignores is None:
+        return None
+    # The library's expressions match a folder and everything in it; these match the folder alone.
+    source = source.replace(_FOLDER_OR_FILE, "/?$").replace(_FOLDER, "/$")
+    return _Pattern(source + "." if source.endswith("/") else source, ignores)
 
 
-def _compile(patterns: Sequence[GitIgnoreSpecPattern]) -> Iterator[GitIgnoreSpec]:
+def _compile(patterns: Sequence[_Pattern]) -> Iterator[_PatternSet]:
     """The patterns in as few sets as re2 has memory for, the last first; a pattern that it refuses is left out."""
     if not patterns:
         return
     try:
-        yield GitIgnoreSpec(patterns, backend="re2")
-    except Exception:  # re2 has its own errors, which are not exported as types
+        together = re2.Set.SearchSet()
+        for pattern in patterns:
+            together.Add(pattern.source)
+        together.Compile()
+        yield _PatternSet(together, tuple(pattern.ignores for pattern in patterns))
+    except (re2.error, UnicodeError):
         half = len(patterns) // 2
         if half:
             yield from _compile(patterns[half:])
@@ -125,10 +157,17 @@ class FolderRules:
         below = path.removeprefix(self.source) + end
         if self.exclude.decide(below):
             return True
-        if self.include and not is_folder and not self.include.decide(below):
+        if self.include and not is_folder and not _has_match(self.include, below):
             return True
         verdicts = (patterns.decide(path.removeprefix(base) + end) for base, patterns in reversed(self.lists))
         return bool(next((verdict for verdict in verdicts if verdict is not None), None))
+
+
+def _has_match(patterns: PatternList, path: str) -> bool:
+    """Whether the patterns match a file or a folder above it; of the longest path that matches, what it says."""
+    folders = [f"{folder}/" for folder in PurePosixPath(path).parents if folder.name]
+    verdicts = (patterns.decide(each) for each in (path, *folders))
+    return bool(next((verdict for verdict in verdicts if verdict is not None), None))
 
 
 def rules_of(source: Path, rules: FileRules) -> FolderRules:
