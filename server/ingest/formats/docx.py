@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 from xml.etree.ElementTree import tostring
+from xml.parsers.expat import ExpatError
 
 import mammoth  # type: ignore[import-untyped]
 
@@ -102,13 +103,16 @@ def _no_collection() -> Iterator[None]:
 
 
 def _convert(file: BinaryIO) -> str:
-    result: Any = mammoth.convert_to_html(
-        file,
-        style_map=_STYLE_MAP,
-        include_default_style_map=False,
-        include_embedded_style_map=False,
-        external_file_access=False,
-    )
+    try:
+        result: Any = mammoth.convert_to_html(
+            file,
+            style_map=_STYLE_MAP,
+            include_default_style_map=False,
+            include_embedded_style_map=False,
+            external_file_access=False,
+        )
+    except (LookupError, ValueError, TypeError, AttributeError, ExpatError):  # an element or attribute is missing
+        raise UnreadableFile("is damaged: its parts are not those of a Word document") from None
     return f"<body>{result.value}</body>"
 
 
