@@ -17,7 +17,7 @@ FAMILIES: Mapping[str, int] = {
     "configuration": 15,
     "ingest_bombs": 15,
     "reader_children": 24,
-    "rendering": 16,
+    "rendering": 17,
     "transport": 15,
     "scope": 1,
     "documents": 9,
