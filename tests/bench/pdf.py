@@ -26,6 +26,7 @@ from server.errors import WinnowError
 from server.ingest.documents import UnreadableFile
 from server.ingest.formats import pdf_liteparse, pdf_pdfium
 from server.ingest.formats.parsed_file import FormatReader, ReadOptions
+from server.ingest.formats.pdf.hidden_text import NotForThisReader
 from tests.bench.command_line import command_line
 from tests.bench.pdf_peers import READERS as PEERS
 from tests.bench.pdf_peers import read_all
@@ -119,7 +120,7 @@ def measure_speed(reader: FormatReader, paths: Iterable[Path], most_pages: int) 
             with path.open("rb") as file:
                 pages += reader(file, ReadOptions()).reading.pages
             files += 1
-        except UnreadableFile as error:
+        except (UnreadableFile, NotForThisReader) as error:
             failed.append(f"{path.name}: {error}")
         seconds += time.process_time() - began
     return {"files": files, "pages": pages, "pages_per_s": round(pages / max(seconds, 1e-9), 1), "failed": failed}

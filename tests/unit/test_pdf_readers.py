@@ -56,6 +56,24 @@ def test_each_page_is_a_place_with_its_printed_label(read: Read) -> None:
     assert parsed.reading.pages == 4
 
 
+def test_pages_without_stated_labels_have_the_numbers_that_are_printed_on_them(read: Read) -> None:
+    """The first page of an article often shows none; the year and the volume are no page numbers."""
+    numbers = ["", *(str(number) for number in range(1124, 1130))]
+    pages = [
+        [Text(60, 815, f"Stores 12 (2024), {number}".strip(", ")), *paragraph(50, 700, LINES * 10)]
+        for number in numbers
+    ]
+    places = read(PdfFile(pages)).places
+    assert [place.label for place in places] == [str(number) for number in range(1123, 1130)]
+
+
+def test_numbers_that_do_not_grow_with_the_pages_are_no_labels(read: Read) -> None:
+    pages = [
+        [Text(60, 815, f"Report {number * number}"), *paragraph(50, 700, LINES * 10)] for number in range(3, 8)
+    ]
+    assert [place.label for place in read(PdfFile(pages)).places] == [""] * 5
+
+
 def test_a_page_without_text_has_no_place_and_is_counted(read: Read) -> None:
     parsed = read(PdfFile([PAGE, [], PAGE]))
     assert ([place.number for place in parsed.places], parsed.reading.pages) == ([1, 3], 3)

@@ -18,6 +18,7 @@ from server.ingest.formats.pdf.composition import ReadPages, compose
 from server.ingest.formats.pdf.document import open_pdf
 from server.ingest.formats.pdf.hidden_text import Cleaned, clean
 from server.ingest.formats.pdf.layout import Block, BlockKind, Box, Page
+from server.ingest.formats.pdf.running_heads import LOWER, UPPER
 from server.ingest.formats.pdf.tables import Piece, Rows, fill_last_column, table_markdown
 
 _KINDS = {
@@ -66,7 +67,14 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 def _pages(cleaned: Cleaned, parsed: Iterable[Any]) -> Iterator[Page]:
     for page in parsed:
         blocks = cleaned.cut(page.page_num, tuple(_blocks(page)))
-        yield Page(page.page_num, page.height, blocks)
+        yield Page(page.page_num, page.height, blocks, tuple(_edges(page)))
+
+
+def _edges(page: Any) -> Iterator[str]:
+    """The texts at the upper and lower edge, which are not among the blocks."""
+    for item in page.text_items:
+        if item.y + item.height < page.height * UPPER or item.y > page.height * LOWER:
+            yield item.text
 
 
 def _blocks(page: Any) -> Iterator[Block]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
@@ -11,7 +11,7 @@ from server.ingest.formats.pdf.document import OpenPdf, open_pdf
 from server.ingest.formats.pdf.layout import Page
 from server.ingest.formats.pdf.line_layout import TextSizes, lay_out
 from server.ingest.formats.pdf.lines import Line, read_lines
-from server.ingest.formats.pdf.running_heads import drop_running_heads
+from server.ingest.formats.pdf.running_heads import drop_running_heads, is_at_edge
 from server.ingest.formats.pdf.visibility import PageObjects, look_at_page
 
 
@@ -20,7 +20,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     opened = open_pdf(file, options)
     try:
         objects, heights, lines = _read(opened)
-        pages = tuple(_lay_out(heights, drop_running_heads(lines, heights)))
+        pages = tuple(_lay_out(heights, lines))
         return compose(opened, ReadPages("pdfium", pages, objects), options)
     finally:
         opened.close()
@@ -41,7 +41,10 @@ def _read(opened: OpenPdf) -> tuple[dict[int, PageObjects], list[float], list[li
     return objects, heights, lines
 
 
-def _lay_out(heights: Sequence[float], lines: Sequence[Sequence[Line]]) -> list[Page]:
-    sizes = TextSizes(lines)
-    pages = zip(heights, lines, strict=True)
-    return [Page(number, height, tuple(lay_out(page, sizes))) for number, (height, page) in enumerate(pages, 1)]
+def _lay_out(heights: Sequence[float], lines: Sequence[Sequence[Line]]) -> Iterator[Page]:
+    """The pages without running heads; their edges keep them."""
+    texts = drop_running_heads(lines, heights)
+    sizes = TextSizes(texts)
+    for number, (height, text, found) in enumerate(zip(heights, texts, lines, strict=True), 1):
+        edges = tuple(line.text for line in found if is_at_edge(line, height))
+        yield Page(number, height, tuple(lay_out(text, sizes)), edges)

@@ -11,6 +11,7 @@ from server.ingest.formats.pdf.document import OpenPdf
 from server.ingest.formats.pdf.facts import read_facts, read_title
 from server.ingest.formats.pdf.headings import mend_headings, outline_titles
 from server.ingest.formats.pdf.layout import Block, BlockKind, Page
+from server.ingest.formats.pdf.running_heads import read_labels
 from server.ingest.formats.pdf.scanned_pages import Scans, read_scans
 from server.ingest.formats.pdf.torn_words import Mender, expand_ligatures
 from server.ingest.formats.pdf.visibility import PageObjects
@@ -38,8 +39,10 @@ def compose(opened: OpenPdf, found: ReadPages, options: ReadOptions) -> ParsedFi
     if options.keeps_hidden:
         pages = tuple(_with_hidden(page, found.objects[page.number]) for page in pages)
     writer = _Writer(Mender(block.text for page in pages for block in page.blocks))
+    stated = {page.number: opened.label(page.number) for page in pages}
+    labels = stated if any(stated.values()) else read_labels(found.pages)
     for page in pages:
-        writer.write(page, opened.label(page.number))
+        writer.write(page, labels.get(page.number, ""))
     return ParsedFile(
         writer.text(),
         _reading(opened, found, scans, options),

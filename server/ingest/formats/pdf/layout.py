@@ -71,11 +71,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page in reading order. ``number`` counts from 1; ``height`` is in points."""
+    """A page in reading order. ``number`` counts from 1; ``height`` is in points.
+
+    ``edges`` are the texts at its upper and lower edge, where its number may be printed.
+    """
 
     number: int
     height: float
     blocks: tuple[Block, ...]
+    edges: tuple[str, ...] = ()
 
     @property
     def last_box(self) -> Box:
