@@ -32,7 +32,7 @@ from server.engine.messages import (
 )
 from server.engine.wire import REPLIES, REQUESTS, Frames, MessageSplitter, WireError, pack
 from server.errors import WinnowError
-from server.models import Chunk, Document, Passage
+from server.models import Chunk, Document, Passage, Place
 from server.operations.base import Answer
 from server.sessions.passage_store import PassageStore
 from server.settings import Settings, load_settings
@@ -92,7 +92,8 @@ def test_errors_and_answers_are_the_same_at_both_ends() -> None:
     assert "secret" not in json.dumps(error_to_json(ValueError("secret")))
 
     document = Document("d", "p", "d.md", "notes", "D", "markdown", "", tags=("a",), metadata={"n": [1, "x"]})
-    passage = Passage(Chunk("c", "d", 0, ("D", "E"), "text \ud800", 0, 6, 2), document)
+    places = Place(0, "page", 1, "i"), Place(3, "sheet", 2, "Q1", (2, 21))
+    passage = Passage(Chunk("c", "d", 0, ("D", "E"), "text \ud800", 0, 6, 2), document, places)
     kept = PassageStore(10**6, 60).session("a").keep(passage, "p")
     assert stored_passage_from_json(_over_the_wire({"kept": asdict(kept)})["kept"]) == kept
     answer = Answer({"a": [1]}, "preview", 1, 2, ("careful",), True, {"cursors": 1}, (kept.link,))
