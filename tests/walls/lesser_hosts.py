@@ -6,6 +6,7 @@ Run as a program, which puts itself behind the filter of HOST and then does one 
     lesser_hosts.py HOST attack [WALL ...]    the same, and attack it
     lesser_hosts.py HOST smaller              start the smaller language, accepting nothing
     lesser_hosts.py HOST layers               try each remaining layer alone
+    lesser_hosts.py HOST readers              start the children that read files, and parse a page
 """
 
 from __future__ import annotations
@@ -224,11 +225,24 @@ def _exit_code(raised: Sequence[Wall], attempt: Callable[[WallResources], None])
     return 0
 
 
+def _read() -> dict[str, Any]:
+    """What is missing around readers of files, whether they are behind the walls that are left, and a page."""
+    from server.ingest.parsing.parser import ParserProcess, start_walled_children
+
+    children, missing = start_walled_children()
+    if children is not None:
+        children.close()
+    with ParserProcess() as readers:
+        (page,) = readers.parse("html", "<p>Words.</p>", "a.html")
+    return {"missing": missing, "walled": children is not None, "text": getattr(page, "text", "")}
+
+
 def main(name: str, task: str, accepted: Sequence[str]) -> None:
     """Emulate the host, run the task, print the result."""
     become(name)
     told = {"start": lambda: asyncio.run(_start(accepted)), "attack": lambda: asyncio.run(_attack(accepted)),
-            "smaller": lambda: asyncio.run(_start((), "monty")), "layers": _layers}[task]()  # fmt: skip
+            "smaller": lambda: asyncio.run(_start((), "monty")),
+            "layers": _layers, "readers": _read}[task]()  # fmt: skip
     print(json.dumps(told))
 
 

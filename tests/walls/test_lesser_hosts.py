@@ -102,3 +102,13 @@ def test_no_attack_gets_through_in_a_container(host: str) -> None:
     assert report["violations"] == []
     assert report["families"] == ["descriptors", "files", "kernel", "network", "processes", "signals"]
     assert report["trials"] > 100
+
+
+@pytest.mark.parametrize(("host", "is_walled"), [("docker", True), ("no_landlock", False)])
+def test_readers_of_files_keep_the_walls_that_are_left_and_the_missing_ones_are_named(
+    host: str, is_walled: bool
+) -> None:
+    """Without namespaces the other walls hold each asset twice; without Landlock readers get none."""
+    told = _on(host, "readers")
+    assert (sorted(told["missing"].split(", ")), told["walled"]) == (sorted(MISSING[host]), is_walled)
+    assert told["text"] == "Words."
