@@ -23,8 +23,8 @@ PACKAGE = "rapidocr"
 INSTALL = "pip install 'winnow-mcp[ocr]'"
 _POINTS_PER_INCH, _DPI = 72, 200
 _MOST_PIXELS = 3_400  # on the longer side: A4 at 200 dpi has 2,339
-# The page is made this small to find its lines, which are read in full size. The lines of a page of A4 in two
-# columns are the same at 960 as at 2,000, found with a third of the memory and in half the time.
+# The page is made this small to find its lines, which are read in full size. Of a page of A4 in two columns no
+# more words are read at 1,600, in a quarter more time and with half as much memory again.
 _DETECTION_PIXELS = 960
 # Sizes of one text differ by its letters: "on" is lower than "(f)".
 _SAME_SIZE = 0.2
