@@ -9,5 +9,6 @@
 ``path_watcher``       one path of a source: waits for changes, lists, and has them ingested
 ``watcher``            all paths of a store, each in its own thread
 ``store_watcher``      a watcher over open backends
+``check``              what ``winnow doctor`` says about sources
 =====================  =========================================================================
 """

@@ -72,7 +72,10 @@ def running(store: Path, *arguments: object, daemon: str) -> Iterator[subprocess
         yield process
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 def sources(store: Path, *arguments: object) -> Result:
@@ -119,9 +122,7 @@ def test_a_server_watches_and_its_client_finds_what_is_new(store: Path, notes: P
         (notes / "part0" / "new.md").write_text("# New\n\nA pangolin sleeps.\n")
         wait_for(lambda: status_of(store, notes).written == 21)  # type: ignore[union-attr]
         assert [row["title"] for row in pipe.call(2, "kb_search", query="pangolin", top_k=1)["results"]] == ["New"]
-        assert process.stdin is not None
-        process.stdin.close()
-        assert process.wait(LIMIT) == 0
+        assert pipe.close() == 0
     assert final_index(store) == fresh_index(notes)
 
 
