@@ -11,6 +11,8 @@ from .calls import Filters, Scope, request_page
 from .rows import Results, Row, to_row
 from .transport import call
 
+# The tokens of a piece of a document unless a script asks for others.
+_READ_TOKENS = 800
 _FLAGS = ((re.IGNORECASE, "i"), (re.MULTILINE, "m"), (re.DOTALL, "s"))
 
 
@@ -136,7 +138,7 @@ def repeats(
     )
 
 
-def read(document: Any, start: int = 0, max_tokens: int = 800, *, scope: Scope | None = None) -> Row:
+def read(document: Any, start: int = 0, max_tokens: int = _READ_TOKENS, *, scope: Scope | None = None) -> Row:
     """A document from its beginning, or from `start`: a piece, and where the next one begins.
 
         part = read(documents(limit=1)[0], max_tokens=4000)
@@ -149,8 +151,9 @@ def read(document: Any, start: int = 0, max_tokens: int = 800, *, scope: Scope |
     part.end are characters of the whole text, as scan counts them; part.total_chars and part.total_tokens its
     size.
     """
-    given = {"document": _name_of(document), "start": start, "max_tokens": max_tokens, "scope": scope}
-    return to_row(call("kb.read", _drop_none(given)))
+    # The defaults are not sent, so that the answer warns of a part where no length was asked for.
+    asked = {"start": start or None, "max_tokens": None if max_tokens == _READ_TOKENS else max_tokens}
+    return to_row(call("kb.read", _drop_none({"document": _name_of(document), **asked, "scope": scope})))
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(

@@ -168,7 +168,8 @@ class Read:
     def __call__(self, document, start=0, max_tokens=800, *, scope=None):
         name = document if isinstance(document, str) else document["document_id"]
         return _Row(_ask("kb.read", {
-            "document": name, "start": start, "max_tokens": max_tokens, "scope": scope}))
+            "document": name, "start": start or None, "max_tokens": None if max_tokens == 800 else max_tokens,
+            "scope": scope}))
 
 class Fetch:
     def __call__(self, ids, level="full", max_tokens=None, *, missing="raise", scope=None, cursor=None):

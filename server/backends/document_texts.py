@@ -57,6 +57,11 @@ class DocumentTexts(FilteredDocuments):
         """The number of chunks and of their tokens of each document that these filters admit."""
         yield from self._rows_within(filters, f"{CHUNKS}, {_TOKENS}", 0)
 
+    def token_count(self, document_id: str) -> int:
+        """The number of tokens of a document's chunks together."""
+        query = "SELECT coalesce(sum(tokens), 0) FROM chunks WHERE document_id = ?"
+        return int(self._database.rows(query, document_id)[0][0])
+
     def spans(self, document_id: str) -> list[ChunkSpan]:
         """The places of a document's chunks, in reading order."""
         query = 'SELECT id, start, "end", heading_path FROM chunks WHERE document_id = ? ORDER BY ordinal'

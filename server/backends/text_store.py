@@ -22,6 +22,9 @@ class TextStore(Protocol):
     def sizes_within(self, filters: Filters) -> Iterator[tuple[int, int]]:
         """The number of chunks and of their tokens of each document that these filters admit."""
 
+    def token_count(self, document_id: str) -> int:
+        """The number of tokens of a document's chunks together."""
+
     def spans(self, document_id: str) -> list[ChunkSpan]:
         """The places of a document's chunks, in reading order."""
 

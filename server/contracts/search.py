@@ -59,7 +59,6 @@ class SemanticSearch(Arguments):
     cursor: CursorText | None = Field(
         default=None,
         description="next_cursor of the last answer, with the same other arguments",
-        json_schema_extra=LISTED,
     )
 
     @model_validator(mode="after")

@@ -33,7 +33,7 @@ Python. Its result: a top-level return, result, or the last expression; plain da
 At hand (sync or await, no import needed):
 scan(regex, path="guides/*")  every match: row.match .groups .context; page.total.matches
 scan(regex, group_by="document")  row.key .matches; count(regex); repeats()
-documents(path, where={"field": value})  row.fields; read(file)  .text
+documents(path, where={"field": value})  row.fields["a.b"]; read(file, max_tokens=20000)  .text .next
 semantic_search(query, top_k=10), search_many([query]), kb.search(query)  .preview
 kb.retrieve_evidence(question)  .quote; page.verdict
 fetch(ids)  .content; grep(query, regex)  .match

@@ -316,6 +316,25 @@ async def test_a_document_is_read_whole_piece_by_piece(
     assert ends[-1] == part["total_chars"] == len(whole)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "warnings"),
+    [({}, 1), ({"max_tokens": 900}, 0), ({"start": 5}, 0), ({"document": "short.md"}, 0)],
+)
+async def test_a_script_that_asks_for_no_length_is_warned_of_a_part(
+    tmp_path: Path, arguments: dict[str, Any], warnings: int
+) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "long.md").write_text("The lantern burns oil.\n\n" * 400, "utf-8")
+    (tmp_path / "files" / "short.md").write_text("The lantern burns oil.\n", "utf-8")
+    base = make_knowledge_base(index_by_words(tmp_path / "files", tmp_path / "store"), wait_for_model=False)
+    await base.open()
+    try:
+        answer = await _ask(base, "kb.read", **{"document": "long.md", **arguments})
+    finally:
+        await base.aclose()
+    assert [text.startswith("read gave a part") for text in answer.warnings] == [True] * warnings
+
+
 async def test_a_document_is_named_by_its_id_its_path_or_its_title(kb: KnowledgeBase) -> None:
     (row,) = (await _ask(kb, "kb.documents", path="guide/page03.md")).payload["results"]
     for name in (row["document_id"], "guide/page03.md"):

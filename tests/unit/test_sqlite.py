@@ -91,6 +91,7 @@ CATALOGUE: Mapping[str, Call] = {
     "sizes_within": lambda one: list(one.sizes_within(Filters(P))),
     "sources": lambda one: one.sources(P),
     "spans": lambda one: one.spans(ID),
+    "token_count": lambda one: one.token_count(ID),
     "stamps": lambda one: one.stamps(P, "/docs"),
     "texts_within": lambda one: list(one.texts_within(Filters(P))),
     "text": lambda one: one.text(ID, P),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server import intake
-from server.contracts.documents import MAX_READ_BYTES, ReadDocument
+from server.contracts.documents import MAX_READ_BYTES, MAX_READ_TOKENS, ReadDocument
 from server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from server.errors import WinnowError
 from server.locators import locator_fields
@@ -19,6 +19,10 @@ from server.text.tokens import count_tokens
 
 _NAMED = 5
 _CAPPED = f"max_tokens above {MAX_EXCERPT_TOKENS} counts as that in a direct call; scripts may ask for more"
+_PART = (
+    f"read gave a part of a document: {MAX_EXCERPT_TOKENS} tokens, unless max_tokens (up to {MAX_READ_TOKENS:,}) "
+    "is given; .total_tokens is its size, and read(part, start=part.next) goes on"
+)
 
 
 def read_document(context: RequestContext, request: ReadDocument) -> Answer:
@@ -47,23 +51,24 @@ def read_document(context: RequestContext, request: ReadDocument) -> Answer:
         "next": end if end < len(text) else None,
         "tokens": count_tokens(shown),
         "total_chars": len(text),
-        "total_tokens": _count_all(context, filters, document),
+        "total_tokens": context.index.catalogue.token_count(document.id),
         **locator_fields(places, request.start, end, document.uri),
     }
-    is_capped = context.caller.budget.is_direct and request.max_tokens > MAX_EXCERPT_TOKENS
-    warnings = (_CAPPED,) if is_capped else ()
+    warnings = _warnings(context, request, is_part=end < len(text))
     return Answer(payload, "excerpt", 1, payload["tokens"], warnings, taken=intake.piece(document.id, shown))
+
+
+def _warnings(context: RequestContext, request: ReadDocument, *, is_part: bool) -> tuple[str, ...]:
+    """What a caller may not expect: a limit below the requested one, or a part where no length was asked for."""
+    if context.caller.budget.is_direct:
+        return (_CAPPED,) if request.max_tokens > MAX_EXCERPT_TOKENS else ()
+    return (_PART,) if is_part and not {"start", "max_tokens"} & request.model_fields_set else ()
 
 
 def _size_limit(context: RequestContext, request: ReadDocument) -> tuple[int, int]:
     if context.caller.budget.is_direct:
         return min(request.max_tokens, MAX_EXCERPT_TOKENS), MAX_EXCERPT_BYTES
     return request.max_tokens, MAX_READ_BYTES
-
-
-def _count_all(context: RequestContext, filters: Filters, document: Document) -> int:
-    """The tokens of all passages of the document: counted when it was ingested."""
-    return sum(chunk.tokens for chunk in context.index.catalogue.chunks(document.id, filters.project))
 
 
 def _find_document(context: RequestContext, filters: Filters, name: str) -> Document:
