@@ -188,6 +188,7 @@ async def test_the_only_near_path_is_named_whole(tmp_path: Path) -> None:
     [
         ({"path": "task/*"}, ["path 'task/*'", "nearest", "'tasks_'"]),
         ({"path": "concept-page*"}, ["nearest", "concepts_"]),
+        ({"path": "*page02*net.md"}, ["nearest: 'guide/net/page02.md'"]),
         ({"path_prefix": "tasks"}, ["path_prefix 'tasks'", "path 'tasks'"]),
         ({"where": {"stages": "beta"}}, ["no document in reach has a field 'stages'", "'stage'"]),
         ({"where": {"stage": "betta"}}, ["stage 'betta'", "'beta'"]),

@@ -25,6 +25,7 @@ _COMPARED = 3_000  # names that are compared by similarity; it takes about 10 mi
 _VALUES = 200
 _SEPARATORS = re.compile(r"[/_.\- ]")
 _WORDS = re.compile(r"\w+")
+_PATH_WORDS = re.compile(r"[^\W_]+")
 _NOT_PLAIN = re.compile(r"\[[^\]]*\]|[*?\[\]]+")
 
 
@@ -146,7 +147,7 @@ _OPERATORS: dict[str, _Near] = {
 
 
 def _near_paths(asked: str, paths: Sequence[str]) -> list[str]:
-    """Paths that contain the plain words of a pattern, then folders and paths that are spelled similarly."""
+    """Paths that contain the longest plain part of a pattern, or all its words, or that are spelled similarly."""
     plain = _NOT_PLAIN.sub("*", asked).casefold().strip("*/ ")
     longest = max(plain.split("*"), key=len)
     beginnings = list(islice(dict.fromkeys(_beginnings(paths)), _COMPARED))
@@ -154,6 +155,10 @@ def _near_paths(asked: str, paths: Sequence[str]) -> list[str]:
         containing = (name for name in names if longest and longest in name.casefold())
         if found := list(islice(containing, _NAMED)):
             return found
+    words = _PATH_WORDS.findall(plain)
+    having = (path for path in paths if words and all(word in path.casefold() for word in words))
+    if found := list(islice(having, _NAMED)):
+        return found
     return _similar(longest, beginnings) or beginnings[:_NAMED]
 
 
