@@ -1,0 +1,130 @@
+"""Words that were torn, lines in columns, and what a PDF says of itself."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.ingest.formats.pdf.facts import find_doi, iso_date, split_authors
+from server.ingest.formats.pdf.layout import Block, BlockKind, Box, Page
+from server.ingest.formats.pdf.lines import Cell, Line
+from server.ingest.formats.pdf.reading_order import put_in_order
+from server.ingest.formats.pdf.torn_words import HYPHEN, Mender, expand_ligatures
+from server.ingest.formats.pdf.visibility import _multiply, _transform
+
+# --- torn words
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("Ef ficient rules", "Efficient rules"),  # neither piece is a word of the document
+        ("an of fice", "an office"),  # the whole word is one
+        ("a piece of fish", "a piece of fish"),
+        ("if first, then", "if first, then"),
+        (f"a di{HYPHEN}vided word", "a divided word"),
+        (f"a well{HYPHEN}known rule", "a well-known rule"),
+        ("the CONCLU-SIONS", "the CONCLUSIONS"),
+        ("the wellknown", "the well-known"),
+    ],
+)
+def test_the_words_of_the_document_decide(text: str, mended: str) -> None:
+    document = ["of it, an office. if so, first. fish. A well-known, well-known thing. conclusions"]
+    assert Mender([*document, text]).mend(text) == mended
+
+
+def test_ligatures_of_one_character_become_letters() -> None:
+    assert expand_ligatures("e\ufb03cient \ufb02ow") == "efficient flow"
+
+
+@given(st.lists(st.text("of fiteln-" + HYPHEN, max_size=40), max_size=8))
+def test_mending_removes_only_spaces_and_hyphens_and_adds_hyphens(texts: list[str]) -> None:
+    mender = Mender(texts)
+    for text in texts:
+        assert [c for c in mender.mend(text) if c.isalpha()] == [c for c in text if c.isalpha()]
+
+
+# --- columns
+
+
+def _line(text: str, left: float, top: float, width: float) -> Line:
+    return Line(Box(left, top, left + width, top + 10), 10, False, (Cell(text, left, left + width),))
+
+
+def test_a_title_over_two_columns_parts_them() -> None:
+    """What is above a title is read before it, what is below it afterwards, each column by column."""
+    lines = [
+        *(
+            _line(f"{side}{row}", left, 10 + 15 * row, 200)
+            for row in range(5)
+            for side, left in (("a", 0), ("b", 220))
+        ),
+        _line("title", 50, 100, 300),
+        *(
+            _line(f"{side}{row}", left, 130 + 15 * row, 200)
+            for row in range(5)
+            for side, left in (("c", 0), ("d", 220))
+        ),
+    ]
+    expected = (
+        [f"{side}{row}" for side in "ab" for row in range(5)],
+        [f"{side}{row}" for side in "cd" for row in range(5)],
+    )
+    assert [line.text for line in put_in_order(lines)] == [*expected[0], "title", *expected[1]]
+
+
+@given(st.lists(st.tuples(*[st.floats(0, 500)] * 2, st.floats(1, 400)), max_size=30))
+def test_every_line_is_kept_once(places: list[tuple[float, float, float]]) -> None:
+    lines = [_line(str(number), *place) for number, place in enumerate(places)]
+    assert sorted(line.text for line in put_in_order(lines)) == sorted(line.text for line in lines)
+
+
+# --- facts
+
+
+@pytest.mark.parametrize(
+    ("stated", "date"),
+    [
+        ("D:20240306100000+01'00'", "2024-03-06T10:00:00+01:00"),
+        ("D:20240306100000Z", "2024-03-06T10:00:00Z"),
+        ("D:20240306", "2024-03-06"),
+        ("D:2024", "2024"),
+        ("yesterday", ""),
+    ],
+)
+def test_dates_of_pdf_become_iso_dates(stated: str, date: str) -> None:
+    assert iso_date(stated) == date
+
+
+@pytest.mark.parametrize(
+    ("stated", "names"),
+    [
+        ("A. First, B. Second and C. Third", ["A. First", "B. Second", "C. Third"]),
+        ("First, A.; Second, B.", ["First, A.", "Second, B."]),
+        ("Ohm, Georg", ["Ohm, Georg"]),
+        ("Georg Ohm", ["Georg Ohm"]),
+        ("anonymous", []),
+    ],
+)
+def test_authors_are_parted(stated: str, names: list[str]) -> None:
+    assert split_authors(stated) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "doi"),
+    [
+        ("See https://doi.org/10.1000/abc.7.", "10.1000/abc.7"),
+        ("(doi:10.1016/S0140-6736(05)67728-8)", "10.1016/S0140-6736(05)67728-8"),
+        ("version 10.4/2", ""),
+    ],
+)
+def test_the_first_doi_is_found_without_the_marks_after_it(text: str, doi: str) -> None:
+    page = Page(1, 842, (Block(BlockKind.PARAGRAPH, text, Box(0, 0, 1, 1)),))
+    assert find_doi("", [page]) == doi
+
+
+def test_forms_within_forms_are_placed_by_both_matrices() -> None:
+    """Scaled by two and moved by 10 in the inner form, moved by 100 in the outer one."""
+    matrix = _multiply((2, 0, 0, 2, 10, 10), (1, 0, 0, 1, 100, 0))
+    assert _transform((0, 0, 5, 5), matrix) == (110, 10, 120, 20)
