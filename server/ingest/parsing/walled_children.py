@@ -29,6 +29,9 @@ _MEMORY_BYTES = 832 * MIB
 # OCR keeps two models and the pixels of a page in memory.
 _OCR_MEMORY_BYTES = 2048 * MIB
 _CLOCK_FACTOR = 4  # other processes run too
+# Of its processor time, where the kernel ended a child for that: the limit counts ticks, and a busy host gives a
+# process more of them than it has used.
+_LEAST_SHARE = 0.5
 _ANSWER_BYTES = (frames.MAX_FACTS_BYTES, frames.MAX_TEXT_BYTES)
 # An allocator's reservation of 1 GiB would count as memory, as would the stacks of a thread for each core.
 _ENVIRONMENT: Mapping[str, str] = {
@@ -100,7 +103,7 @@ class WalledChildren:
 def _failure_reason(end: ChildEnd, limits: Limits) -> str:
     if end.is_oversized:
         return "its parser returned more text than a document may have"
-    if end.is_late or (end.signal == signal.SIGKILL and end.cpu_ms >= 900 * limits.cpu_seconds):
+    if end.is_late or (end.signal == signal.SIGKILL and end.cpu_ms >= _LEAST_SHARE * 1000 * limits.cpu_seconds):
         return too_slow(limits.cpu_seconds)
     if end.signal == signal.SIGKILL:
         return TOO_LARGE
