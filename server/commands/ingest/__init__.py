@@ -41,9 +41,10 @@ _LABEL_CHARS = 200  # the longest label that a request may name
 _PASSWORDS_CHARS, _MOST_PASSWORDS = 100_000, 100  # each is tried on each encrypted file
 
 _EPILOG = """
-Reads Markdown, text, HTML, reStructuredText, source code, and collections (.jsonl with _id, title, text and
-metadata in each line). Run it again at any time: only what changed is read, what was deleted leaves the index,
-and after Ctrl-C or a crash it resumes.
+Reads PDF, Word, presentations, workbooks, EPUB, mail, notebooks, subtitles, Markdown, text, HTML,
+reStructuredText, source code, and collections (.jsonl with _id, title, text and metadata in each line). Run it
+again at any time: only what changed is read, what was deleted leaves the index, and after Ctrl-C or a crash it
+resumes.
 
 PDF, office files and the like are parsed behind the walls that scripts run behind. Text that a person does not
 see (white, tiny, off the page) is left out, unless --hidden keep. --ocr reads pages that are images. Both hold for
