@@ -25,8 +25,7 @@ from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.ingest.documents import UnreadableFile
 from server.ingest.formats import pdf_liteparse, pdf_pdfium
-from server.ingest.formats.parsed_file import FormatReader, ReadOptions
-from server.ingest.formats.pdf.hidden_text import NotForThisReader
+from server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ReadOptions
 from tests.bench.command_line import command_line
 from tests.bench.pdf_peers import READERS as PEERS
 from tests.bench.pdf_peers import read_all

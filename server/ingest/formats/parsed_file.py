@@ -38,6 +38,10 @@ class ParsedFile:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+class NotForThisReader(Exception):
+    """The next reader of the format may read what this one cannot; the message is why, as reports show it."""
+
+
 # Raises ``UnreadableFile`` with the reason, as reports show it. Any other exception is a defect of the reader or
 # its library, and the next reader of the format is tried.
 FormatReader = Callable[[BinaryIO, ReadOptions], ParsedFile]

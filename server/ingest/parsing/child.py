@@ -28,7 +28,7 @@ from server.ingest.bounded_files import open_file
 from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument, UnreadableFile, clean_text
 from server.ingest.formats.format_table import FORMATS
-from server.ingest.formats.parsed_file import FormatReader, ParsedFile, ReadOptions
+from server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ParsedFile, ReadOptions
 from server.ingest.formats.pdf import ocr
 from server.ingest.parsing import frames, markup
 from server.ingest.parsing.failures import TOO_LARGE
@@ -167,6 +167,8 @@ def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tu
                 return _read_file(request, open_document), True
     except UnreadableFile as error:
         return ({"flaw": str(error)}, ""), False
+    except NotForThisReader as error:
+        return ({"failure": str(error)}, ""), False
     except MemoryError:
         return ({"failure": TOO_LARGE}, ""), True
     except RecursionError:

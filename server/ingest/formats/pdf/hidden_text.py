@@ -9,6 +9,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
+from server.ingest.formats.parsed_file import NotForThisReader
 from server.ingest.formats.pdf.document import OpenPdf, save
 from server.ingest.formats.pdf.layout import Block
 from server.ingest.formats.pdf.visibility import HiddenRun, PageObjects, look_at_page
@@ -19,10 +20,6 @@ _MOST_PATHS = 100_000
 _MOST_RUNS, _MOST_LETTERS = 500, 20_000
 # So many letters of a hidden text in a row are not there by chance.
 _TELLING = 12
-
-
-class NotForThisReader(Exception):
-    """The second reader can do what the first cannot: many lines on a page, hidden text within a form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ def _check(seen: str, hidden: str) -> None:
     """Raise ``NotForThisReader`` if letters of hidden text are left: in a table, or divided by a hyphen."""
     for start in range(len(hidden) - _TELLING + 1):
         if hidden[start : start + _TELLING] in seen:
-            raise NotForThisReader(f"hidden text within a form is left on the page: {hidden[:40]!r}")
+            raise NotForThisReader("hidden text within a form is left on a page")
 
 
 def _letters(text: str) -> str:
