@@ -29,7 +29,7 @@ from sandbox.walls import cgroups
 from sandbox.walls.cgroups import MemoryGroup
 from sandbox.walls.profiles import SCRIPT
 
-from .launch import START_SECONDS, ForkServerProgram, launch, report_walls
+from .launch import START_SECONDS, ForkServerProgram, end, launch, report_walls
 from .runner import ChildDeath, ChildGone
 from .spin_policy import SpinPolicy
 
@@ -357,24 +357,12 @@ class ForkServer:
         self._control.close()
         if self._ready.done() and not self._ready.cancelled():
             self._ready.exception()  # retrieved
-        await asyncio.shield(asyncio.to_thread(self._reap))
+        await asyncio.shield(asyncio.to_thread(end, self._process, self._group))
 
     def _kill_spares(self) -> None:
         for spare in self.spares:
             spare.kill()
         self.spares.clear()
-
-    def _reap(self) -> None:
-        # Closing the control socket ends it; it is killed only if it hangs.
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stderr is not None:
-            self._process.stderr.close()
-        if self._group is not None:
-            self._group.remove()
 
 
 def _describe_program(layers: Layers) -> ForkServerProgram:

@@ -15,6 +15,7 @@ from sandbox.protocol.answers import ForkServerReady
 from sandbox.protocol.limits import Limits
 from sandbox.protocol.outcome import WallReport
 from sandbox.walls import wall_table
+from sandbox.walls.cgroups import MemoryGroup
 from sandbox.walls.profiles import Profile
 
 START_SECONDS = 20.0  # ten times a start on a slow and busy machine
@@ -55,6 +56,19 @@ def launch(program: ForkServerProgram, limits: Limits) -> tuple[subprocess.Popen
             cwd="/",
         )
     return process, ours
+
+
+def end(process: subprocess.Popen[bytes], group: MemoryGroup | None) -> None:
+    """Wait for a fork server, which ends when its control socket is closed; it is killed only if it hangs."""
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stderr is not None:
+        process.stderr.close()
+    if group is not None:
+        group.remove()
 
 
 def report_walls(ready: ForkServerReady) -> tuple[WallReport, ...]:

@@ -13,7 +13,6 @@ import os
 import signal
 import socket
 import struct
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from sandbox.protocol.limits import WARM_BYTES, Limits
 from sandbox.protocol.outcome import SandboxUnavailable
 from sandbox.walls import cgroups
 
-from .launch import START_SECONDS, ForkServerProgram, launch, report_walls
+from .launch import START_SECONDS, ForkServerProgram, end, launch, report_walls
 
 _MESSAGE_BYTES = 64 * 1024
 _READ_BYTES = 64 * 1024
@@ -166,15 +165,7 @@ class LockedChildren:
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)
         self._control.close()
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stderr is not None:
-            self._process.stderr.close()
-        if self._group is not None:
-            self._group.remove()
+        end(self._process, self._group)
 
 
 class _Conversation:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,9 +25,17 @@ from server.commands.terminal.output import (
     report_errors,
 )
 from server.commands.terminal.progress import INTERRUPTED, show_progress
+from server.commands.terminal.reading_options import (
+    DocTag,
+    EnvironmentLabel,
+    ForceLabels,
+    Hidden,
+    NoIgnore,
+    Ocr,
+    Repository,
+)
 from server.errors import WinnowError
 from server.ingest.formats.parsed_file import ReadOptions
-from server.models import Environment
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -76,34 +84,15 @@ def ingest(
         list[Path] | None, typer.Argument(metavar="PATH...", help="files and folders", show_default=False)
     ] = None,
     project: Project = None,
-    doc_tag: Annotated[
-        str,
-        typer.Option("--doc-tag", metavar="TAG", help="doc tag where a document states none", show_default=False),
-    ] = "",
-    environment: Annotated[
-        Environment | None,
-        typer.Option("--environment", help="environment where a document states none", show_default=False),
-    ] = None,
-    repository: Annotated[
-        str,
-        typer.Option(
-            "--repository", metavar="NAME", help="repository where a document states none", show_default=False
-        ),
-    ] = "",
-    force_labels: Annotated[
-        bool,
-        typer.Option("--force-labels", help="the labels given here replace those that documents state"),
-    ] = False,
-    no_ignore: Annotated[
-        bool, typer.Option("--no-ignore", help="also read what .gitignore and .winnowignore name")
-    ] = False,
+    doc_tag: DocTag = "",
+    environment: EnvironmentLabel = None,
+    repository: Repository = "",
+    force_labels: ForceLabels = False,
+    no_ignore: NoIgnore = False,
     allow_deletions: Annotated[
         bool, typer.Option("--allow-deletions", help="delete what is gone, also below a folder that is empty")
     ] = False,
-    hidden: Annotated[
-        Literal["keep", "drop"],
-        typer.Option("--hidden", help="text that a person does not see in PDF and office files"),
-    ] = "drop",
+    hidden: Hidden = "drop",
     password_file: Annotated[
         Path | None,
         typer.Option(
@@ -113,7 +102,7 @@ def ingest(
             show_default=False,
         ),
     ] = None,
-    ocr: Annotated[bool, typer.Option("--ocr", help="read pages that are images, by OCR")] = False,
+    ocr: Ocr = False,
     allow_weaker_reader: Annotated[
         bool,
         typer.Option(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,8 +20,16 @@ from server.commands.terminal.output import (
     print_lines,
     report_errors,
 )
+from server.commands.terminal.reading_options import (
+    DocTag,
+    EnvironmentLabel,
+    ForceLabels,
+    Hidden,
+    NoIgnore,
+    Ocr,
+    Repository,
+)
 from server.errors import WinnowError
-from server.models import Environment
 from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -53,37 +61,19 @@ def add(
         str, typer.Option("--id", metavar="ID", help="name of the source; default: from its first path")
     ] = "",
     project: Project = None,
-    doc_tag: Annotated[
-        str,
-        typer.Option("--doc-tag", metavar="TAG", help="doc tag where a document states none", show_default=False),
-    ] = "",
-    environment: Annotated[
-        Environment | None,
-        typer.Option("--environment", help="environment where a document states none", show_default=False),
-    ] = None,
-    repository: Annotated[
-        str,
-        typer.Option(
-            "--repository", metavar="NAME", help="repository where a document states none", show_default=False
-        ),
-    ] = "",
-    force_labels: Annotated[
-        bool, typer.Option("--force-labels", help="the labels given here replace those that documents state")
-    ] = False,
+    doc_tag: DocTag = "",
+    environment: EnvironmentLabel = None,
+    repository: Repository = "",
+    force_labels: ForceLabels = False,
     include: Annotated[
         list[str] | None, typer.Option("--include", metavar="GLOB", help="watch only files that match; may repeat")
     ] = None,
     exclude: Annotated[
         list[str] | None, typer.Option("--exclude", metavar="GLOB", help="leave out what matches; may repeat")
     ] = None,
-    hidden: Annotated[
-        Literal["keep", "drop"],
-        typer.Option("--hidden", help="text that a person does not see in PDF and office files"),
-    ] = "drop",
-    ocr: Annotated[bool, typer.Option("--ocr", help="read pages that are images, by OCR")] = False,
-    no_ignore: Annotated[
-        bool, typer.Option("--no-ignore", help="also watch what .gitignore and .winnowignore name")
-    ] = False,
+    hidden: Hidden = "drop",
+    ocr: Ocr = False,
+    no_ignore: NoIgnore = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:

@@ -1,0 +1,32 @@
+"""Options of commands that read files into the index: default labels, hidden text, OCR, ignore files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from server.models import Environment
+
+DocTag = Annotated[
+    str, typer.Option("--doc-tag", metavar="TAG", help="doc tag where a document states none", show_default=False)
+]
+EnvironmentLabel = Annotated[
+    Environment | None,
+    typer.Option("--environment", help="environment where a document states none", show_default=False),
+]
+Repository = Annotated[
+    str,
+    typer.Option(
+        "--repository", metavar="NAME", help="repository where a document states none", show_default=False
+    ),
+]
+ForceLabels = Annotated[
+    bool, typer.Option("--force-labels", help="the labels given here replace those that documents state")
+]
+Hidden = Annotated[
+    Literal["keep", "drop"],
+    typer.Option("--hidden", help="text that a person does not see in PDF and office files"),
+]
+Ocr = Annotated[bool, typer.Option("--ocr", help="read pages that are images, by OCR")]
+NoIgnore = Annotated[bool, typer.Option("--no-ignore", help="also read what .gitignore and .winnowignore name")]
