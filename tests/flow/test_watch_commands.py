@@ -48,8 +48,9 @@ def notes(tmp_path: Path) -> Path:
 
 
 def environment(daemon: str) -> dict[str, str]:
+    # Without the variable that has Python write each line at once: few users have it set.
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         "WINNOW_DAEMON": daemon,
         "WINNOW_EMBEDDING": "off",
         "WINNOW_GRAPH": "off",
