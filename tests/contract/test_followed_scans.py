@@ -174,7 +174,15 @@ def test_the_command_follows_a_scan_to_its_end_and_reports_how_far_it_is(
     assert json.loads(counted.stdout) == expected
 
 
-@pytest.mark.usefixtures("alone")
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """A run in the background of a shell ignores SIGINT, and with it these tests would."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
+
+
+@pytest.mark.usefixtures("alone", "heeds_ctrl_c")
 def test_ctrl_c_prints_what_was_found_and_that_it_is_not_complete(
     store: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
