@@ -79,8 +79,9 @@ def print_json_line(value: Any) -> None:
 
 
 def print_lines(*lines: str) -> None:
-    """Print each of ``lines`` as one printable line on stdout."""
+    """Print each of ``lines`` as one printable line on stdout, at once, for programs that read meanwhile."""
     sys.stdout.writelines(map(_format_line, lines))
+    sys.stdout.flush()
 
 
 def print_to_stderr(*lines: str) -> None:

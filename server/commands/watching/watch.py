@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -190,7 +189,6 @@ class _Shown:
             if row != self._rows.get(key) and not (row.indexing and self._is_early()):
                 self._rows[key] = row
                 self._print(row)
-                sys.stdout.flush()  # a program that reads the lines of a long run waits for each
         return rows
 
     def _is_early(self) -> bool:
