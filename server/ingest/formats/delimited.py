@@ -52,12 +52,20 @@ def _find_delimiter(text: str) -> str:
     return max(_DELIMITERS, key=lambda delimiter: _fit(sample, delimiter))
 
 
-def _fit(lines: list[str], delimiter: str) -> tuple[float, int]:
-    """The share of lines with the usual number of fields, if that is more than one, and the number."""
-    rows = csv.reader(lines, delimiter=delimiter)
+def _fit(lines: list[str], delimiter: str) -> tuple[bool, bool, float, int]:
+    """How well a delimiter fits the first lines; the largest of these values fits best.
+
+    Does it part the lines at all? Do the quotation marks allow it? Which share of the lines has the usual number of
+    fields? How many are they?
+    """
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    counts: Counter[int] = Counter()
+    allowed = True
     try:
-        counts = Counter(len(row) for row in rows if row)
+        counts.update(len(row) for row in rows if row)
     except csv.Error:
+        allowed = rows.line_num >= len(lines)  # the end of the sample may cut a field in quotation marks
+    if not allowed:
         counts = Counter(line.count(delimiter) + 1 for line in lines if line.strip())
     fields, usual = max(counts.items(), key=lambda item: (item[1], item[0]), default=(1, 0))
-    return (usual / counts.total(), fields) if fields > 1 else (0.0, 1)
+    return fields > 1, allowed, usual / max(1, counts.total()), fields
