@@ -9,11 +9,11 @@ from xml.etree.ElementTree import Element
 
 from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name
 from server.ingest.formats.common.markdown_draft import one_line, plain_text, table
+from server.ingest.formats.common.style_chain import style_chain
 
 _DEEPEST_HEADING = 6
 _DEEPEST_LIST = 9
 _MOST_REPEATS = 100
-_LONGEST_CHAIN = 20
 _LEAST_POINTS = 3.0
 _POINTS = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,4})?)pt")
 _WHITE = "#ffffff"
@@ -35,12 +35,7 @@ class OdfStyles:
 
     def chain(self, name: str) -> Iterator[Element]:
         """A style and those that it is based on."""
-        for _ in range(_LONGEST_CHAIN):
-            style = self.styles.get(name)
-            if style is None:
-                return
-            yield style
-            name = attribute(style, "parent-style-name")
+        return style_chain(self.styles, name, lambda style: attribute(style, "parent-style-name"))
 
     def stated(self, name: str, *fields: str) -> str:
         """The first value that a style or its parents state for one of these attributes of their properties."""

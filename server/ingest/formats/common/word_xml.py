@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element, SubElement
 from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name
 from server.ingest.formats.common.markdown_draft import one_line
 from server.ingest.formats.common.open_xml import texts
+from server.ingest.formats.common.style_chain import style_chain
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _WORD = f"{{{WORD}}}"
@@ -26,7 +27,6 @@ _PASSED_OVER = """
     commentRangeEnd commentReference annotationRef permStart permEnd del moveFrom
 """
 _WITHOUT_TEXT = frozenset(_PASSED_OVER.split())
-_LONGEST_CHAIN = 20  # of styles that are based on one another
 # Text below three points is not meant to be read; sizes are in half points.
 _LEAST_HALF_POINTS = 6
 _OFF = frozenset({"0", "false", "off"})
@@ -100,12 +100,7 @@ class WordStyles:
 
     def _chain(self, id: str) -> Iterator[Element]:
         """The style and those that it is based on."""
-        for _ in range(_LONGEST_CHAIN):
-            style = self._styles.get(id)
-            if style is None:
-                return
-            yield style
-            id = _value(style, "basedOn")
+        return style_chain(self._styles, id, lambda style: _value(style, "basedOn"))
 
     def _find_level(self, id: str) -> int:
         for style in self._chain(id):
