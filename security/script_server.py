@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import MappingProxyType
@@ -39,3 +39,10 @@ def run_scripts(server: AbstractAsyncContextManager[Any], scripts: Sequence[tupl
             return [await application.scripts.run(code, client=client) for client, code in scripts]
 
     return asyncio.run(run_all())
+
+
+def results_of(server: AbstractAsyncContextManager[Any], codes: Iterable[str]) -> list[Any]:
+    """The results of scripts of one client, none of which may fail."""
+    outcomes = run_scripts(server, [("one", code) for code in codes])
+    assert all(outcome.status == "ok" for outcome in outcomes), [outcome.error for outcome in outcomes]
+    return [outcome.result for outcome in outcomes]

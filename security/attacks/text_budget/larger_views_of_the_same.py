@@ -1,6 +1,6 @@
 # surface: held | seconds: 180
 # A run takes in more passage text than it may: small views first, then the whole; pieces; many questions at once.
-from security.script_server import STORE, make_pages, run_scripts
+from security.script_server import STORE, make_pages, results_of
 from server.app import open_application
 from server.settings import load_settings
 
@@ -51,11 +51,9 @@ for page in range(40):
 
 
 def _most_taken(limit):
-    scripts = [("one", f"{COLLECT}{way}return taken()") for way in WAYS]
     settings = load_settings(**STORE, script_text_mb=limit, wall_seconds=60)
-    outcomes = run_scripts(open_application(settings, wait_for_model=False), scripts)
-    assert all(outcome.status == "ok" for outcome in outcomes), [outcome.error for outcome in outcomes]
-    return [outcome.result for outcome in outcomes]
+    codes = (f"{COLLECT}{way}return taken()" for way in WAYS)
+    return results_of(open_application(settings, wait_for_model=False), codes)
 
 
 def control():
