@@ -77,6 +77,11 @@ class UnreadableFile(Exception):
     """A file or a part of it cannot be read; the message is the reason, as reports show it."""
 
 
+def reason_of(error: Exception) -> str:
+    """Why something could not be read, as reports say it."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
 def apply_facts(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
     """``raw`` with the facts of its front matter or its record's metadata.
 

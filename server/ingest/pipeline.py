@@ -49,7 +49,14 @@ from server.errors import WinnowError
 from server.ingest.batches import Batch, CompletedOrigin, Origin, PreparedDocument
 from server.ingest.change_detection import changed_chunks, document_of, entry_of, indexed_document_of, stamp_of
 from server.ingest.chunking import chunk
-from server.ingest.documents import DefaultLabels, RawDocument, UnreadableFile, apply_labels, clean_document
+from server.ingest.documents import (
+    DefaultLabels,
+    RawDocument,
+    UnreadableFile,
+    apply_labels,
+    clean_document,
+    reason_of,
+)
 from server.ingest.embedding import EmbeddingStage, check_model, make_points
 from server.ingest.file_discovery import File, Listing, SourcePart, count_documents, find_parts, source_exists
 from server.ingest.formats.parsed_file import ReadOptions
@@ -66,7 +73,6 @@ from server.ingest.report import (
     ProgressMeter,
     environment_warnings,
     index_texts,
-    reason_of,
 )
 from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
 from server.ingest.selection.ignore_files import ALL_FILES, FileRules

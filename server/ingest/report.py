@@ -191,8 +191,3 @@ def group_failures(failures: Sequence[IngestFailure]) -> list[tuple[str, int]]:
         counts[kind] += 1
         first.setdefault(kind, failure.reason)
     return [(first[kind], count) for kind, count in counts.most_common()]
-
-
-def reason_of(error: Exception) -> str:
-    """Why something could not be read, as reports say it."""
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

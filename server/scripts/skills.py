@@ -64,7 +64,7 @@ class SkillSet:
     left_out: tuple[SkippedSkill, ...] = ()
 
     def is_named_in(self, code: str) -> bool:
-        """Whether a script names the module or a skill: one that forgot the import is told of it."""
+        """Whether a script names the module or a skill; without an import of it, its error suggests one."""
         return not {MODULE, *self.skills}.isdisjoint(_WORD.findall(code))
 
     def for_scripts(self) -> Skills:

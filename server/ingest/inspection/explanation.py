@@ -10,11 +10,10 @@ from typing import Any
 
 from server.ingest.change_detection import document_of
 from server.ingest.chunking import chunk, list_headings
-from server.ingest.documents import RawDocument, UnreadableFile, clean_document
+from server.ingest.documents import RawDocument, UnreadableFile, clean_document, reason_of
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.parsing.parser import ParserProcess
 from server.ingest.readers import ReadFlaw, kind_of, read
-from server.ingest.report import reason_of
 from server.locators import locate
 from server.models import Chunk, Place, Reading
 from server.text.printable import one_line

@@ -1,7 +1,7 @@
 """Decides which deletions an ingest makes at once and which it holds back.
 
 A disk that is not mounted looks like a folder whose files were all deleted. So an ingest deletes nothing below a
-source whose folder is empty, and a watcher, which nobody looks at, holds back deletions of many documents at once.
+source whose folder is empty, and a watcher, which runs unattended, holds back deletions of many documents at once.
 A file that has the size and the time of a missing one has been renamed, which is no deletion.
 """
 

@@ -20,7 +20,7 @@ import re2  # type: ignore[import-untyped]
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from server.ingest.bounded_files import read_whole
-from server.ingest.documents import UnreadableFile
+from server.ingest.documents import UnreadableFile, reason_of
 
 # In order of precedence, the strongest last.
 IGNORE_FILES = (".gitignore", ".winnowignore")
@@ -88,7 +88,7 @@ class PatternList:
 
 
 def _read_pattern(line: str) -> _Pattern | None:
-    """The pattern of a line; None for a line that is none, which git ignores as well."""
+    """The pattern of a line; None for a comment, a blank line or an invalid pattern, as in git."""
     if len(line) > _LINE_CHARS:
         return None
     try:
@@ -208,8 +208,9 @@ def _read_ignore_file(path: Path) -> PatternList:
     try:
         return _patterns_of(read_whole(path, _MIB).decode("utf-8-sig", "replace"))
     except (OSError, UnreadableFile) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise UnreadableFile(f"nothing in it is read, because its {path.name} cannot be read: {why}") from None
+        raise UnreadableFile(
+            f"nothing in it is read, because its {path.name} cannot be read: {reason_of(error)}"
+        ) from None
 
 
 def _with_slash(folder: str) -> str:
