@@ -55,8 +55,8 @@ def _find_delimiter(text: str) -> str:
 def _fit(lines: list[str], delimiter: str) -> tuple[bool, bool, float, int]:
     """How well a delimiter fits the first lines; the largest of these values fits best.
 
-    Does it part the lines at all? Do the quotation marks allow it? Which share of the lines has the usual number of
-    fields? How many are they?
+    Does it part the lines at all? Do the quotation marks allow it? Which share of the lines has the usual number
+    of fields? How many are they?
     """
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     counts: Counter[int] = Counter()
