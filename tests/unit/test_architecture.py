@@ -67,6 +67,7 @@ ROOMS: Mapping[str, str] = {
     "server.sessions": "server.errors server.models server.runtime server.text",
     "server.evidence": "server.text",
     "server.locators": "server.models server.text",
+    "server.libraries": "server.text",
     "server.contracts": "server.errors server.graph server.text",
     "server.tiers": "server.contracts server.locators server.models server.text server",
     "server.graph": "server.runtime server.errors server.ids server.models",
@@ -77,11 +78,12 @@ ROOMS: Mapping[str, str] = {
     "server.backends": "server.configuration server.backends.base server.runtime server.graph server.models "
     "server.errors server.settings server.ids server.text server",
     "server.retrieval": "server.backends.base server.runtime server.graph server.models server.errors server.text",
-    "server.ingest": "server.backends.base server.graph server.graph.extraction server.retrieval server.models "
+    "server.ingest": "server.backends.base server.graph server.graph.extraction server.libraries "
+    "server.retrieval server.models "
     "server.errors server.ids server.locators server.text server server.ingest.parsing.parser "
     "server.ingest.formats.pdf.ocr",
     # readers of files run behind the walls of the sandbox
-    "server.ingest.parsing.parser": "server.ingest server.models sandbox.protocol "
+    "server.ingest.parsing.parser": "server.ingest server.libraries server.models sandbox.protocol "
     "server.ingest.parsing.walled_children",
     "server.ingest.parsing.walled_children": "server.ingest sandbox.protocol sandbox.runners sandbox.walls",
     "server.ingest.formats.pdf.ocr": "server.ingest server.backends",
@@ -164,6 +166,9 @@ VENDORS: Mapping[str, str] = {
     "python_calamine": "server.ingest.formats.workbook",
     "tzdata": "sandbox.modules.time_zones",
     "yaml": "server.ingest.parsing.front_matter",
+    "bibtexparser": "server.libraries.bibtex",
+    "pylatexenc": "server.libraries.latex",
+    "rispy": "server.libraries.ris",
     "ir_measures": "server.retrieval.evaluation",
 }
 

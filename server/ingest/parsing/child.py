@@ -33,6 +33,7 @@ from server.ingest.formats.pdf import ocr
 from server.ingest.parsing import frames, markup
 from server.ingest.parsing.failures import TOO_LARGE
 from server.ingest.readers import parse
+from server.libraries.reading import SUFFIXES, pack, read_bibliography
 from server.models import Document, DocumentType, Place
 
 if sys.platform != "win32":
@@ -55,6 +56,8 @@ Answer = tuple[dict[str, Any], str]
 def warm_up(*, uses_ocr: bool) -> None:
     """Import every reader and codec, and load OCR if it is used: a child cannot open their files any more."""
     markup.warm_up()
+    for suffix in SUFFIXES:
+        read_bibliography("", suffix)
     # Callbacks of native libraries need executable memory. ctypes keeps what it has, and the child gets no more.
     ctypes.CFUNCTYPE(None)(_set_process_limits)
     for module in pkgutil.iter_modules(encodings.__path__):
@@ -161,6 +164,8 @@ def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tu
         match request["do"]:
             case "parse":
                 return _parse_markup(request), False
+            case "bibliography":
+                return _read_bibliography(request), False
             case "rehearse":
                 return _rehearse(request), False
             case _:
@@ -183,6 +188,13 @@ def _parse_markup(request: dict[str, Any]) -> Answer:
     (raw,) = parse(kind, str(request["text"]), str(request["uri"]))
     assert isinstance(raw, RawDocument)
     return {"title": raw.title}, raw.text
+
+
+def _read_bibliography(request: dict[str, Any]) -> Answer:
+    packed = pack(read_bibliography(str(request["text"]), str(request["suffix"])))
+    if len(packed.encode("utf-8", "replace")) > frames.MAX_TEXT_BYTES:
+        raise UnreadableFile(f"its entries take more than {frames.MAX_TEXT_BYTES >> 20} MiB; split it")
+    return {}, packed
 
 
 def _rehearse(request: dict[str, Any]) -> Answer:

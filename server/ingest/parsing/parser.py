@@ -22,15 +22,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Protocol
 
-from server.ingest.bounded_files import open_file, size_of
-from server.ingest.documents import RawDocument, UnreadableFile, apply_facts
+from server.ingest.bounded_files import open_file, read_whole, size_of
+from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
 from server.ingest.formats.format_table import Format
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.formats.signatures import check_signature
 from server.ingest.parsing import answers, frames
 from server.ingest.parsing.confined_process import ConfinedProcess
 from server.ingest.parsing.failures import STOPPED, ChildFailed
-from server.ingest.readers import ReaderOutput, parse, stem
+from server.ingest.readers import ReaderOutput, decode, parse, stem
+from server.libraries.reading import SUFFIXES, Bibliography, unpack
 from server.models import DocumentType
 
 # Processor seconds for each document, for each MiB of it, and at most: several times those of the slowest real
@@ -38,6 +39,7 @@ from server.models import DocumentType
 _SECONDS: Mapping[str, tuple[float, float, float]] = {
     "parse": (10.0, 10.0, 170.0),
     "rehearse": (20.0, 30.0, 500.0),
+    "bibliography": (20.0, 30.0, 500.0),
     "read": (20.0, 5.0, 300.0),
     "ocr": (60.0, 600.0, 4 * 3600.0),
 }
@@ -47,6 +49,8 @@ _PARSED_IN_CHILD: frozenset[DocumentType] = frozenset({"html", "rst"})
 # A longer text, or one with a longer line, is rehearsed; a shorter one takes at most a few seconds.
 _LONG_CHARS, _LONG_LINE_CHARS = 256 * 1024, 20_000
 LARGEST_DOCUMENT_BYTES = 512 * _MIB
+_LARGEST_BIBLIOGRAPHY_BYTES = 32 * _MIB
+_NOT_A_BIBLIOGRAPHY = "not a bibliography; its name must end in {suffixes}"
 _INVALID = "its parser returned an invalid answer"
 _NO_WALLS = (
     "the walls around its reader are missing here ({why}; see: winnow doctor); to read such files without them: "
@@ -122,6 +126,20 @@ class ParserProcess:
         request = {"do": "rehearse", "kind": raw.type, "uri": raw.uri, "title": raw.title, "text": raw.text}
         facts = {"metadata": dict(raw.metadata), "body_start": raw.body_start}
         self._ask_about_text({**request, **facts, "places": list(map(astuple, raw.places))}, raw.text)
+
+    def read_bibliography(self, path: Path) -> Bibliography:
+        """Read the works in a file of BibTeX, RIS or CSL-JSON. Raises ``UnreadableFile``, or ``OSError``."""
+        suffix = path.suffix.lower()
+        if suffix not in SUFFIXES:
+            raise UnreadableFile(_NOT_A_BIBLIOGRAPHY.format(suffixes=", ".join(SUFFIXES)))
+        data = read_whole(path, _LARGEST_BIBLIOGRAPHY_BYTES)
+        request = {"do": "bibliography", "suffix": suffix, "text": clean_text(decode(data))}
+        try:
+            answer = self._children(needs_walls=False).ask(request, _seconds("bibliography", len(data)), None)
+            _load_facts(answer[0])
+            return unpack(answer[1])
+        except (ChildFailed, ValueError) as failure:
+            raise UnreadableFile(str(failure) if isinstance(failure, ChildFailed) else _INVALID) from None
 
     def read(self, path: Path, uri: str, form: Format) -> ReaderOutput:
         """Read a file of this format into a document. Raises ``UnreadableFile``, or ``OSError``."""
@@ -234,14 +252,23 @@ def _ask(
 ) -> tuple[dict[str, Any], str]:
     """The checked facts and text of an answer. Raises ``ChildFailed``, or ``UnreadableFile`` with its flaw."""
     body, text = children.ask(request, seconds, document)
+    facts = _load_facts(body)
     try:
-        facts, checked = frames.load(body), answers.check_text(text)
+        return facts, answers.check_text(text)
+    except frames.ParserProtocolError:
+        raise ChildFailed(_INVALID) from None
+
+
+def _load_facts(body: bytes) -> dict[str, Any]:
+    """The facts of an answer. Raises ``ChildFailed``, or ``UnreadableFile`` with its flaw."""
+    try:
+        facts = frames.load(body)
     except frames.ParserProtocolError:
         raise ChildFailed(_INVALID) from None
     for name, error in (("flaw", UnreadableFile), ("failure", ChildFailed)):
         if (reason := facts.get(name)) is not None:
             raise error(str(reason)[:_REASON_CHARS])
-    return facts, checked
+    return facts
 
 
 def _seconds(work: str, size: int) -> float:

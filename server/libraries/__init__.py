@@ -1,0 +1,1 @@
+"""Bibliographies: their entries as records, the files they are read from, and citations written from them."""

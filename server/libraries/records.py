@@ -1,0 +1,107 @@
+"""The records of a bibliography: what is known of a work, independent of the file or program it comes from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_DOI = re.compile(r"10\.\d{1,9}(?:\.\d{1,9}){0,4}/\S+")
+_DOI_CHARS = 300
+_YEAR = re.compile(r"\d{4}")
+
+
+@dataclass(frozen=True, slots=True)
+class Creator:
+    """A person or an organization. An organization has only ``family``.
+
+    ``role`` is that of CSL: "author", "editor", "translator" and others.
+    """
+
+    family: str
+    given: str = ""
+    role: str = "author"
+
+    @property
+    def name(self) -> str:
+        """The name with the family name first: "Family, Given"."""
+        return ", ".join(part for part in (self.family, self.given) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file of a work: its path as the bibliography states it, which may be relative to the bibliography."""
+
+    path: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A mark in a file: the marked text, the reader's comment, the page (0 for unknown) and the colour."""
+
+    key: str
+    text: str = ""
+    comment: str = ""
+    page: int = 0
+    color: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryItem:
+    """A work in a bibliography.
+
+    ``key`` identifies the entry where it comes from, ``citekey`` in the user's texts. ``item_type`` is a type of
+    CSL ("article-journal"). ``year`` is 0 if unknown, ``date`` in ISO 8601, as exact as it is known. ``container``
+    is the journal, the book or the site that the work is part of. ``doi`` has no address before it.
+    ``collections`` are names; those of subcollections include the names above: "Thesis/Chapter 2".
+    """
+
+    key: str
+    citekey: str
+    item_type: str
+    title: str
+    creators: tuple[Creator, ...] = ()
+    year: int = 0
+    date: str = ""
+    doi: str = ""
+    url: str = ""
+    container: str = ""
+    publisher: str = ""
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    language: str = ""
+    abstract: str = ""
+    tags: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFlaw:
+    """A part of a bibliography that could not be read: its line (from 1; 0 for unknown), its name, the reason."""
+
+    line: int
+    name: str
+    reason: str
+
+
+def plain_doi(stated: str) -> str:
+    """The DOI in a text that is one, or its address; "" where there is none.
+
+    >>> plain_doi("https://doi.org/10.1000/XYZ.5")
+    '10.1000/XYZ.5'
+    """
+    match = _DOI.search(stated[:_DOI_CHARS])
+    return match[0].rstrip(".,;") if match else ""
+
+
+def year_of(date: str) -> int:
+    """The year of a date, 0 without one.
+
+    >>> year_of("2019-03-01/2020"), year_of("in press")
+    (2019, 0)
+    """
+    match = _YEAR.search(date[:_DOI_CHARS])
+    return int(match[0]) if match else 0

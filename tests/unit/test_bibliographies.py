@@ -1,0 +1,242 @@
+"""Bibliographies: what their readers keep, what they name as unreadable, and that no text stops them."""
+
+from __future__ import annotations
+
+import json
+import string
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.libraries.attachment_fields import read_file_field
+from server.libraries.reading import SUFFIXES, Bibliography, pack, read_bibliography, unpack
+from server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem
+
+BIBTEX = r"""
+@string{jou = "Journal of " # {Things}}
+@InProceedings{a:1, title="On {P}ods and {\"o}thers",
+  author={Hans von M{\"u}ller and {World Health Organization} and King, Jr., Martin Luther and others},
+  crossref=proc, pages={1--10}, month=mar # "~1", doi = {https://doi.org/10.1000/a\_b}, keywords={x; y, z}}
+@proceedings{proc, title={Proceedings of X}, year=2019, editor={Ed, Itor}, publisher = {ACM}, file={a.pdf}}
+@article(p1, title={p}, journal = jou, date={2019-03-05/2020},
+  file={Full:/z/AB/p\:1.pdf:application/pdf;:b.txt:Text})
+"""
+RIS = """Provider: a database
+TY  - JOUR
+AU  - Müller, Jörg
+AU  - World Health Organization
+TI  - A title
+ that goes on
+DA  - 2019/03/05/
+JO  - J. X
+SP  - 1
+EP  - 10
+KW  - a
+DO  - 10.1000/xyz
+L1  - file:///home/u/a.pdf
+ER  -
+TY  - BOOK
+ID  - book1
+TI  - A book
+ER  -
+"""
+
+
+def _items(text: str, suffix: str) -> dict[str, LibraryItem]:
+    read = read_bibliography(text, suffix)
+    assert read.flaws == ()
+    return {item.citekey: item for item in read.items}
+
+
+def test_an_entry_of_bibtex_has_macros_accents_names_and_its_parents_fields() -> None:
+    assert _items(BIBTEX, ".bib")["a:1"] == LibraryItem(
+        key="a:1",
+        citekey="a:1",
+        item_type="paper-conference",
+        title="On Pods and öthers",
+        creators=(
+            Creator("von Müller", "Hans"),
+            Creator("World Health Organization"),
+            Creator("King Jr.", "Martin Luther"),
+            Creator("Ed", "Itor", "editor"),
+        ),
+        year=2019,
+        date="2019-03",
+        doi="10.1000/a_b",
+        container="Proceedings of X",
+        publisher="ACM",
+        pages="1–10",
+        tags=("x", "y", "z"),
+    )
+
+
+def test_dates_and_concatenated_macros_of_biblatex_are_read() -> None:
+    item = _items(BIBTEX, ".bib")["p1"]
+    assert (item.date, item.year, item.container) == ("2019-03-05", 2019, "Journal of Things")
+
+
+@pytest.mark.parametrize(
+    ("field", "paths"),
+    [
+        (r"Full Text:/z/AB/p\:1.pdf:application/pdf;Snap:/x/y.html:text/html", ["/z/AB/p:1.pdf", "/x/y.html"]),
+        (":papers/a.pdf:PDF", ["papers/a.pdf"]),
+        ("/a/b.pdf;/c.pdf", ["/a/b.pdf", "/c.pdf"]),
+        (r"C\:\\Users\\x.pdf", [r"C:\Users\x.pdf"]),
+        (r"C:\papers\x.pdf", [r"C:\papers\x.pdf"]),
+        ("a.pdf", ["a.pdf"]),
+        (" ; :: ;", []),
+        ("", []),
+    ],
+)
+def test_the_field_file_is_read_as_each_program_writes_it(field: str, paths: list[str]) -> None:
+    assert [each.path for each in read_file_field(field)] == paths
+
+
+def test_bad_blocks_are_named_with_their_lines_and_lose_nothing_else() -> None:
+    text = "@book{ok1, title={One}}\n@article{broken, title={unclosed, year=2000\n@book{ok2, title={Two}}\n"
+    text += "@article{ok1, title={again}}\n@misc{, title={no key}}\n@misc{twice, title={A}, title={B}}\n"
+    read = read_bibliography(text, ".bib")
+    assert {item.citekey: item.title for item in read.items} == {"ok1": "One", "ok2": "Two", "twice": "A"}
+    assert [(flaw.line, flaw.name) for flaw in read.flaws] == [
+        (2, "broken"),
+        (4, "ok1"),
+        (5, "misc"),
+        (6, "twice"),
+    ]
+    assert read.flaws[1].reason == "the key is used twice; the entry of line 1 is kept"
+
+
+def test_records_of_ris_are_read_and_one_without_a_key_gets_one() -> None:
+    items = _items(RIS, ".ris")
+    assert items["muller2019title"] == LibraryItem(
+        key="muller2019title",
+        citekey="muller2019title",
+        item_type="article-journal",
+        title="A title that goes on",
+        creators=(Creator("Müller", "Jörg"), Creator("World Health Organization")),
+        year=2019,
+        date="2019-03-05",
+        doi="10.1000/xyz",
+        container="J. X",
+        pages="1–10",
+        tags=("a",),
+        attachments=(Attachment("/home/u/a.pdf"),),
+    )
+    assert items["book1"].item_type == "book"
+
+
+def test_works_that_would_have_the_same_made_key_are_both_kept() -> None:
+    record = "TY  - JOUR\nAU  - Ohm, G\nTI  - Law\nPY  - 1827\nER  - \n"
+    items = read_bibliography(record * 3 + "TY  - BOOK\nID  - ohm1827law-2\nER  - \n", ".ris").items
+    assert sorted(item.citekey for item in items) == ["ohm1827law", "ohm1827law-2", "ohm1827law-3", "ohm1827law-4"]
+
+
+def test_a_record_of_ris_without_an_end_is_named_and_kept() -> None:
+    read = read_bibliography("TY  - BOOK\nID  - one\nTY  - BOOK\nID  - two\nER  - \n", ".ris")
+    assert [item.citekey for item in read.items] == ["one", "two"]
+    reason = "the record has no end (ER); it is read up to the next one"
+    assert read.flaws == (EntryFlaw(1, "one", reason),)
+
+
+def test_works_of_csl_json_are_read_and_bad_ones_named_with_their_lines() -> None:
+    works = [
+        {"id": "a", "type": "article-journal", "title": "T <i>x</i>", "author": [{"family": "M", "given": "J"}]},
+        {"id": "b", "author": "M"},
+        {"id": 7, "type": "chapter", "issued": {"date-parts": [[2019, "3"]]}, "keyword": "x, y", "DOI": "10.1/x"},
+    ]
+    read = read_bibliography("[\n" + ",\n".join(map(json.dumps, works)) + "\n]", ".json")
+    assert read.items == (
+        LibraryItem("a", "a", "article-journal", "T x", (Creator("M", "J"),)),
+        LibraryItem("7", "7", "chapter", "", year=2019, date="2019-03", tags=("x", "y"), doi="10.1/x"),
+    )
+    assert read.flaws == (EntryFlaw(3, "b", "not read: author must be a list of names"),)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "null", "[", '{"items": 1}', "[1]"])
+def test_json_that_is_no_bibliography_is_named(text: str) -> None:
+    read = read_bibliography(text, ".json")
+    assert read.items == ()
+    assert len(read.flaws) == 1
+
+
+# --- hostile files
+
+_GROWING = "".join(f"@string{{m{n} = m{n - 1} # m{n - 1}}}\n" for n in range(1, 60))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@article{a, title={" + "{" * 1_000_000,
+        "@article{a, title={" + "{" * 50_000 + "}" * 50_000 + "}}",
+        "@string{m = m # m}\n@article{a, title = m # m}",
+        '@string{m0 = "laugh"}\n' + _GROWING + "@article{a, title = m59}",
+        "@article{a, title={" + "x" * 3_000_000 + "}}",
+        "@article{a, author={" + " and ".join(["A B"] * 50_000) + "}}",
+        "@article{a, title={" + r"\textbf" * 20_000 + "}}",
+        "@article{a, crossref=a, title={x}}\n@article{b, crossref=c}\n@article{c, crossref=b}",
+        "@" * 200_000,
+        "@article{a}\n" * 20_000,
+        "@article{a\x00\x1b[31m, title={\x00\x1b]0;x\x07\u202e}}",
+    ],
+    ids=[
+        "braces",
+        "nested",
+        "self",
+        "growing",
+        "long",
+        "names",
+        "commands",
+        "circle",
+        "at",
+        "repeats",
+        "controls",
+    ],
+)
+def test_hostile_bibtex_is_read_into_bounded_items(text: str) -> None:
+    read = read_bibliography(text, ".bib")
+    assert all(len(item.title) <= 500 and len(item.creators) <= 1_000 for item in read.items)
+    assert all(item.title.isprintable() and item.citekey.isprintable() for item in read.items)
+    assert len(read.flaws) <= 1_001
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(alphabet=string.ascii_letters + '@{}",=#\\\n ~$%&-_0', max_size=300), st.sampled_from(SUFFIXES))
+def test_no_text_makes_a_reader_fail(text: str, suffix: str) -> None:
+    read = read_bibliography(text, suffix)
+    assert unpack(pack(read).encode()) == read
+
+
+_WORDS = (
+    st.text(alphabet="abcXYZäöüß ", min_size=1, max_size=20).map(lambda text: " ".join(text.split())).filter(bool)
+)
+_KEYS = st.lists(st.text(alphabet="abcdefg123:-", min_size=1, max_size=8), unique=True, min_size=1, max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_KEYS, st.data())
+def test_every_entry_is_kept_and_each_bad_one_between_them_is_named(keys: list[str], data: st.DataObject) -> None:
+    titles = {key: data.draw(_WORDS) for key in keys}
+    bad = data.draw(st.integers(0, len(keys)))
+    blocks = [f"@book{{{key}, title={{{title}}}, year={{1999}}}}" for key, title in titles.items()]
+    blocks.insert(bad, "@book{bad!, title={unclosed")
+    read = read_bibliography("\n".join(blocks) + "\n@book{end, title={End}}", ".bib")
+    assert {item.citekey: item.title for item in read.items} == {**titles, "end": "End"}
+    assert [(flaw.line, flaw.name) for flaw in read.flaws] == [(bad + 1, "bad!")]
+
+
+@pytest.mark.parametrize(
+    "packed", [b"", b"[]", b'{"items": [{}]}', b'{"items": [{"key": 1}]}', b"\xff", b'{"items": 5}']
+)
+def test_an_invalid_answer_of_the_parsing_process_is_refused(packed: bytes) -> None:
+    with pytest.raises(ValueError, match="not a bibliography"):
+        unpack(packed)
+
+
+def test_an_answer_of_the_parsing_process_is_cleaned() -> None:
+    item = LibraryItem("a", "a\x1b[31m", "book", "t" * 10_000, year=10**9)
+    cleaned = replace(item, citekey="a", title="t" * 500, year=0)
+    (read,) = unpack(pack(Bibliography((item,))).encode()).items
+    assert (read.citekey, read.year, len(read.title)) == (cleaned.citekey, 0, len(cleaned.title))
