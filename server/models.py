@@ -12,6 +12,7 @@ DocumentType = Literal[
 ]  # fmt: skip
 PlaceKind = Literal["page", "slide", "sheet", "chapter", "cell", "message", "time"]
 Environment = Literal["dev", "prod", "scratch"]
+PROJECT_NAME = r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$"
 Legs = Literal["hybrid", "lexical-only", "semantic-only"]
 # What a text must hold: at least one text of each clause, in which ASCII letters stand for both of their cases.
 NeededTexts = Sequence[tuple[str, ...]]
@@ -279,10 +280,15 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class ProjectInfo:
-    """A project in the catalogue. ``generation`` grows with every change of its index."""
+    """A project in the catalogue. ``generation`` grows with every change of its index.
+
+    ``embedding`` is the fingerprint of the model that all its vectors come from, "" for none or several.
+    ``changed`` is the time of the last change (ISO 8601, UTC), "" if that is unknown.
+    """
 
     name: str
     documents: int
     chunks: int
     generation: int
     embedding: str
+    changed: str = ""

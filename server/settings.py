@@ -31,7 +31,7 @@ from server.configuration.addresses import Address, to_address
 from server.configuration.permissions import KEYS, SETTERS, Setter
 from server.configuration.sources import IgnoredValue, Source, SourcedValue, SourceRank, sources, user_file
 from server.errors import WinnowError
-from server.models import DocumentType, Environment
+from server.models import PROJECT_NAME, DocumentType, Environment
 from server.text.printable import one_line
 
 MIB = 1024 * 1024
@@ -107,7 +107,7 @@ class Settings(BaseModel):
     models: Path = Field(default_factory=default_models, description="folder of converted models")
     project: str = Field(
         default="default",
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$",
+        pattern=PROJECT_NAME,
         description="project to search",
     )
     projects: Names = Field(

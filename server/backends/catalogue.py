@@ -21,10 +21,11 @@ from server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocume
 from server.backends.document_places import PLACES_SCHEMA, DocumentPlaces, insert_places
 from server.backends.document_queries import DOCUMENT, batches_of, document_of, placeholders_of, texts_of
 from server.backends.files.lock import WRITER, StoreLock
+from server.backends.project_rows import NOW, PROJECT_COLUMNS, PROJECT_SETTINGS_SCHEMA, ProjectRows
 from server.backends.sqlite import Database, Layout, seal_databases
-from server.models import Chunk, Document, Passage, ProjectInfo
+from server.models import Chunk, Document, Passage
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 _SCHEMA = f"""
 CREATE TABLE catalogue (
@@ -33,8 +34,10 @@ CREATE TABLE catalogue (
 CREATE TABLE projects (
     name TEXT PRIMARY KEY,
     generation INTEGER NOT NULL DEFAULT 0,
-    writing INTEGER NOT NULL DEFAULT 0
+    writing INTEGER NOT NULL DEFAULT 0,
+    {", ".join(PROJECT_COLUMNS)}
 );
+{PROJECT_SETTINGS_SCHEMA}
 CREATE TABLE documents (
     id TEXT PRIMARY KEY, project TEXT NOT NULL, uri TEXT NOT NULL, source TEXT NOT NULL, title TEXT NOT NULL,
     type TEXT NOT NULL, content_hash TEXT NOT NULL, vendor TEXT NOT NULL, doc_tag TEXT NOT NULL,
@@ -80,6 +83,8 @@ _MIGRATIONS: Mapping[int, str] = MappingProxyType(
         CREATE INDEX chunks_by_document ON chunks (document_id, ordinal, tokens);
         """,
         5: PLACES_SCHEMA,
+        6: PROJECT_SETTINGS_SCHEMA
+        + "".join(f"ALTER TABLE projects ADD COLUMN {column};" for column in PROJECT_COLUMNS),
     }
 )
 _LAYOUT = Layout(SCHEMA_VERSION, _SCHEMA, _MIGRATIONS)
@@ -95,7 +100,7 @@ class Binding:
     dimension: int
 
 
-class Catalogue(DocumentPlaces):
+class Catalogue(DocumentPlaces, ProjectRows):
     """The ``DocumentStore`` in one SQLite file, created where there is none.
 
     A file of an earlier layout is migrated in one transaction. Raises ``WinnowError("INDEX_UNAVAILABLE")`` where
@@ -106,39 +111,10 @@ class Catalogue(DocumentPlaces):
         self._path = path
         self._database = Database(path, _LAYOUT.prepare)
 
-    def projects(self) -> list[ProjectInfo]:
-        """All projects that hold documents, by name."""
-        rows = self._database.rows(
-            "SELECT name, generation,"
-            " (SELECT count(*) FROM documents WHERE project = name),"
-            " (SELECT count(*) FROM chunks WHERE project = name)"
-            " FROM projects ORDER BY name"
-        )
-        return [
-            ProjectInfo(name, documents, chunks, generation, self.embedding(name))
-            for name, generation, documents, chunks in rows
-            if documents
-        ]
-
-    def embedding(self, project: str) -> str:
-        """The fingerprint that all documents of the project share; "" where they have none or several."""
-        ((least, most),) = self._database.rows(
-            "SELECT (SELECT min(embedding) FROM documents WHERE project = ?),"
-            " (SELECT max(embedding) FROM documents WHERE project = ?)",
-            project,
-            project,
-        )
-        return least if least is not None and least == most else ""
-
     def languages(self, project: str) -> dict[str, int]:
         """How many documents of a project are in each language; "" stands for unknown."""
         query = "SELECT language, count(*) FROM documents WHERE project = ? GROUP BY language ORDER BY language"
         return dict(self._database.rows(query, project))
-
-    def generation(self, project: str) -> int:
-        """Grows with every change of the project's index; 0 for a project that does not exist."""
-        rows = self._database.rows("SELECT generation FROM projects WHERE name = ?", project)
-        return int(rows[0][0]) if rows else 0
 
     def passages(self, chunk_ids: Sequence[str], project: str) -> dict[str, Passage]:
         """The chunks that exist in this project, by id, each with its document and its places."""
@@ -219,7 +195,8 @@ class Catalogue(DocumentPlaces):
                 _stamp(connection, changes, origin, stamp)
             if replaced or changes.deleted:
                 connection.execute(
-                    "UPDATE projects SET generation = generation + 1 WHERE name = ?", (changes.project,)
+                    f"UPDATE projects SET generation = generation + 1, changed = {NOW} WHERE name = ?",
+                    (changes.project,),
                 )
 
     def mark_doubtful(self, document_ids: Sequence[str]) -> None:

@@ -22,7 +22,7 @@ from server.errors import WinnowError
 from server.ingest.documents import DefaultLabels
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.selection.ignore_files import FileRules
-from server.models import Environment
+from server.models import PROJECT_NAME, Environment
 
 FILE = "sources.json"
 _BYTES = 4 * 1024 * 1024
@@ -46,7 +46,7 @@ class WatchedSource(BaseModel):
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
     paths: Annotated[tuple[_PathText, ...], Field(min_length=1, max_length=100)]
-    project: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$")]
+    project: Annotated[str, Field(pattern=PROJECT_NAME)]
     doc_tag: _Text = ""
     environment: Environment | Annotated[str, Field(max_length=0)] = ""
     repository: _Text = ""

@@ -27,6 +27,7 @@ ARGUMENTS = {
     "ingest": ["{notes}"],
     "watch": ["{notes}", "--once"],
     "sources": ["list"],
+    "project": ["list"],
     "reindex": [],
     "search": ["backup"],
     "scan": ["backup"],

@@ -1,4 +1,4 @@
-"""A store of the layout before places: it opens, is migrated, answers the same, and is not written again."""
+"""A store of a former layout: it opens, is migrated, answers the same, and is not written again."""
 
 from __future__ import annotations
 
@@ -31,8 +31,15 @@ PAGES = {
     "all.jsonl": '{"_id": "1", "title": "Oil", "text": "Oil is changed.", "metadata": {"tags": ["oil"]}}\n',
     "notes.txt": "The valve was checked in 2026.\n\nThe pump was not.\n",
 }
-# From the present layout to layout 4: places and readings are gone, and the index of chunks lacks their tokens.
-TO_LAYOUT_4 = """
+# From the present layout to layout 6: projects have no settings of their own.
+TO_LAYOUT_6 = """
+DROP TABLE project_settings;
+ALTER TABLE projects DROP COLUMN changed;
+PRAGMA user_version = 6;
+"""
+# From there to layout 4: places and readings are gone, and the index of chunks lacks their tokens.
+TO_LAYOUT_4 = f"""
+{TO_LAYOUT_6}
 DROP TABLE places;
 DROP TABLE readings;
 DROP INDEX chunks_by_document;
@@ -85,18 +92,41 @@ def layout_of(settings: Settings) -> tuple[int, list[tuple[str, str]]]:
         ).fetchall()
 
 
-async def test_a_store_without_places_opens_is_migrated_answers_the_same_and_is_not_rewritten(
-    tmp_path: Path,
-) -> None:
+def index_pages(tmp_path: Path) -> tuple[Path, Settings]:
+    """A folder with the pages, and the settings of a store that holds them."""
     folder = tmp_path / "docs"
     for name, text in PAGES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, "utf-8")
-    settings = index_by_words(folder, tmp_path / "store")
-    before, layout = await answers(settings), layout_of(settings)
+    return folder, index_by_words(folder, tmp_path / "store")
+
+
+def go_back(settings: Settings, script: str) -> None:
+    """Give the store's catalogue a former layout."""
     with closing(sqlite3.connect(catalogue_path(settings))) as connection:
-        connection.executescript(TO_LAYOUT_4)
+        connection.executescript(script)
     (settings.store / seal.NAME).unlink()  # of the file as it was
+
+
+async def test_a_store_without_settings_of_projects_opens_answers_the_same_and_is_not_read_again(
+    tmp_path: Path,
+) -> None:
+    folder, settings = index_pages(tmp_path)
+    before, layout = await answers(settings), layout_of(settings)
+    go_back(settings, TO_LAYOUT_6)
+    assert layout_of(settings)[0] == 6
+    assert await answers(settings) == before
+    assert layout_of(settings) == (SCHEMA_VERSION, layout[1])
+    report = ingest(settings, folder)
+    assert (report.documents, report.deleted, report.unchanged, report.failures) == (0, 0, len(PAGES), ())
+
+
+async def test_a_store_without_places_opens_is_migrated_answers_the_same_and_is_not_rewritten(
+    tmp_path: Path,
+) -> None:
+    folder, settings = index_pages(tmp_path)
+    before, layout = await answers(settings), layout_of(settings)
+    go_back(settings, TO_LAYOUT_4)
     assert layout_of(settings)[0] == 4
     assert layout_of(settings)[1] != layout[1]
     assert await answers(settings) == before

@@ -64,6 +64,7 @@ ROOMS: Mapping[str, str] = {
     "server.configuration": "server.errors",
     "server.settings": "server.configuration server.models server.errors server.text",
     "server.runtime": "server.text server.settings",
+    "server.projects.settings": "server.errors server.models server.text",
     "server.sessions": "server.errors server.models server.runtime server.text",
     "server.evidence": "server.text",
     "server.locators": "server.models server.text",
@@ -76,7 +77,7 @@ ROOMS: Mapping[str, str] = {
     "server.backends.text_store": "server.models",
     "server.backends.base": "server.backends.text_store server.models server.errors server.text",
     "server.backends": "server.configuration server.backends.base server.runtime server.graph server.models "
-    "server.errors server.settings server.ids server.text server",
+    "server.errors server.projects.settings server.settings server.ids server.text server",
     "server.retrieval": "server.backends.base server.runtime server.graph server.models server.errors server.text",
     "server.ingest": "server.backends.base server.graph server.graph.extraction server.libraries "
     "server.retrieval server.models "
@@ -91,6 +92,7 @@ ROOMS: Mapping[str, str] = {
     "server.graph.extraction server.errors server.settings",
     "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
     "server.models server.settings server.runtime server.text",
+    "server.projects": "server.projects.settings",
     "server.findings": "server.settings",
     "server.watching": "server.findings server.ingest server.ingest.target server.opening server.backends "
     "server.backends.base server.errors server.models server.runtime server.settings server.text",

@@ -1,0 +1,1 @@
+"""``winnow project``: one file per group of its subcommands."""

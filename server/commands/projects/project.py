@@ -1,0 +1,339 @@
+"""``winnow project``: create, show, change and list projects, each with settings of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.reading_options import DocTag, EnvironmentLabel, Repository
+from server.errors import WinnowError
+from server.projects.settings import (
+    CitationStyle,
+    Fusion,
+    ProjectSettings,
+    check_name,
+    make_settings,
+    unknown_project,
+)
+from server.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from server.backends.catalogue import Catalogue
+    from server.models import ProjectInfo
+
+app = command(
+    no_args_is_help=True,
+    help="Create, show, change and list projects. A project has documents and settings of its own.",
+    epilog="Examples: winnow project create papers --doc-tag paper | winnow project list | "
+    "winnow project show papers",
+)
+
+_SETTINGS = """
+A project's settings hold in every server and command of the store. --top-k, --max-chars and --citation-style are
+for the research tools; --fusion and --hybrid for all searches; the labels and --language for ingests into it,
+where a flag of winnow ingest counts more. With --embedder, an ingest whose model has another identity is refused
+(winnow model show prints the identity).
+"""
+_LABELS = ("doc_tag", "environment", "repository")
+_ALL = "all"
+Name = Annotated[str, typer.Argument(metavar="NAME", help="a project")]
+TopK = Annotated[
+    int | None,
+    typer.Option("--top-k", metavar="N", help="most results of a research query, 1 to 100", show_default=False),
+]
+MaxChars = Annotated[
+    int | None,
+    typer.Option(
+        "--max-chars",
+        metavar="N",
+        help="most characters of a passage in a research query, 200 to 20,000",
+        show_default=False,
+    ),
+]
+FusionOption = Annotated[
+    Fusion | None, typer.Option("--fusion", help="how both legs are combined", show_default=False)
+]
+Hybrid = Annotated[
+    bool | None,
+    typer.Option(
+        "--hybrid/--no-hybrid", help="search by meaning and words, or by meaning alone", show_default=False
+    ),
+]
+EmbedderIdentity = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder", metavar="IDENTITY", help="identity that the vectors' model must have", show_default=False
+    ),
+]
+Languages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--language", metavar="CODE", help="language for OCR, such as en; may repeat", show_default=False
+    ),
+]
+Citations = Annotated[
+    CitationStyle | None, typer.Option("--citation-style", help="form of citations", show_default=False)
+]
+
+
+@app.command(
+    epilog=f"{_SETTINGS}\nExamples: winnow project create papers --doc-tag paper --language de --language en | "
+    "winnow project create team/notes --no-hybrid"
+)
+def create(
+    name: Name,
+    top_k: TopK = None,
+    max_chars: MaxChars = None,
+    fusion: FusionOption = None,
+    hybrid: Hybrid = None,
+    embedder: EmbedderIdentity = None,
+    doc_tag: DocTag = "",
+    environment: EnvironmentLabel = None,
+    repository: Repository = "",
+    languages: Languages = None,
+    citation_style: Citations = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Create a project, empty; its settings can be given at once."""
+    from server.backends.catalogue import Catalogue
+    from server.backends.files.store_folder import prepare_store
+    from server.opening import catalogue_path
+
+    given = _given(top_k, max_chars, fusion, hybrid, embedder, languages, citation_style)
+    labels = {"doc_tag": doc_tag or None, "environment": environment, "repository": repository or None}
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store)
+        made = _with_changes(ProjectSettings(), given, labels)
+        check_name(name)
+        prepare_store(settings.store)
+        with closing(Catalogue(catalogue_path(settings))) as catalogue:
+            if any(info.name == name for info in catalogue.existing_projects()):
+                raise WinnowError(
+                    "INVALID_REQUEST",
+                    f"project {name!r} exists already; change its settings with: winnow project set {name}",
+                )
+            catalogue.save_project_settings(name, made)
+            figures = _figures(settings, catalogue, name)
+    _print_project(figures, as_json=as_json, first=f"created; ingest into it: winnow ingest PATH --project {name}")
+
+
+@app.command(
+    name="set",
+    epilog=f"{_SETTINGS}\nExamples: winnow project set papers --top-k 10 --citation-style apa | "
+    "winnow project set papers --reset fusion | winnow project set papers --reset all",
+)
+def change(
+    name: Name,
+    top_k: TopK = None,
+    max_chars: MaxChars = None,
+    fusion: FusionOption = None,
+    hybrid: Hybrid = None,
+    embedder: EmbedderIdentity = None,
+    doc_tag: DocTag = "",
+    environment: EnvironmentLabel = None,
+    repository: Repository = "",
+    languages: Languages = None,
+    citation_style: Citations = None,
+    reset: Annotated[
+        list[str] | None,
+        typer.Option("--reset", metavar="SETTING", help="give this setting its default first, or all; may repeat"),
+    ] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Change settings of a project."""
+    given = _given(top_k, max_chars, fusion, hybrid, embedder, languages, citation_style)
+    labels = {"doc_tag": doc_tag or None, "environment": environment, "repository": repository or None}
+    with report_errors(as_json=as_json), _open(store) as opened:
+        _find(opened.catalogue, name)
+        if not (reset or given or any(labels.values())):
+            raise WinnowError(
+                "INVALID_REQUEST", f"name a setting to change: winnow project set {name} --top-k 10 (see --help)"
+            )
+        kept = _reset(opened.catalogue, name, reset or ())
+        opened.catalogue.save_project_settings(name, _with_changes(kept, given, labels))
+        figures = _figures(opened.settings, opened.catalogue, name)
+    _print_project(figures, as_json=as_json)
+
+
+@app.command(epilog="Examples: winnow project show papers | winnow project show team/notes --json")
+def show(name: Name, store: Store = None, as_json: Json = False) -> None:
+    """Show a project: its settings, what it holds, and where that came from."""
+    with report_errors(as_json=as_json), _open(store) as opened:
+        figures = _figures(opened.settings, opened.catalogue, name)
+    _print_project(figures, as_json=as_json)
+
+
+@app.command(name="list", epilog="Examples: winnow project list | winnow project list --json")
+def list_projects(store: Store = None, as_json: Json = False) -> None:
+    """List the projects of the store: those that were created or hold documents."""
+    with report_errors(as_json=as_json), _open(store) as opened:
+        rows = [_summary(info, opened.catalogue) for info in opened.catalogue.existing_projects()]
+        place = str(opened.settings.store)
+    if as_json:
+        print_json({"store": place, "projects": rows})
+    else:
+        print_lines(*map(_format_summary, rows) if rows else ["there are no projects: winnow project create NAME"])
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenCatalogue:
+    """The catalogue of an existing store, closed at the end of a ``with``."""
+
+    settings: Settings
+    catalogue: Catalogue
+
+    def __enter__(self) -> _OpenCatalogue:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.catalogue.close()
+
+
+def _open(store: str | None) -> _OpenCatalogue:
+    """Open the catalogue of an existing store. Raises ``WinnowError`` as ``require_index`` does."""
+    from server.backends.catalogue import Catalogue
+    from server.backends.files.store_folder import require_index
+    from server.opening import catalogue_path
+
+    settings = load_settings(store=store)
+    require_index(settings.store)
+    return _OpenCatalogue(settings, Catalogue(catalogue_path(settings)))
+
+
+def _given(
+    top_k: int | None,
+    max_chars: int | None,
+    fusion: str | None,
+    hybrid: bool | None,
+    embedder: str | None,
+    languages: Sequence[str] | None,
+    citation_style: str | None,
+) -> dict[str, object]:
+    """The settings that flags name, without the labels."""
+    values = {
+        "top_k": top_k,
+        "max_chars_per_chunk": max_chars,
+        "fusion": fusion,
+        "hybrid": hybrid,
+        "embedder": embedder,
+        "languages": tuple(languages) if languages else None,
+        "citation_style": citation_style,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _with_changes(
+    before: ProjectSettings, given: Mapping[str, object], labels: Mapping[str, str | None]
+) -> ProjectSettings:
+    fields: dict[str, Any] = before.model_dump()
+    fields["labels"] |= {name: label for name, label in labels.items() if label is not None}
+    return make_settings(fields | dict(given))
+
+
+def _reset(catalogue: Catalogue, name: str, reset: Sequence[str]) -> ProjectSettings:
+    """The settings of the project, those in ``reset`` with their defaults; "all" does not read the stored ones."""
+    known = (_ALL, *ProjectSettings.model_fields)
+    if unknown := [setting for setting in reset if setting not in known]:
+        raise WinnowError("INVALID_REQUEST", f"--reset {unknown[0]!r}: the settings are {', '.join(known)}")
+    if _ALL in reset:
+        return ProjectSettings()
+    before = catalogue.project_settings(name).model_dump()
+    return make_settings({key: value for key, value in before.items() if key not in reset})
+
+
+def _find(catalogue: Catalogue, name: str) -> ProjectInfo:
+    """The project of this name. Raises ``WinnowError("INVALID_PROJECT")`` with the names of all."""
+    existing = {info.name: info for info in catalogue.existing_projects()}
+    if name not in existing:
+        raise unknown_project(name, existing)
+    return existing[name]
+
+
+def _figures(settings: Settings, catalogue: Catalogue, name: str) -> dict[str, Any]:
+    """All that is known of a project, as JSON data."""
+    from server.watching.sources import read_sources
+
+    info = _find(catalogue, name)
+    watched = [
+        {"id": one.id, "paths": list(one.paths)} for one in read_sources(settings.store) if one.project == name
+    ]
+    return {
+        "store": str(settings.store),
+        **_facts(info),
+        "settings": catalogue.project_settings(name).model_dump(mode="json"),
+        "sources": watched,
+        "ingested_from": catalogue.sources(name),
+        "is_complete": not catalogue.has_unfinished_write(name),
+    }
+
+
+def _facts(info: ProjectInfo) -> dict[str, Any]:
+    facts = asdict(info)
+    return {
+        "name": facts.pop("name"),
+        "documents": facts.pop("documents"),
+        "passages": facts.pop("chunks"),
+        **facts,
+    }
+
+
+def _summary(info: ProjectInfo, catalogue: Catalogue) -> dict[str, Any]:
+    return {**_facts(info), "settings": catalogue.project_settings(info.name).model_dump(mode="json")}
+
+
+def _format_summary(row: Mapping[str, Any]) -> str:
+    own = ", ".join(_changed_settings(row["settings"]))
+    return (
+        f"{row['name']}: {row['documents']:,} documents, {row['passages']:,} passages, {_format_change(row)}"
+        f"{f'; {own}' if own else ''}"
+    )
+
+
+def _format_change(row: Mapping[str, Any]) -> str:
+    when = f", changed {row['changed']}" if row["changed"] else ""
+    return f"generation {row['generation']}{when}"
+
+
+def _changed_settings(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The settings that are not the default, in words."""
+    defaults = ProjectSettings().model_dump(mode="json")
+    for name, value in settings.items():
+        if value != defaults[name]:
+            yield f"{name} {_format_value(value)}"
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={text}" for name, text in value.items() if text) or "none"
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value) or "of the store"
+
+
+def _print_project(figures: Mapping[str, Any], *, as_json: bool, first: str = "") -> None:
+    if as_json:
+        print_json(figures)
+        return
+    lines = [f"{figures['name']}: {first}"] if first else []
+    lines.append(
+        f"{figures['name']}: {figures['documents']:,} documents, {figures['passages']:,} passages, "
+        f"{_format_change(figures)}"
+    )
+    lines += [f"  {name}: {_format_value(value)}" for name, value in figures["settings"].items()]
+    lines.append(
+        f"  vectors of: {figures['embedding'] or ('no single model' if figures['documents'] else 'none yet')}"
+    )
+    lines += [f"  watched: {path} (source {one['id']})" for one in figures["sources"] for path in one["paths"]]
+    lines += [f"  ingested from: {path}" for path in figures["ingested_from"]]
+    if not figures["is_complete"]:
+        lines.append("  an ingest was interrupted; run it again to complete it")
+    print_lines(*lines)
