@@ -13,6 +13,7 @@ from server.ingest.documents import RawDocument, UnreadableFile
 from server.ingest.formats.format_table import Format
 from server.ingest.parsing import parser, walled_children
 from server.ingest.parsing.parser import ParserProcess
+from server.ingest.parsing.reader_pool import ReaderPool
 
 BREACHED = "BREACHED"
 _ROOT = str(Path(__file__).parents[1])
@@ -29,10 +30,28 @@ def behind_walls(code: str, *more: str, seconds: float = 20.0) -> list[str]:
 
     ``seconds``: of processor time for each.
     """
-    walled_children.MODULE = reader_child.__name__
-    parser._SECONDS = {"read": (seconds, 0.0, seconds)}
+    _set_program(seconds)
     with ParserProcess() as readers:
         return [_read(readers, number, each) for number, each in enumerate((code, *more))]
+
+
+def behind_walls_in_turn(*codes: str, seconds: float = 20.0) -> list[str]:
+    """As ``behind_walls``, but each file is read by an ingest of its own, all with one fork server."""
+    _set_program(seconds)
+    pool, answers, taken = ReaderPool(), [], []
+    for number, code in enumerate(codes):
+        with ParserProcess(pool=pool) as readers:
+            answers.append(_read(readers, number, code))
+            taken.append(readers._walled)
+    pool.close()
+    if any(each is not taken[0] for each in taken):
+        raise RuntimeError("each ingest had a fork server of its own")
+    return answers
+
+
+def _set_program(seconds: float) -> None:
+    walled_children.MODULE = reader_child.__name__
+    parser._SECONDS = {"read": (seconds, 0.0, seconds)}
 
 
 def _read(readers: ParserProcess, number: int, code: str) -> str:

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import json
 import os
+import select
 import signal
 import socket
 import struct
@@ -63,6 +64,12 @@ class ChildEnd:
     is_oversized: bool = False
 
 
+def _is_readable(end: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(end, select.POLLIN)
+    return bool(poll.poll(0))
+
+
 class _Oversized(Exception):
     """A part of an answer is larger than its limit."""
 
@@ -94,6 +101,12 @@ class LockedChildren:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the fork server waits for a request. Not while a child runs."""
+        # One that has died has closed its end, which wakes the poll.
+        return not self._is_closed and not _is_readable(self._control)
 
     def run(self, request: ChildRequest) -> ChildEnd:
         """Run one child. SandboxUnavailable where the fork server is gone; it must be started anew then."""

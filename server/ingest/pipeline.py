@@ -62,6 +62,7 @@ from server.ingest.file_discovery import File, Listing, SourcePart, count_docume
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
 from server.ingest.parsing.parser import ParserProcess
+from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.read_ahead import read_ahead
 from server.ingest.readers import ReadFlaw, read
 from server.ingest.report import (
@@ -172,10 +173,17 @@ def ingest_parts(
     options: ReadOptions = _NO_OPTIONS,
     deletions: DeletionRule = CAUTIOUS,
     allows_weaker: bool = False,
+    pool: ReaderPool | None = None,
     progress: OnProgress | None = None,
 ) -> IngestReport:
-    """Make the index hold what these parts of sources contained when listed. As ``ingest_paths``."""
-    with target.catalogue.only_writer(), ParserProcess(options, allows_weaker=allows_weaker) as parser:
+    """Make the index hold what these parts of sources contained when listed. As ``ingest_paths``.
+
+    ``pool`` keeps the children that read files for the next ingest.
+    """
+    with (
+        target.catalogue.only_writer(),
+        ParserProcess(options, allows_weaker=allows_weaker, pool=pool) as parser,
+    ):
         return _Run(target, ProgressMeter(progress), parser, labels, deletions).ingest(parts)
 
 

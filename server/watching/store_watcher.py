@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from server.ingest.file_discovery import SourcePart
+from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.pipeline import ingest_parts
 from server.ingest.report import IngestReport
 from server.ingest.selection.deletions import DeletionRule
@@ -21,6 +22,7 @@ def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
 
     ``backends`` returns the open backends; it is called in threads of low priority, so they should be open.
     """
+    pool = ReaderPool()
 
     def ingest(
         source: WatchedSource, parts: Sequence[SourcePart], deletions: DeletionRule, on_batch: OnProgress
@@ -35,6 +37,7 @@ def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
             options=source.options,
             deletions=deletions,
             allows_weaker=settings.allow_weaker_reader,
+            pool=pool,
             progress=on_batch,
         )
 
@@ -42,4 +45,4 @@ def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
         return backends().catalogue.sources(project)
 
     times = WatchTimes(settings.watch_scan_minutes, settings.watch_poll_seconds)
-    return Watcher(settings.store, known_sources, ingest, times)
+    return Watcher(settings.store, known_sources, ingest, times, pool)

@@ -16,6 +16,7 @@ from pathlib import Path
 from server.backends.files.lock import WATCHER, StoreLock
 from server.errors import WinnowError
 from server.ingest.file_discovery import SourcePart
+from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.report import IngestReport, Progress
 from server.ingest.selection.deletions import DeletionRule
 from server.runtime.logs import log
@@ -36,11 +37,15 @@ KnownSources = Callable[[str], list[str]]
 class Watcher:
     """Watches a store from ``start`` to ``stop``. Ingests one part after another, with low priority.
 
-    ``known_sources`` lists what was ingested into a project before.
+    ``known_sources`` lists what was ingested into a project before. ``ingest`` keeps the children that read files
+    in ``pool``: they have the priority of the watcher, and end with it.
     """
 
-    def __init__(self, store: Path, known_sources: KnownSources, ingest: IngestParts, times: WatchTimes) -> None:
+    def __init__(
+        self, store: Path, known_sources: KnownSources, ingest: IngestParts, times: WatchTimes, pool: ReaderPool
+    ) -> None:
         self._store, self._known_sources, self._ingest, self._times = store, known_sources, ingest, times
+        self._pool = pool
         self._lock: StoreLock | None = None
         self._stopping = threading.Event()
         self._manager = threading.Thread(target=self._run, name="winnow-watch", daemon=True)
@@ -71,6 +76,7 @@ class Watcher:
             watcher.stop()
         for _, thread in self._watchers.values():
             thread.join(max(until - time.monotonic(), 0.0))
+        self._pool.close()
         if self._lock:
             self._lock.release()
             self._lock = None

@@ -29,7 +29,7 @@ ROOMS: Mapping[str, str] = {
     "security": "sandbox client_sdk",
     # attacks from inside a child that reads files
     "security.reader_attack": "security server.ingest server.ingest.parsing.parser "
-    "server.ingest.parsing.walled_children",
+    "server.ingest.parsing.reader_pool server.ingest.parsing.walled_children",
     "sandbox": "sandbox.protocol sandbox.parent sandbox.runners",
     # both sides of the trust boundary
     "sandbox.protocol": "",
@@ -82,10 +82,11 @@ ROOMS: Mapping[str, str] = {
     "server.ingest": "server.backends.base server.graph server.graph.extraction server.libraries "
     "server.retrieval server.models "
     "server.errors server.ids server.locators server.text server server.ingest.parsing.parser "
-    "server.ingest.formats.pdf.ocr",
+    "server.ingest.parsing.reader_pool server.ingest.formats.pdf.ocr",
     # readers of files run behind the walls of the sandbox
-    "server.ingest.parsing.parser": "server.ingest server.libraries server.models sandbox.protocol "
-    "server.ingest.parsing.walled_children",
+    "server.ingest.parsing.parser": "server.ingest server.ingest.parsing.reader_pool server.libraries "
+    "server.models",
+    "server.ingest.parsing.reader_pool": "server.ingest sandbox.protocol server.ingest.parsing.walled_children",
     "server.ingest.parsing.walled_children": "server.ingest sandbox.protocol sandbox.runners sandbox.walls",
     "server.ingest.formats.pdf.ocr": "server.ingest server.backends",
     "server.ingest.target": "server.ingest server.opening server.backends.base server.graph "
@@ -94,7 +95,8 @@ ROOMS: Mapping[str, str] = {
     "server.models server.settings server.runtime server.text",
     "server.projects": "server.projects.settings",
     "server.findings": "server.settings",
-    "server.watching": "server.findings server.ingest server.ingest.target server.opening server.backends "
+    "server.watching": "server.findings server.ingest server.ingest.parsing.reader_pool server.ingest.target "
+    "server.opening server.backends "
     "server.backends.base server.errors server.models server.runtime server.settings server.text",
     # the seam, and the rooms that use it
     "server.operations": "server.backends.base server.runtime server.graph server.retrieval server.contracts "
@@ -362,7 +364,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "sandbox.child.monty_child": "walls and limits of one kernel: not every system has the modules",
     "sandbox.modules.class_factories": "a module of Python 3.14",
     "server.backends.base": "numpy, which a server that shares an engine does without",
-    "server.ingest.parsing.parser": "tables of the walls, on Linux only",
+    "server.ingest.parsing.reader_pool": "tables of the walls, on Linux only",
     "server.retrieval.evaluation": "an optional package",
     "server.retrieval.lexical": "the stemmers, which English does without",
     "server.text.languages": "the model, which a project in one language does without",

@@ -227,14 +227,16 @@ def _exit_code(raised: Sequence[Wall], attempt: Callable[[WallResources], None])
 
 def _read() -> dict[str, Any]:
     """What is missing around readers of files, whether they are behind the walls that are left, and a page."""
-    from server.ingest.parsing.parser import ParserProcess, start_walled_children
+    from server.ingest.formats.parsed_file import ReadOptions
+    from server.ingest.parsing.parser import ParserProcess
+    from server.ingest.parsing.reader_pool import start_walled_children
 
-    children, missing = start_walled_children()
-    if children is not None:
-        children.close()
+    started = start_walled_children(ReadOptions())
+    started.close()
     with ParserProcess() as readers:
         (page,) = readers.parse("html", "<p>Words.</p>", "a.html")
-    return {"missing": missing, "walled": children is not None, "text": getattr(page, "text", "")}
+    is_walled = started.children is not None
+    return {"missing": started.missing, "walled": is_walled, "text": getattr(page, "text", "")}
 
 
 def main(name: str, task: str, accepted: Sequence[str]) -> None:

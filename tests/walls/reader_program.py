@@ -14,6 +14,7 @@ from server.ingest.parsing import child
 from server.models import Place, Reading
 
 prepare = child.prepare
+_READ: list[bytes] = []
 
 
 def warm_up(*, uses_ocr: bool) -> None:
@@ -33,6 +34,12 @@ def _read_whole(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 
 def _read_options(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     return _parsed(f"{options.keeps_hidden} {options.passwords} {options.uses_ocr}")
+
+
+def _read_count(file: BinaryIO, options: ReadOptions) -> ParsedFile:
+    """How many files this process has read."""
+    _READ.append(file.read())
+    return _parsed(str(len(_READ)))
 
 
 def _read_lines(file: BinaryIO, options: ReadOptions) -> ParsedFile:

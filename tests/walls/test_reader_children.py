@@ -15,6 +15,7 @@ from server.ingest.formats.format_table import Format
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.parsing import parser, walled_children
 from server.ingest.parsing.parser import ParserProcess
+from server.ingest.parsing.reader_pool import StartedChildren
 from server.ingest.parsing.walled_children import WalledChildren
 from server.models import Place, Reading
 
@@ -59,8 +60,9 @@ def _children(pid: int) -> list[int]:
 
 
 def _fork_server(readers: ParserProcess) -> int:
-    assert isinstance(readers._walled, WalledChildren)
-    return readers._walled._children._process.pid
+    assert readers._walled is not None
+    assert isinstance(readers._walled.children, WalledChildren)
+    return readers._walled.children._children._process.pid
 
 
 def test_a_file_is_read_with_its_places_facts_and_the_way_it_was_read(readers: ParserProcess, path: Path) -> None:
@@ -172,7 +174,9 @@ def test_no_child_has_the_environment_of_the_ingest(
 def test_without_walls_only_texts_are_parsed_and_the_reason_names_the_flag(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parser, "start_walled_children", lambda options: (None, "landlock"))
+    monkeypatch.setattr(
+        parser, "start_walled_children", lambda options: StartedChildren(options, None, "landlock")
+    )
     with ParserProcess() as readers:
         assert _reason(readers, path, "whole") == (
             "the walls around its reader are missing here (landlock; see: winnow doctor); to read such files "
@@ -184,7 +188,9 @@ def test_without_walls_only_texts_are_parsed_and_the_reason_names_the_flag(
 
 
 def test_with_the_flag_files_are_read_without_walls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parser, "start_walled_children", lambda options: (None, "landlock"))
+    monkeypatch.setattr(
+        parser, "start_walled_children", lambda options: StartedChildren(options, None, "landlock")
+    )
     path = tmp_path / "rows.pdf"
     path.write_bytes(b"%PDF-1.4\nnothing\n")
     with ParserProcess(allows_weaker=True) as readers:
@@ -194,8 +200,8 @@ def test_with_the_flag_files_are_read_without_walls(tmp_path: Path, monkeypatch:
 def test_children_with_missing_namespaces_read_texts_and_other_files_with_the_flag(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def start(options: ReadOptions) -> tuple[parser.Children, str]:
-        return WalledChildren(), "network_namespace"
+    def start(options: ReadOptions) -> StartedChildren:
+        return StartedChildren(options, WalledChildren(), "network_namespace")
 
     monkeypatch.setattr(parser, "start_walled_children", start)
     with ParserProcess() as readers:

@@ -16,7 +16,7 @@ ATTACKS = [attack for attack in suite.read_attacks() if not attack.is_script]
 FAMILIES: Mapping[str, int] = {
     "configuration": 15,
     "ingest_bombs": 15,
-    "reader_children": 24,
+    "reader_children": 25,
     "rendering": 17,
     "transport": 15,
     "scope": 1,

@@ -14,13 +14,12 @@ four times that on the clock. Its answers are checked like any foreign data (``a
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from server.ingest.bounded_files import open_file, read_whole, size_of
 from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
@@ -30,6 +29,7 @@ from server.ingest.formats.signatures import check_signature
 from server.ingest.parsing import answers, frames
 from server.ingest.parsing.confined_process import ConfinedProcess
 from server.ingest.parsing.failures import STOPPED, ChildFailed
+from server.ingest.parsing.reader_pool import Children, ReaderPool, StartedChildren, start_walled_children
 from server.ingest.readers import ReaderOutput, decode, parse, stem
 from server.libraries.reading import SUFFIXES, Bibliography, unpack
 from server.models import DocumentType
@@ -60,30 +60,26 @@ _REASON_CHARS = 200
 _NO_OPTIONS = ReadOptions()
 
 
-class Children(Protocol):
-    """The children of one kind."""
-
-    def ask(self, request: dict[str, Any], seconds: float, document: BinaryIO | None) -> tuple[bytes, bytes]:
-        """The facts and the text of the answer. Raises ``ChildFailed``, and ``UnreadableFile`` once closed."""
-
-    def close(self) -> None:
-        """End the children; a document that is being read in another thread fails."""
-
-
 class ParserProcess:
-    """The children of one ingest: started at their first use, killed at the end. For one thread at a time.
+    """The children of one ingest: taken from a pool at their first use, and given back at the end of the context.
 
-    ``allows_weaker``: files of other formats than text are read without walls where these are missing.
+    For one thread at a time. ``allows_weaker``: files of other formats than text are read without walls where
+    these are missing. ``pool`` keeps the children for a later ingest; without one they end with this ingest.
     """
 
-    def __init__(self, options: ReadOptions = _NO_OPTIONS, *, allows_weaker: bool = False) -> None:
+    def __init__(
+        self,
+        options: ReadOptions = _NO_OPTIONS,
+        *,
+        allows_weaker: bool = False,
+        pool: ReaderPool | None = None,
+    ) -> None:
         self.options = options
         self._allows_weaker = allows_weaker
+        self._pool = pool
         self._is_closed = False
-        self._walled: Children | None = None
-        self._why = ""  # no wall, or not all, around the children
+        self._walled: StartedChildren | None = None
         self._confined = ConfinedProcess()
-        self._is_started = False
         # The readers that were tried on the last file, each with why it failed, "" where it did not.
         self.tried: list[tuple[str, str]] = []
 
@@ -93,6 +89,9 @@ class ParserProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._pool and self._walled and not error and not self._is_closed:
+            self._pool.give_back(self._walled)
+            self._walled = None
         self.close()
 
     def close(self) -> None:
@@ -197,30 +196,12 @@ class ParserProcess:
         """The children for a document. Raises ``UnreadableFile`` where it must not be read without walls."""
         if self._is_closed:
             raise UnreadableFile(STOPPED)
-        if not self._is_started:
-            self._is_started = True
-            self._walled, self._why = start_walled_children(self.options)
-        if needs_walls and self._why and not self._allows_weaker:
-            raise UnreadableFile(_NO_WALLS.format(why=self._why))
-        return self._walled or self._confined
-
-
-def start_walled_children(options: ReadOptions = _NO_OPTIONS) -> tuple[Children | None, str]:
-    """Children behind walls, None where there are no walls to speak of, and what is missing: "" for nothing."""
-    if not sys.platform.startswith("linux"):
-        return None, "they need Linux"
-    # Tables of the walls, on Linux only.
-    from sandbox.protocol.outcome import SandboxUnavailable
-    from server.ingest.parsing.walled_children import WalledChildren
-
-    try:
-        children = WalledChildren(uses_ocr=options.uses_ocr)
-    except SandboxUnavailable as error:
-        return None, str(error)[:_REASON_CHARS]
-    if not children.holds:
-        children.close()
-        return None, ", ".join((*children.missing, *children.breaches))[:_REASON_CHARS]
-    return children, ", ".join(children.missing)[:_REASON_CHARS]
+        if not self._walled:
+            self._walled = self._pool.take(self.options) if self._pool else start_walled_children(self.options)
+        why = self._walled.missing
+        if needs_walls and why and not self._allows_weaker:
+            raise UnreadableFile(_NO_WALLS.format(why=why))
+        return self._walled.children or self._confined
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +214,8 @@ class WallsTrial:
 
 def try_walls() -> WallsTrial:
     """Start the children, and have one parse a page."""
-    children, missing = start_walled_children()
+    started = start_walled_children(_NO_OPTIONS)
+    children, missing = started.children, started.missing
     if children is None:
         return WallsTrial(missing)
     try:

@@ -64,6 +64,11 @@ class WalledChildren:
         """Whether the walls keep what they must: nothing broke through, and only namespaces may be missing."""
         return not self.breaches and CONTAINER_WALLS.issuperset(self.missing)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the fork server waits for a document; False if it has died."""
+        return self._children.is_idle
+
     def _start(self) -> LockedChildren:
         return LockedChildren(self._program, Limits(memory_bytes=self._memory_bytes))
 
