@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from server.backends.text_store import TextStore
 from server.errors import WinnowError
 from server.models import Chunk, Document, DocumentRecord, Filters, Labels, Passage, Place, ProjectInfo, Reading
+from server.projects.settings import ProjectSettings
 from server.text.matching import field_texts, path_matcher
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
@@ -423,6 +424,9 @@ class DocumentStore(TextStore, Protocol):
 
     def chunks(self, document_id: str, project: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
+
+    def project_settings(self, project: str) -> ProjectSettings:
+        """The settings of the project; the defaults where none are stored."""
 
     def indexed_documents(self, project: str) -> list[IndexedDocument]: ...
 

@@ -93,6 +93,7 @@ def run_reindex(settings: Settings) -> ReindexReport:
     from server.backends.files.store_folder import require_index
     from server.backends.models.embedders import LazyEmbedder
     from server.backends.vectors.reindex_plan import finish_reindex, plan_reindex
+    from server.ingest.embedding import check_binding
     from server.ingest.reindexing import embed_all
     from server.opening import catalogue_path, open_store
 
@@ -104,6 +105,8 @@ def run_reindex(settings: Settings) -> ReindexReport:
         if model is None and not _is_lexical(catalogue):
             raise WinnowError("MODEL_UNAVAILABLE", source.why)
         fingerprint = model.fingerprint if model else ""
+        for project in catalogue.existing_projects():
+            check_binding(catalogue, project.name, fingerprint)
         dimension = model.dimension if model else catalogue.binding.dimension
         with catalogue.only_writer(), show_progress("embedding") as on_progress:
             binding = plan_reindex(settings.store, catalogue, fingerprint, dimension)

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.backends.base import CatalogueEntry, IndexedDocument, payload_of
 from server.ids import document_id
-from server.ingest.documents import DefaultLabels, RawDocument
+from server.ingest.documents import LabelSteps, RawDocument
 from server.ingest.file_discovery import File
 from server.ingest.formats.format_table import format_of
 from server.ingest.formats.parsed_file import ReadOptions
@@ -108,13 +108,15 @@ def _field_hashes(chunks: Sequence[Chunk], document: IndexedDocument) -> Mapping
     return hashes
 
 
-def stamp_of(file: File, labels: DefaultLabels, options: ReadOptions) -> str:
+def stamp_of(file: File, labels: LabelSteps, options: ReadOptions) -> str:
     """The stamp of a file: a file whose stamp is equal need not be read.
 
     Options count for files whose text they change. Passwords do not: a file that was read needs no other one.
     """
     chosen = (options.keeps_hidden, options.uses_ocr) if format_of(file.path.name) else ()
-    return f"{INDEX_VERSION}.{READERS_VERSION}:{file.size}:{file.modified_ns}:{_hash(asdict(labels), *chosen)}"
+    return (
+        f"{INDEX_VERSION}.{READERS_VERSION}:{file.size}:{file.modified_ns}:{_hash(*map(asdict, labels), *chosen)}"
+    )
 
 
 def _content_hash(raw: RawDocument) -> str:

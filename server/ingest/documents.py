@@ -63,6 +63,10 @@ class DefaultLabels:
     forced: bool = False
 
 
+# Labels that are applied one after another.
+LabelSteps = tuple[DefaultLabels, ...]
+
+
 def labels_of(values: Mapping[str, str]) -> DefaultLabels:
     """Labels from texts by name, as a command sends them to an engine; ``forced`` is "" for False."""
     return DefaultLabels(
@@ -102,14 +106,34 @@ def apply_facts(raw: RawDocument, facts: Mapping[str, Any]) -> RawDocument:
     )
 
 
-def apply_labels(raw: RawDocument, labels: DefaultLabels) -> RawDocument:
+def apply_labels(raw: RawDocument, *steps: DefaultLabels) -> RawDocument:
     """``raw`` with these labels, which fill in its missing labels or, if forced, replace its own."""
-    first, second = (labels, raw) if labels.forced else (raw, labels)
-    return replace(
-        raw,
-        doc_tag=first.doc_tag or second.doc_tag,
-        environment=first.environment or second.environment,
-        repository=first.repository or second.repository,
+    for labels in steps:
+        first, second = (labels, raw) if labels.forced else (raw, labels)
+        raw = replace(
+            raw,
+            doc_tag=first.doc_tag or second.doc_tag,
+            environment=first.environment or second.environment,
+            repository=first.repository or second.repository,
+        )
+    return raw
+
+
+def with_project_labels(labels: DefaultLabels, doc_tag: str, environment: str, repository: str) -> LabelSteps:
+    """These labels of an ingest and then those of its project, in the order in which they are applied.
+
+    Labels of the project never replace what a document states, also where those of the ingest are forced.
+    """
+    own = DefaultLabels(doc_tag, environment, repository)
+    if labels.forced and own != DefaultLabels():
+        return (labels, own)
+    return (
+        replace(
+            labels,
+            doc_tag=labels.doc_tag or doc_tag,
+            environment=labels.environment or environment,
+            repository=labels.repository or repository,
+        ),
     )
 
 

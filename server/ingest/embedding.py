@@ -87,8 +87,25 @@ def make_points(rows: Rows, embedder: Embedder | None) -> list[Point]:
     ]
 
 
+def check_binding(catalogue: DocumentStore, project: str, fingerprint: str) -> None:
+    """Raise ``WinnowError("EMBEDDING_MISMATCH")`` if the project's settings name another model than this."""
+    bound = catalogue.project_settings(project).embedder
+    if bound not in ("", fingerprint):
+        current = f"the model now is {fingerprint}" if fingerprint else "there is no model now"
+        raise WinnowError(
+            "EMBEDDING_MISMATCH",
+            f"project {project!r} takes only vectors of {bound}, and {current}; set the embedder to that model "
+            f"(winnow model show), or allow any: winnow project set {project} --reset embedder",
+            details={"project": project, "bound_to": bound, "model": fingerprint},
+        )
+
+
 def check_model(catalogue: DocumentStore, project: str, fingerprint: str) -> None:
-    """Raise ``WinnowError("EMBEDDING_MISMATCH")`` if the project's vectors come from another model than this."""
+    """Raise ``WinnowError("EMBEDDING_MISMATCH")`` if the project's vectors come from another model than this.
+
+    Also if its settings name another one.
+    """
+    check_binding(catalogue, project, fingerprint)
     indexed_with = catalogue.embedding(project)
     if indexed_with not in ("", fingerprint):
         current, advice = (

@@ -56,6 +56,7 @@ from server.ingest.documents import (
     apply_labels,
     clean_document,
     reason_of,
+    with_project_labels,
 )
 from server.ingest.embedding import EmbeddingStage, check_model, make_points
 from server.ingest.file_discovery import File, Listing, SourcePart, count_documents, find_parts, source_exists
@@ -201,8 +202,9 @@ class _Run:
         self._target = target
         self._meter = meter
         self._parser = parser
-        self._stamp = partial(stamp_of, labels=labels, options=parser.options)
-        self._labels = labels
+        own = target.catalogue.project_settings(target.project).labels
+        self._labels = with_project_labels(labels, own.doc_tag, own.environment, own.repository)
+        self._stamp = partial(stamp_of, labels=self._labels, options=parser.options)
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._is_marked = False
         self._unchanged = self._deleted = self._skipped = self._ignored = 0
@@ -355,7 +357,7 @@ class _Run:
             if isinstance(raw, ReadFlaw):
                 self._fail(raw.name, raw.reason)
             else:
-                yield apply_labels(clean_document(raw), self._labels)
+                yield apply_labels(clean_document(raw), *self._labels)
 
     def _prepare(
         self, source: str, origin: Origin, raw: RawDocument, seen: set[str]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from server import tiers
 from server.contracts.base import Mode, Tier
 from server.intake import Intake
-from server.models import Document, Filters, Labels, Ranking
+from server.models import Document, Filters, Labels, Legs, Ranking
 from server.runtime.caches import Cache, CacheCounters
 from server.runtime.waits import WaitSummary
 from server.sessions.passage_store import PassageLink, Session
@@ -114,9 +114,9 @@ class RankingCache:
         """The cached ranking, or None."""
         return self._rankings.get(key)
 
-    def put(self, key: tuple[Any, ...], ranking: Ranking) -> None:
-        """Cache a ranking by both legs; others must not outlive the loading of the model."""
-        if ranking.legs == "hybrid":
+    def put(self, key: tuple[Any, ...], ranking: Ranking, legs: Legs) -> None:
+        """Cache a ranking by these legs; another must not outlive the loading of the model or a failure."""
+        if ranking.legs == legs:
             self._rankings.put(key, ranking)
 
     def counters(self) -> dict[str, CacheCounters]:

@@ -26,7 +26,9 @@ def semantic_search(context: RequestContext, request: SemanticSearch) -> Answer:
     mode = _mode_of(context, request)
     views = context.rankings.views[mode]
     allowed = context.caller.budget.of(mode)
-    key = (request.model_dump_json(), filters, generation_of(context, filters), context.settings.fusion, allowed)
+    own = context.index.catalogue.project_settings(filters.project)
+    ways = (own.fusion or context.settings.fusion, own.hybrid)
+    key = (request.model_dump_json(), filters, generation_of(context, filters), ways, allowed)
     if (known := views.get(key)) is not None:
         return replace(known, cache_hit=True)
     answer = count_answer_tokens(context, _search(context, request, filters))

@@ -179,15 +179,16 @@ class Retriever:
         filters: Filters,
         chunks: Sequence[str],
         *,
+        mode: Mode = "hybrid",
         vectors: Cache[Vector] | None = None,
     ) -> Ranking:
-        """Score these chunks as a search by both legs scores them, whatever their rank.
+        """Score these chunks as a search by these legs scores them, whatever their rank.
 
         The fusion is always convex: a chunk that no leg returned has no rank.
         """
         conditions(filters)
         notes = SearchNotes()
-        legs = self._search_legs(query, self._for_index(filters), DEPTH, "hybrid", "convex", vectors, notes)
+        legs = self._search_legs(query, self._for_index(filters), DEPTH, mode, "convex", vectors, notes)
         fused = fuse_legs(legs, "convex", chunks)
         wanted = frozenset(chunks)
         scores = [(chunk, score) for chunk, score in fused.scores if chunk in wanted]

@@ -75,7 +75,8 @@ ROOMS: Mapping[str, str] = {
     "server.graph.extraction": "server.graph server.text server.errors server.ids server.models",
     # the core: over protocols, never over a vendor
     "server.backends.text_store": "server.models",
-    "server.backends.base": "server.backends.text_store server.models server.errors server.text",
+    "server.backends.base": "server.backends.text_store server.projects.settings server.models server.errors "
+    "server.text",
     "server.backends": "server.configuration server.backends.base server.runtime server.graph server.models "
     "server.errors server.projects.settings server.settings server.ids server.text server",
     "server.retrieval": "server.backends.base server.runtime server.graph server.models server.errors server.text",
@@ -99,7 +100,8 @@ ROOMS: Mapping[str, str] = {
     "server.opening server.backends "
     "server.backends.base server.errors server.models server.runtime server.settings server.text",
     # the seam, and the rooms that use it
-    "server.operations": "server.backends.base server.runtime server.graph server.retrieval server.contracts "
+    "server.operations": "server.backends.base server.projects.settings server.runtime server.graph "
+    "server.retrieval server.contracts "
     "server.locators "
     "server.tiers server.text server.evidence server.intake server.sessions server.ids server.models "
     "server.errors server.settings",

@@ -156,8 +156,9 @@ def change(
             raise WinnowError(
                 "INVALID_REQUEST", f"name a setting to change: winnow project set {name} --top-k 10 (see --help)"
             )
-        kept = _reset(opened.catalogue, name, reset or ())
-        opened.catalogue.save_project_settings(name, _with_changes(kept, given, labels))
+        made = _with_changes(_reset(opened.catalogue, name, reset or ()), given, labels)
+        _check_embedder(opened.catalogue, name, made.embedder)
+        opened.catalogue.save_project_settings(name, made)
         figures = _figures(opened.settings, opened.catalogue, name)
     _print_project(figures, as_json=as_json)
 
@@ -246,6 +247,18 @@ def _reset(catalogue: Catalogue, name: str, reset: Sequence[str]) -> ProjectSett
         return ProjectSettings()
     before = catalogue.project_settings(name).model_dump()
     return make_settings({key: value for key, value in before.items() if key not in reset})
+
+
+def _check_embedder(catalogue: Catalogue, name: str, embedder: str) -> None:
+    """Raise ``WinnowError("EMBEDDING_MISMATCH")`` if the project holds vectors of another model."""
+    held = catalogue.embedding(name)
+    if embedder and held not in ("", embedder):
+        raise WinnowError(
+            "EMBEDDING_MISMATCH",
+            f"project {name!r} holds vectors of {held}; give that as --embedder, or change the store first: "
+            "winnow reindex --embedder MODEL",
+            details={"project": name, "indexed_with": held, "bound_to": embedder},
+        )
 
 
 def _find(catalogue: Catalogue, name: str) -> ProjectInfo:

@@ -14,6 +14,7 @@ from server.models import Filters, Hit, Legs, Passage, Ranking
 from server.operations.base import RequestContext
 from server.operations.ranking.nearest import near_operator
 from server.operations.ranking.reordering import reorder
+from server.projects.settings import ProjectSettings
 from server.retrieval.queries import ParsedQuery, parse_query, without_dates
 from server.retrieval.search_notes import SearchNotes
 from server.runtime.deadlines import check_deadline
@@ -21,6 +22,7 @@ from server.text.printable import one_line
 
 if TYPE_CHECKING:  # imports numerical libraries, which would delay the handshake
     from server.retrieval.graph_expansion import Walk
+    from server.retrieval.hybrid import Mode
 
 # The greatest depth to which a ranking is read for passages of further documents, and the factor of each step.
 _MAX_DEPTH = 6_400
@@ -203,7 +205,10 @@ def _score_chunks(
     context: RequestContext, asked: ParsedQuery, chunks: Sequence[str]
 ) -> tuple[dict[str, Hit], tuple[str, ...]]:
     """The scores of these chunks, and the warnings."""
-    ranking = context.index.retriever.rate(asked.text, asked.filters, chunks, vectors=context.rankings.vectors)
+    own = context.index.catalogue.project_settings(asked.filters.project)
+    ranking = context.index.retriever.rate(
+        asked.text, asked.filters, chunks, mode=_leg_mode(own), vectors=context.rankings.vectors
+    )
     ranking = reorder(context, asked, ranking)
     return {hit.chunk_id: hit for hit in ranking.hits}, (*_query_warnings(context, asked), *ranking.warnings)
 
@@ -238,10 +243,11 @@ def _cached_ranking(
     sparse_weight: float | None = None,
 ) -> tuple[Ranking, bool]:
     """The ranking, and whether it came from the cache."""
-    fusion, rankings = context.settings.fusion if sparse_weight is None else "convex", context.rankings
+    own, rankings = context.index.catalogue.project_settings(asked.filters.project), context.rankings
+    fusion = (own.fusion or context.settings.fusion) if sparse_weight is None else "convex"
     walk: Walk = "none" if way and not way.endswith(WALKED) else _WALKS[mode]
     by_words = way.startswith("lexical-only")
-    key = (asked, fusion, generation, depth, walk, sparse_weight)
+    key = (asked, fusion, own.hybrid, generation, depth, walk, sparse_weight)
     cached = rankings.get(key) if not by_words else None
     if cached is not None:
         return cached, True
@@ -249,15 +255,20 @@ def _cached_ranking(
         asked.text,
         asked.filters,
         depth,
-        mode="lexical" if by_words else "hybrid",
+        mode="lexical" if by_words else _leg_mode(own),
         walk=walk,
         fusion=fusion,
         vectors=rankings.vectors,
         sparse_weight=sparse_weight,
     )
     ranking = reorder(context, asked, ranking)
-    rankings.put(key, ranking)
+    rankings.put(key, ranking, "hybrid" if own.hybrid else "semantic-only")
     return ranking, False
+
+
+def _leg_mode(own: ProjectSettings) -> Mode:
+    """The legs that searches of a project with these settings use."""
+    return "hybrid" if own.hybrid else "dense"
 
 
 def _parse(context: RequestContext, query: str, filters: Filters, syntax: Syntax) -> ParsedQuery:
