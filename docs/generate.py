@@ -43,9 +43,10 @@ def tools_page() -> str:
 
 
 def _tool(tool: Tool) -> Iterator[str]:
+    pack = f" Listed with `--tools {tool.pack}`." if tool.pack else ""
     hints = {"read-only": tool.read_only, "idempotent": tool.idempotent, "destructive": tool.destructive}
     yield f"## {tool.name.replace('.', '_')}"
-    yield f"{tool.title}. Annotated: {', '.join(name for name, holds in hints.items() if holds)}."
+    yield f"{tool.title}. Annotated: {', '.join(name for name, holds in hints.items() if holds)}.{pack}"
     yield "\n".join(f"> {line}".rstrip() for line in tool.description.splitlines())
     for name, words in tool.describe_arguments(Settings()).items():
         yield f"Its `{name}`:"
@@ -155,7 +156,7 @@ def _with_table(text: str, name: str, rows: str) -> str:
 
 
 def _tools_table() -> str:
-    listed = [tool for tool in TOOLS if "(earlier tool)" not in tool.title]
+    listed = [tool for tool in TOOLS if "(earlier tool)" not in tool.title and not tool.pack]
     rows = ((f"`{tool.name.replace('.', '_')}`", _first_sentence(tool.description)) for tool in listed)
     return table(("tool", "what it does"), rows)
 

@@ -40,6 +40,7 @@ from server.contracts import (
 )
 from server.contracts.corpus import Count, Scan
 from server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
+from server.contracts.research import ListProjects
 from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.errors import WinnowError
 from server.operations.base import (
@@ -73,6 +74,7 @@ from server.operations.graph.walks import (
 )
 from server.operations.kb import kb_search
 from server.operations.legacy import get_section_text, search_sections
+from server.operations.research.projects import list_projects
 from server.operations.scripting import count_texts, hybrid_search, rerank
 from server.operations.search import semantic_search
 from server.operations.state import IN_SESSION, over_session
@@ -304,7 +306,8 @@ class KnowledgeBase:
 class Operation:
     """An operation: the model of its arguments and the function that answers.
 
-    ``in_scripts``: whether scripts may call it; not the operations of legacy tools. ``seconds``: its time limit.
+    ``in_scripts``: whether scripts may call it; not the operations of legacy tools and of packs, whose contracts
+    are those of other systems. ``seconds``: its time limit.
     """
 
     request: type[BaseModel]
@@ -352,5 +355,6 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "find_vendor_info": _over_graph(FindVendorInfo, find_vendor_info),
         "search_sections": Operation(SearchSections, search_sections, in_scripts=False),
         "get_section_text": Operation(GetSectionText, get_section_text, in_scripts=False),
+        "list_projects": Operation(ListProjects, list_projects, in_scripts=False),
     }
 )

@@ -8,28 +8,28 @@ defines which source may set which setting.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    SecretStr,
-    StringConstraints,
-    ValidationError,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from server.configuration.addresses import Address, to_address
 from server.configuration.permissions import KEYS, SETTERS, Setter
 from server.configuration.sources import IgnoredValue, Source, SourcedValue, SourceRank, sources, user_file
+from server.configuration.value_types import (
+    EmbedderName,
+    Factor,
+    Folders,
+    Labels,
+    Names,
+    ServerAddress,
+    ToolSets,
+    split_names,
+    split_table,
+)
 from server.errors import WinnowError
 from server.models import PROJECT_NAME, DocumentType, Environment
 from server.text.printable import one_line
@@ -51,50 +51,10 @@ def default_models() -> Path:
     return _home("XDG_CACHE_HOME", ".cache") / "winnow" / "models"
 
 
-def _split(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    names = tuple(part.strip() for part in value.split(",") if part.strip())
-    # An empty list often means "no restriction", so a list of commas must not be read as one.
-    if value.strip() and not names:
-        raise ValueError(f"the list contains no name: {value!r}")
-    return names
-
-
-def _table(value: Any) -> Any:
-    if isinstance(value, str):
-        value = [part.partition("=")[::2] for part in _split(value)]
-    elif isinstance(value, Mapping):
-        value = value.items()
-    return tuple((str(name).strip(), factor) for name, factor in value)
-
-
-_EMBEDDER = re.compile(r"(minilm|fastembed:\S+|onnx:.+|openai:https?://[^\s#]+#\S+)")
-
-
-def _check_embedder(name: Address) -> Address:
-    if not _EMBEDDER.fullmatch(name.whole):
-        raise ValueError("should be minilm, fastembed:MODEL, onnx:FOLDER or openai:URL#MODEL")
-    return name
-
-
-_serialize_whole = PlainSerializer(lambda address: address.whole, return_type=str)
-# Displayed without user, password and query.
-ServerAddress = Annotated[Address, BeforeValidator(to_address), _serialize_whole]
-EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
-
 _TYPES = get_args(DocumentType)
-# In the environment a list is written a,b,c.
-Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
-Folders = Annotated[tuple[Path, ...], BeforeValidator(_split)]
-Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-Labels = Annotated[tuple[Label, ...], BeforeValidator(_split)]
-
-
-Factor = Annotated[float, Field(ge=0.1, le=10)]
 # In the environment a table is written a=1.5,b=0.5.
 Factors = Annotated[
-    tuple[tuple[DocumentType, Factor], ...], BeforeValidator(_table), Field(max_length=len(_TYPES))
+    tuple[tuple[DocumentType, Factor], ...], BeforeValidator(split_table), Field(max_length=len(_TYPES))
 ]
 
 
@@ -232,8 +192,10 @@ class Settings(BaseModel):
     resource_links: Literal["on", "off"] = Field(
         default="on", description="off: results contain the URI of a passage, but no separate resource link"
     )
-    tools: Literal["all", "code"] = Field(
-        default="all", description="code: list only execute_code, kb_retrieve_evidence and help"
+    tools: ToolSets = Field(
+        default=("all",),
+        description="listed tools: all, or code for execute_code, kb_retrieve_evidence and help alone; "
+        "research adds tools for projects with sources",
     )
     tool_names: Literal["underscore", "dotted"] = Field(
         default="underscore",
@@ -322,6 +284,11 @@ class Settings(BaseModel):
     def reachable(self) -> tuple[str, ...]:
         """The projects a caller may name."""
         return self.projects or (self.project,)
+
+    @property
+    def is_code_only(self) -> bool:
+        """Whether the tools of a server for scripts are listed, instead of all."""
+        return "code" in self.tools
 
     @property
     def audit_folder(self) -> Path:
@@ -436,7 +403,7 @@ def _narrow(given: dict[str, SourcedValue]) -> tuple[dict[str, SourcedValue], tu
     project, projects = given.get("project"), given.get("projects")
     if project is None or projects is None or project.rank >= projects.rank:
         return given, ()
-    return {name: value for name, value in given.items() if name != "projects"}, tuple(_split(projects.value))
+    return {name: value for name, value in given.items() if name != "projects"}, tuple(split_names(projects.value))
 
 
 def _check_keys(settings: Settings, given: Mapping[str, SourcedValue], all_sources: Sequence[Source]) -> None:

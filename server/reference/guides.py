@@ -88,8 +88,8 @@ _SECTION_NEEDS: Mapping[str, str] = MappingProxyType(
 
 def instructions(settings: Settings) -> str:
     """The instructions of a server with these settings; less than 2,000 characters."""
-    tools = {_ALWAYS, "code" if settings.tools == "code" else "semantic_search"}
-    if settings.kb_v2_enabled and settings.tools == "all":
+    tools = {_ALWAYS, "code" if settings.is_code_only else "semantic_search"}
+    if settings.kb_v2_enabled and not settings.is_code_only:
         tools.add("kb_search")
         if settings.graph != "off":
             tools.add("graph_expand")

@@ -30,6 +30,7 @@ from server.tools import (
     semantic_search,
 )
 from server.tools.base import Context, Tool, ToolResult
+from server.tools.research import RESEARCH_TOOLS
 
 _TOOLS: tuple[Tool, ...] = (
     kb_retrieve_evidence.TOOL,
@@ -53,6 +54,7 @@ _TOOLS: tuple[Tool, ...] = (
     get_section_text.TOOL,
     execute_code.TOOL,
     read_result.TOOL,
+    *RESEARCH_TOOLS,
 )
 # Earlier names of tools and their successors. The graph tool took the same arguments, so with the setting
 # legacy_tools a call by its earlier name is a call of the successor.

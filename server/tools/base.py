@@ -1,14 +1,15 @@
-"""The records that define a tool. Each tool is one file in this folder with one value, ``TOOL``."""
+"""The records that define a tool. Each tool is one file in this folder or its pack's, with one ``TOOL``."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from server.configuration.value_types import ToolPack
 from server.knowledge import Caller, Knowledge
 from server.scripts.script_runs import Scripts
 from server.sessions.passage_store import PassageLink
@@ -69,7 +70,8 @@ class Tool:
     can serve the tool; a tool that cannot work is not listed. ``fit_description`` adapts the description to the
     settings; ``describe_arguments`` returns the argument descriptions that depend on them. ``listed`` is False for
     a tool that is seldom needed: its description would cost tokens in every session. ``needs_scripts``: a call
-    waits until the server knows whether scripts run here, and is then answered even if they do not.
+    waits until the server knows whether scripts run here, and is then answered even if they do not. ``pack``: the
+    pack of tools that the setting ``tools`` must name, "" for a tool of the usual list.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Tool:
     describe_arguments: Callable[[Settings], Mapping[str, str]] = lambda settings: MappingProxyType({})
     listed: bool = True
     needs_scripts: bool = False
+    pack: ToolPack | Literal[""] = ""
 
     async def call(self, context: Context, arguments: dict[str, Any]) -> ToolResult:
         """Answer one call."""
@@ -117,7 +120,9 @@ class Tool:
         return self._is_enabled(context) and self.is_offered(context)
 
     def _is_enabled(self, context: Context) -> bool:
-        return context.settings.tools == "all" or self.name in CODE_TOOLS
+        if self.pack:
+            return self.pack in context.settings.tools
+        return not context.settings.is_code_only or self.name in CODE_TOOLS
 
 
 def omit_without_scripts(*phrases: str) -> Callable[[str, Settings], str]:

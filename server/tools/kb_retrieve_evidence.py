@@ -33,7 +33,7 @@ _IN_CODE_MODE: Mapping[str, str] = MappingProxyType(
 
 
 def _fit_description(description: str, settings: Settings) -> str:
-    for phrase, replacement in _IN_CODE_MODE.items() if settings.tools == "code" else ():
+    for phrase, replacement in _IN_CODE_MODE.items() if settings.is_code_only else ():
         description = description.replace(phrase, replacement)
     return _WITHOUT_SCRIPTS(description, settings)
 

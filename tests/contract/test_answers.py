@@ -39,7 +39,7 @@ FIGURES = frozenset({"fused_score", "lexical_vec_score", "dense", "lexical", "fu
 @pytest.fixture(scope="module")
 async def application(store: Path) -> AsyncIterator[Application]:
     """One winnow with every tool; each client has a session of its own."""
-    settings = load_settings(store=store, project="handbook", legacy_tools=True)
+    settings = load_settings(store=store, project="handbook", legacy_tools=True, tools="research")
     async with open_application(settings, wait_for_model=True) as app:
         yield app
 
@@ -154,6 +154,7 @@ async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
         ],
         "execute_code": [{"code": "print('seen')\nreturn {'answer': [1, 2.5, None, 'é']}"}, {"code": "x = 1"}],
         "help": [{}, {"topic": "sdk"}, {"topic": "kb.search"}],
+        "list_projects": [{}, {"prefix": "none of ours"}],
     }
 
 
@@ -238,7 +239,7 @@ async def test_every_tool_refuses_as_its_schema_says_and_in_the_same_words_as_te
         result = await call_checked(client, tool, arguments)
         assert (tool, arguments, error_code(result)) == (tool, arguments, code)
         refused[tool].add(code)
-    unscoped = {"execute_code", "help", "search_sections", "get_section_text"}
+    unscoped = {"execute_code", "help", "search_sections", "get_section_text", "list_projects"}
     assert {name for name, codes in refused.items() if "SCOPE_VIOLATION" in codes} == set(NAMES) - unscoped
     assert all("INVALID_ARGUMENT" in codes for codes in refused.values())
 
@@ -284,7 +285,9 @@ async def test_too_many_calls_are_refused_as_the_schema_says(client: Client) -> 
 async def broken(request: pytest.FixtureRequest, store: Path, tmp_path: Path) -> AsyncIterator[Application]:
     """A winnow over a broken store, or with a bug of ours on the way to it."""
     (tmp_path / "catalogue.sqlite3").write_bytes(b"no database " * 400)
-    settings = load_settings(store=tmp_path, project="handbook", legacy_tools=True, embedding="off")
+    settings = load_settings(
+        store=tmp_path, project="handbook", legacy_tools=True, tools="research", embedding="off"
+    )
     async with AsyncExitStack() as stack:
         if request.param == "store":
             yield await stack.enter_async_context(open_application(settings, wait_for_model=False))
@@ -310,7 +313,7 @@ async def test_what_is_broken_behind_the_tools_is_an_answer_as_the_schema_says(
     asked |= {"pattern": "rule", "document": "guide/backups.md"}
     async with Client(_server(broken), mode=era) as client:
         for tool in (await client.list_tools()).tools:
-            if tool.name in ("help", "execute_code"):
+            if tool.name in ("help", "execute_code", "list_projects"):
                 continue
             usual = ["query"] if "query" in tool.input_schema["properties"] else []
             fine = {name: asked.get(name, ["a" * 12]) for name in tool.input_schema.get("required", usual)}

@@ -137,6 +137,7 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "find_vendor_info": lambda _: {"vendor_name": "acme", "max_results": 100},
     "search_sections": lambda _: {"query": QUESTION, "top_k": 100, "page_size": 100},
     "get_section_text": lambda chunk: {"section_ids": [chunk]},
+    "list_projects": lambda _: {},
 }
 SEARCHES = (
     "semantic_search",
@@ -253,7 +254,7 @@ async def test_an_earlier_tool_has_no_scope_to_name_and_no_filter_that_leads_out
     labelled: tuple[Path, dict[int, str]],
 ) -> None:
     earlier = ("search_sections", "get_section_text")
-    of_no_document = {"tokens", "read_result", "save", "load", "saved"}
+    of_no_document = {"tokens", "read_result", "save", "load", "saved", "list_projects"}
     assert set(earlier) == set(OPERATIONS) - set(SCOPED) - of_no_document
     settings = load_settings(store=labelled[0], project="p", embedding="off", doc_tags=("v1",), environment="dev")
     within = inside({"doc_tags": ("v1",), "environment": "dev"})

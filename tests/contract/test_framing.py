@@ -67,7 +67,7 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Appl
     (folder / "body.md").write_text(f"# Needle\n\nneedle\n\n{BODY}\n\n{BODY}", encoding="utf-8")
     (folder / "front.md").write_text(f"{front}# Needle `configmap_key`\n\nneedle {BODY}", encoding="utf-8")
     (folder / "other\nwarning: FORGED.txt").write_text(f"needle\n{BODY}", encoding="utf-8")
-    chosen = load_settings(store=store, project="forged", embedding="off", legacy_tools=True)
+    chosen = load_settings(store=store, project="forged", embedding="off", legacy_tools=True, tools="research")
     backends = open_backends(chosen, wait_for_model=False)
     try:
         assert ingest_paths(target_of(chosen, backends, None), [folder]).documents == 3
@@ -155,6 +155,7 @@ async def arguments(client: Client) -> Mapping[str, list[dict[str, Any]]]:
         "help": [{"topic": text[:60]}],
         "execute_code": [{"code": code} for code in SCRIPTS.values()],
         "read_result": [{"execution_id": "0123456789abcdef"}],
+        "list_projects": [{}, {"prefix": text[:60]}],
     }
 
 

@@ -78,7 +78,9 @@ def ingest(own: Settings, folder: Path) -> IngestReport:
 
 
 def own_settings(folder: Path) -> Settings:
-    return load_settings(store=folder, project="p", embedding="off", legacy_tools=True, execute_code="off")
+    return load_settings(
+        store=folder, project="p", embedding="off", legacy_tools=True, tools="research", execute_code="off"
+    )
 
 
 async def call_every_tool(own: Settings) -> int:
@@ -133,6 +135,7 @@ async def call_every_tool(own: Settings) -> int:
         await call("find_vendor_info", vendor_name="acme", include_content=True)
         await call("search_sections", query=QUERY, page_size=100)
         await call("get_section_text", section_ids=ids[:20])
+        await call("list_projects")
         return len(ids)
 
 

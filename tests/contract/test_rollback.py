@@ -27,7 +27,7 @@ from server.transports.protocol import build_server
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 
 QUESTION = "how are backups encrypted"
-BY_NAME = {tool.name.replace(".", "_"): tool for tool in TOOLS if tool.listed}
+BY_NAME = {tool.name.replace(".", "_"): tool for tool in TOOLS if tool.listed and not tool.pack}
 # The graph tools lead to the kb tools and from them, so both go together.
 KB = [name for name in BY_NAME if name.startswith(("kb_", "graph_"))]
 EARLIER = ["search_sections", "get_section_text"]

@@ -108,7 +108,7 @@ def test_a_listed_schema_of_answers_has_every_field_with_its_type_and_enum_and_n
 async def test_a_server_for_scripts_lists_three_tools_for_no_more_than_1500_tokens(
     application: Application,
 ) -> None:
-    few = await list_tools(application, tools="code")
+    few = await list_tools(application, tools=("code",))
     assert [tool.name for tool in few] == IN_CODE_MODE
     assert cost(few) <= 1_500
     told = " ".join(tool.description or "" for tool in few)
@@ -120,7 +120,7 @@ async def test_a_server_for_scripts_lists_three_tools_for_no_more_than_1500_toke
 @pytest.mark.anyio
 @pytest.mark.walls
 async def test_a_server_for_scripts_answers_those_and_read_result_and_says_so(application: Application) -> None:
-    settings = application.settings.model_copy(update={"tools": "code"})
+    settings = application.settings.model_copy(update={"tools": ("code",)})
     async with (
         open_application(settings, wait_for_model=False) as app,
         Client(build_server(Dispatcher(app.context, settings), app)) as client,

@@ -32,7 +32,8 @@ def listed(settings: Settings) -> list[str]:
     """The tools in their order, on a host with every wall."""
     application = Application(settings, make_knowledge_base(settings, wait_for_model=False))
     context = application.context("", _silent)
-    offered = [one.name for one in TOOLS if one.listed and (one.name == "execute_code" or one.is_offered(context))]
+    usual = [one for one in TOOLS if one.listed and not one.pack]
+    offered = [one.name for one in usual if one.name == "execute_code" or one.is_offered(context)]
     return [name.replace(".", "_") for name in offered]
 
 

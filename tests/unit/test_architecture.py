@@ -118,7 +118,7 @@ ROOMS: Mapping[str, str] = {
     "server.reference": "client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
     "server.scripts server.settings server.text",
     "server.tools": "sandbox server.sessions server.knowledge server.scripts server.contracts server.tiers "
-    "server.reference server.locators server.errors server.text server.settings",
+    "server.reference server.locators server.configuration server.errors server.text server.settings",
     # the outermost rooms: they compose all others, and no room below imports them
     "server.transports": ANYTHING,
     "server.app": ANYTHING,

@@ -123,6 +123,8 @@ def default_of(name: str) -> str:
     default = Settings.model_fields[name].get_default(call_default_factory=False)
     if isinstance(default, bool):
         return "on" if default else "off"
+    if isinstance(default, tuple):
+        return ",".join(map(str, default))
     return "" if default in (None, (), "", PydanticUndefined) or name == "workers" else str(default)
 
 
@@ -131,6 +133,8 @@ def values_of(name: str) -> str:
     if name in _METAVARS_BY_NAME:
         return _METAVARS_BY_NAME[name]
     kind = _without_none(Settings.model_fields[name].annotation)
+    if get_origin(kind) is tuple and get_origin(get_args(kind)[0]) is Literal:
+        kind = get_args(kind)[0]
     if get_origin(kind) is Literal:
         return "|".join(str(word) for word in get_args(kind) if word)
     return _METAVARS_BY_TYPE.get(get_origin(kind) or kind, name.rpartition("_")[2].upper())

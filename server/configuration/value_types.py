@@ -1,0 +1,67 @@
+"""Types of settings: how the text of a flag, a variable or a file becomes a value, and which values are valid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints
+
+from server.configuration.addresses import Address, to_address
+
+# Tools that are listed only where the setting ``tools`` names their pack.
+ToolPack = Literal["research"]
+ToolSet = Literal["all", "code", "research"]
+
+
+def split_names(value: Any) -> Any:
+    """The names in a text such as "a,b"; any other value as it is. Raises ValueError for commas alone."""
+    if not isinstance(value, str):
+        return value
+    names = tuple(part.strip() for part in value.split(",") if part.strip())
+    # An empty list often means "no restriction", so a list of commas must not be read as one.
+    if value.strip() and not names:
+        raise ValueError(f"the list contains no name: {value!r}")
+    return names
+
+
+def split_table(value: Any) -> Any:
+    """The pairs of a text such as "a=1.5,b=0.5" or of a table."""
+    if isinstance(value, str):
+        value = [part.partition("=")[::2] for part in split_names(value)]
+    elif isinstance(value, Mapping):
+        value = value.items()
+    return tuple((str(name).strip(), factor) for name, factor in value)
+
+
+_EMBEDDER = re.compile(r"(minilm|fastembed:\S+|onnx:.+|openai:https?://[^\s#]+#\S+)")
+
+
+def _check_embedder(name: Address) -> Address:
+    if not _EMBEDDER.fullmatch(name.whole):
+        raise ValueError("should be minilm, fastembed:MODEL, onnx:FOLDER or openai:URL#MODEL")
+    return name
+
+
+def _check_tool_sets(names: tuple[ToolSet, ...]) -> tuple[ToolSet, ...]:
+    if not names:
+        raise ValueError("the list contains no name")
+    if {"all", "code"} <= {*names}:
+        raise ValueError("all and code exclude each other")
+    return tuple(dict.fromkeys(names))
+
+
+_serialize_whole = PlainSerializer(lambda address: address.whole, return_type=str)
+# Displayed without user, password and query.
+ServerAddress = Annotated[Address, BeforeValidator(to_address), _serialize_whole]
+EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
+
+# In the environment a list is written a,b,c.
+Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
+Folders = Annotated[tuple[Path, ...], BeforeValidator(split_names)]
+Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Labels = Annotated[tuple[Label, ...], BeforeValidator(split_names)]
+ToolSets = Annotated[tuple[ToolSet, ...], BeforeValidator(split_names), AfterValidator(_check_tool_sets)]
+Factor = Annotated[float, Field(ge=0.1, le=10)]

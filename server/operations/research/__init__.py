@@ -1,0 +1,1 @@
+"""Operations of the research tools: projects, passages with their citation facts, what the index holds."""

@@ -1,0 +1,8 @@
+"""The pack ``research``: tools for people who write with sources. Listed where the setting ``tools`` names it."""
+
+from __future__ import annotations
+
+from server.tools.base import Tool
+from server.tools.research import list_projects
+
+RESEARCH_TOOLS: tuple[Tool, ...] = (list_projects.TOOL,)
