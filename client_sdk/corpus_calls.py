@@ -129,8 +129,9 @@ def repeats(
             print(row.copies, row.chars, row.text[:80], [place["file"] for place in row.places])
 
     min_chars: the least length, 20 to 100,000. Copies are exact but for white space; a run ends where its copies
-    part. row.places: document_id, file, passage_id, start and end of the first 50; row.copies counts all. The rest
-    as in documents; `page.complete` is False where time ended before all was compared.
+    part. row.places: document_id, file, passage_id, start and end of the first 50, and of files with pages or the
+    like page_span, page_labels, locator and link; row.copies counts all. The rest as in documents; `page.complete`
+    is False where time ended before all was compared.
     """
     narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
     return request_page(

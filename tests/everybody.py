@@ -33,6 +33,7 @@ _ROOT_ALONE = (
     "tests/contract/test_current_vectors.py",
     "tests/contract/test_graph_stores.py",
     "tests/contract/test_places.py",
+    "tests/contract/test_places_of_rows.py",
     "tests/contract/test_store_vectors.py",
     "tests/flow/test_bench.py",
     "tests/flow/test_bench_tokens.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from server.ingest.documents import RawDocument
 from server.ingest.pipeline import IngestReport, ingest_documents
@@ -12,6 +13,8 @@ from server.models import DocumentType, Place, PlaceKind, Reading
 from server.opening import open_backends
 from server.settings import Settings, load_settings
 
+LOCATED = {"page_span", "page_labels", "locator", "link"}
+_PAGED = {"page", "slide", "sheet"}
 _FILLER = "It was inspected in spring, cleaned in summer and painted in autumn by the crew of the yard. "
 
 
@@ -51,9 +54,50 @@ DOCUMENTS: Mapping[str, RawDocument] = {
 }
 
 
-def index_placed_documents(store: Path, documents: Sequence[RawDocument] = ()) -> tuple[Settings, IngestReport]:
-    """Index these documents, or all of ``DOCUMENTS``, by words alone."""
-    settings = load_settings(store=store, embedding="off", graph="off")
+def places_at(document: RawDocument, start: int, end: int) -> list[Place]:
+    """The places of a span, by a look at every character."""
+    held: list[Place] = []
+    for at in range(start, max(end, start + 1)):
+        place = [place for place in document.places if place.start <= at][-1]
+        held += [place] if place not in held[-1:] else []
+    return held
+
+
+def expected_fields(uri: str, start: int, end: int) -> dict[str, Any]:
+    """The fields of a row for a span, from the places of its characters."""
+    document = DOCUMENTS[uri]
+    if not document.places:
+        return {}
+    held = places_at(document, start, end)
+    first, last = held[0], held[-1]
+    one = first.number == last.number
+    numbers = f"{first.number}" if one else f"{first.number}-{last.number}"
+    words = {
+        "page": f"p. {numbers}" if one else f"pp. {numbers}",
+        "slide": f"slide {numbers}" if one else f"slides {numbers}",
+        "sheet": f'sheet "{first.label}", rows 2-21' if one else f'sheets "{first.label}" to "{last.label}"',
+        "chapter": f'chapter {numbers} "{first.label}"' if one else f"chapters {numbers}",
+        "cell": f"cell {numbers}" if one else f"cells {numbers}",
+        "message": f"message {numbers}" if one else f"messages {numbers}",
+        "time": first.label[:8] if one else f"{first.label[:8]}-{last.label[:8]}",
+    }
+    fields: dict[str, Any] = {"locator": words[first.kind], "link": uri}
+    if first.kind in _PAGED:
+        fields["page_span"] = [first.number, last.number]
+    if first.kind == "page":
+        fields |= {"page_labels": [first.label, last.label], "link": f"{uri}#page={first.number}"}
+    return fields
+
+
+def located(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name in LOCATED}
+
+
+def index_placed_documents(
+    store: Path, documents: Sequence[RawDocument] = (), graph: str = "off"
+) -> tuple[Settings, IngestReport]:
+    """Index these documents, or all of ``DOCUMENTS``, by words alone; ``graph``: "auto" draws their graph."""
+    settings = load_settings(store=store, embedding="off", graph=graph)
     backends = open_backends(settings, wait_for_model=False)
     try:
         report = ingest_documents(target_of(settings, backends, None), "made", documents or [*DOCUMENTS.values()])

@@ -47,6 +47,17 @@ class DocumentPlaces(DocumentTexts):
         query = f"SELECT {_PLACE} FROM places WHERE {_OF_SPAN} ORDER BY start, number"
         return self._places(query, document_id, start, end)
 
+    def located_chunks(self, chunk_ids: Sequence[str]) -> frozenset[str]:
+        """Those of these chunks whose documents have places."""
+        found: set[str] = set()
+        for batch in batches_of(chunk_ids):
+            query = (
+                f"SELECT id FROM chunks WHERE id IN ({placeholders_of(batch)})"
+                " AND EXISTS (SELECT 1 FROM places WHERE places.document_id = chunks.document_id)"
+            )
+            found.update(id for (id,) in self._database.rows(query, *batch))
+        return frozenset(found)
+
     def readings_within(self, filters: Filters) -> Iterator[DocumentReading]:
         """How each of the documents that these filters admit was read, by uri."""
         with self._database.decoding():

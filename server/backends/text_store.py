@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import Protocol
 
 from server.models import ChunkSpan, DocumentReading, DocumentText, ExcludedText, Filters, NeededTexts, Place
@@ -36,6 +36,9 @@ class TextStore(Protocol):
 
     def places_within(self, document_id: str, start: int, end: int) -> tuple[Place, ...]:
         """The places that the characters from ``start`` to ``end`` of a document are in."""
+
+    def located_chunks(self, chunk_ids: Sequence[str]) -> frozenset[str]:
+        """Those of these chunks whose documents have places."""
 
     def readings_within(self, filters: Filters) -> Iterator[DocumentReading]:
         """How each of the documents that these filters admit was read, by uri."""

@@ -14,6 +14,7 @@ from server.contracts.base import (
     CursorText,
     Label,
     Limit,
+    Located,
     Meta,
     Payload,
     Scope,
@@ -167,8 +168,11 @@ class NodeRow(Payload):
     anchor: Annotated[str, StringConstraints(max_length=500)] | None = None
 
 
-class _EvidencedRow(NodeRow):
-    """A node with the passages that show it, best first, by ids that the ``kb.*`` tools take."""
+class _EvidencedRow(NodeRow, Located):
+    """A node with the passages that show it, best first, by ids that the ``kb.*`` tools take.
+
+    The place in the file is that of the first of them, as is ``snippet``.
+    """
 
     section_ids: list[ChunkId] = Field(max_length=MAX_EVIDENCE)
     snippet: Annotated[str, StringConstraints(max_length=SNIPPET_CHARS)] | None = None
@@ -207,10 +211,10 @@ class PathNode(Payload):
     type: Kind
 
 
-class PathEdge(Payload):
+class PathEdge(Located):
     """A step of a path. ``direction`` is "out" where the relation points along the path.
 
-    CO_OCCURS has none.
+    CO_OCCURS has none. The place in the file is that of the first of ``section_ids``.
     """
 
     relation: EdgeType

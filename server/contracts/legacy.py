@@ -17,6 +17,7 @@ from server.contracts.base import (
     CursorText,
     Label,
     Limit,
+    Located,
     Meta,
     Payload,
     SearchFilters,
@@ -93,10 +94,11 @@ class GetSectionText(Arguments):
     session_id: SessionId | None = Field(default=None, description="ignored; a session is a connection's")
 
 
-class SectionRow(Payload):
+class SectionRow(Located):
     """One result: the fields of the earlier tool, or with ``include_debug`` false those of ``kb.search``.
 
-    A field without a counterpart in this server is null, 0 or false, as it was where a leg had not answered.
+    A field without a counterpart in this server is null, 0 or false, as it was where a leg had not answered. Files
+    with pages or the like, which the earlier tool did not read, have their place as well.
     """
 
     section_id: ChunkId
@@ -141,7 +143,7 @@ class SectionsAnswer(Payload):
     meta: Meta
 
 
-class SectionText(Payload):
+class SectionText(Located):
     """The text of one section, or its beginning. ``bytes`` is the size of ``text_truncated``."""
 
     section_id: ChunkId

@@ -66,12 +66,14 @@ def answer_schema(model: type[BaseModel]) -> Mapping[str, Any]:
 
 
 def _strip(node: Any) -> Any:
-    """The schema without keywords that clients do not need; False occurs only as ``additionalProperties``."""
+    """The schema without keywords that clients do not need; booleans occur only as ``additionalProperties``."""
     if isinstance(node, list):
         return [_strip(item) for item in node]
     if not isinstance(node, Mapping):
         return node
-    kept = {key: value for key, value in node.items() if key not in _OMITTED_IN_ANSWERS and value is not False}
+    kept = {
+        key: value for key, value in node.items() if key not in _OMITTED_IN_ANSWERS and not isinstance(value, bool)
+    }
     return {
         key: {name: _strip(part) for name, part in value.items()} if key == "properties" else _strip(value)
         for key, value in kept.items()

@@ -187,7 +187,8 @@ def answer_to_json(answer: Answer) -> Message:
         "noted": dict(answer.noted),
         "taken": dict(answer.taken),
         "links": [
-            (link.passage_id, link.uri, link.title, link.size_bytes, link.created_at) for link in answer.links
+            (link.passage_id, link.uri, link.title, link.size_bytes, link.created_at, link.place)
+            for link in answer.links
         ],
     }
 

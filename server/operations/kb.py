@@ -10,7 +10,7 @@ from typing import Any
 
 from server import intake, tiers
 from server.contracts.kb import KbSearch, KbSearchOptions
-from server.locators import passage_fields
+from server.locators import cite_place, passage_fields
 from server.models import Hit, Passage
 from server.operations.base import Answer, RequestContext
 from server.operations.paging import Cursor, build_page, fingerprint, resume
@@ -21,6 +21,8 @@ from server.text.spans import preview, terms
 
 _TITLE_CHARS = 200
 _SCORE_DIGITS = 4
+# Of one answer. A link takes about 110 tokens; rows beyond have the passage's URI alone.
+_MOST_LINKS = 20
 # A passage of up to 200 characters, about 50 tokens, costs less than the call that would read the rest of it.
 _SHORT_CHARS = 200
 _MAX_PREVIEW_SHARE = 0.6
@@ -36,8 +38,10 @@ def kb_search(context: RequestContext, request: KbSearch) -> Answer:
     answer = search_page(context, request, build_kb_row)
     if not context.caller.budget.is_direct:
         return answer
-    stored = (context.session.get(row["passage_id"]) for row in answer.payload["results"])
-    return replace(answer, links=tuple(passage.link for passage in stored if passage is not None))
+    rows = answer.payload["results"]
+    stored = [(context.session.get(row["passage_id"]), row) for row in rows[:_MOST_LINKS]]
+    links = (replace(passage.link, place=cite_place(row)) for passage, row in stored if passage is not None)
+    return replace(answer, links=tuple(links))
 
 
 def search_page(

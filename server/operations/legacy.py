@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from server import tiers
-from server.contracts.base import MAX_TOP_K, Located, SearchFilters
+from server.contracts.base import MAX_TOP_K, SearchFilters
 from server.contracts.kb import MAX_PAGE_SIZE, KbSearch, KbSearchOptions
 from server.contracts.legacy import MAX_SECTION_BYTES, GetSectionText, LegacyFilters, SearchSections
+from server.locators import passage_fields
 from server.models import Passage
 from server.operations.base import Answer, RequestContext
 from server.operations.kb import build_kb_row, search_page, source_of, title_of
@@ -21,7 +22,7 @@ from server.operations.paging import START, build_page
 from server.operations.ranking.candidates import Candidate, CandidateList, fetch_by_id
 from server.operations.ranking.scope import filters_of
 from server.settings import Settings
-from server.text.printable import one_line, printable
+from server.text.printable import one_line, printable, raw_offset
 
 _SESSION_IGNORED = "session_id is ignored: a session is the connection's, and nobody joins another's by its name"
 _SCORE_DIGITS = 4
@@ -56,7 +57,7 @@ def search_sections(context: RequestContext, request: SearchSections) -> Answer:
         options=KbSearchOptions(max_per_doc=MAX_TOP_K, include_scores=request.include_debug, mode="vector_only"),
     )
     beside = {"cursor": request.cursor}
-    answer = search_page(context, search, _build_section_row if request.include_debug else _build_kb_row, beside)
+    answer = search_page(context, search, _build_section_row if request.include_debug else build_kb_row, beside)
     warnings = (*_session_warnings(request.session_id), *page_warnings, *top_warnings, *filter_warnings)
     return replace(answer, warnings=(*warnings, *answer.warnings))
 
@@ -105,14 +106,6 @@ def _known_filters(filters: LegacyFilters | None) -> tuple[SearchFilters | None,
     return known, (f"filters: {ignored} ignored; filters here are {', '.join(names)}",)
 
 
-def _build_kb_row(
-    context: RequestContext, request: KbSearch, ranking: CandidateList, rank: int, candidate: Candidate
-) -> dict[str, Any]:
-    """The row of ``kb.search`` without the places in files, which the earlier tool did not know."""
-    row = build_kb_row(context, request, ranking, rank, candidate)
-    return {name: value for name, value in row.items() if name not in Located.model_fields}
-
-
 def _build_section_row(
     context: RequestContext, request: KbSearch, ranking: CandidateList, rank: int, candidate: Candidate
 ) -> dict[str, Any]:
@@ -128,6 +121,7 @@ def _build_section_row(
         "fused_score": _round_score(hit.score if hit and fused else None),
         "lexical_vec_score": _round_score(hit.lexical if hit else None),
         **_NO_COUNTERPART,
+        **passage_fields(passage),
     }
 
 
@@ -152,6 +146,7 @@ def _build_text_row(passage: Passage, max_bytes: int) -> dict[str, Any]:
         "bytes": len(text.encode("utf-8")),
         "truncated": text != whole,
         "source_blob_id": None,
+        **passage_fields(passage, 0, raw_offset(passage.chunk.text, len(text))),
     }
 
 

@@ -59,13 +59,17 @@ _SessionKey = tuple[bool, str]  # whether it is shared, and the key of its ident
 
 @dataclass(frozen=True, slots=True)
 class PassageLink:
-    """A link to a stored passage; the fields are those of ``StoredPassage``."""
+    """A link to a stored passage; the fields are those of ``StoredPassage``.
+
+    ``place`` is its file and its place there ("[guide.pdf, p. 45]"), "" where that is not known.
+    """
 
     passage_id: str
     uri: str
     title: str
     size_bytes: int
     created_at: str
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

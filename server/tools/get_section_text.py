@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import GetSectionText, SectionTextsAnswer
+from server.locators import cite_place
 from server.settings import Settings
 from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
@@ -32,7 +33,7 @@ def _render_texts(payload: dict[str, Any]) -> list[str]:
     lines = [f"text of {len(payload['results'])} sections{partial_note(payload)}; session {payload['session_id']}"]
     for row in payload["results"]:
         cut = ", truncated" if row["truncated"] else ""
-        place = " | ".join(filter(None, (row["title"], row["doc_tag"])))
+        place = " | ".join(filter(None, (row["title"], cite_place(row), row["doc_tag"])))
         lines += [f"[{row['section_id']}] {place} | {row['bytes']} bytes{cut}", *frame_text(row["text_truncated"])]
     for name, ids in (
         ("missing_ids", payload.get("missing_ids")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from server.locators import cite_place
 from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, MOST_GRAPH_TOKENS, Size
 from server.tools.base import Context
@@ -38,12 +39,17 @@ def render_reached(payload: dict[str, Any]) -> list[str]:
 def render_nodes(rows: list[dict[str, Any]]) -> Iterator[str]:
     """One line for each node: its facts, how it was reached, its sections; then its snippet or content."""
     for row in rows:
-        sections = " ".join(row["section_ids"]) or "none"
-        parts = (_render_node(row), _render_arrival(row), _render_edge_counts(row), f"sections {sections}")
+        parts = (_render_node(row), _render_arrival(row), _render_edge_counts(row), render_sections(row))
         yield " | ".join(filter(None, parts))
         for text in ("snippet", "content"):
             if text in row:
                 yield from frame_text(row[text])
+
+
+def render_sections(row: Mapping[str, Any]) -> str:
+    """The passages of a row or a step of a path, the first with its file and place."""
+    first, *others = row["section_ids"] or ["none"]
+    return " ".join(filter(None, ("sections", first, cite_place(row), *others)))
 
 
 def render_ending(payload: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from server.contracts import GraphPaths, PathsAnswer
 from server.tools.base import Tool
-from server.tools.graph import MAX_SIZE, RULES, is_offered, render_ending
+from server.tools.graph import MAX_SIZE, RULES, is_offered, render_ending, render_sections
 from server.tools.kb import partial_note
 
 DESCRIPTION = f"""\
@@ -37,9 +37,8 @@ def _render_path(path: dict[str, Any]) -> Iterator[str]:
     for node, edge in zip(path["nodes"], [*path["edges"], None], strict=True):
         yield f"[{node['id']}] {node['title']} ({node['label']} {node['type']})"
         if edge:
-            sections = " ".join(edge["section_ids"]) or "none"
             facts = f"weight {edge['weight']}, confidence {edge['confidence']:.3f}"
-            yield f"  {edge['relation']} {edge.get('direction', '')}, {facts} | sections {sections}"
+            yield f"  {edge['relation']} {edge.get('direction', '')}, {facts} | {render_sections(edge)}"
 
 
 TOOL = Tool(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import SearchSections, SectionsAnswer
+from server.locators import cite_place
 from server.settings import Settings
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools import kb_search
@@ -52,7 +53,8 @@ def _render_sections(payload: dict[str, Any]) -> list[str]:
 def _render_row(row: dict[str, Any]) -> str:
     legs = [f"{name} {row[name]}" for name in ("fused_score", "lexical_vec_score") if row[name] is not None]
     how = " ".join(filter(None, (row["source"], row["fusion_method"], *legs)))
-    place = " | ".join(filter(None, (row["title"], row["doc_tag"], f"{row['tokens']} tokens", how)))
+    facts = (row["title"], cite_place(row), row["doc_tag"], f"{row['tokens']} tokens", how)
+    place = " | ".join(filter(None, facts))
     return f"{row['rank']}. [{row['section_id']}] {row['score']:.3f} {place}"
 
 

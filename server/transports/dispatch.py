@@ -274,6 +274,7 @@ def _resource_link(link: PassageLink) -> ResourceLink:
         type="resource_link",
         name=link.passage_id,
         title=one_line(link.title, _WARNING_CHARS) or None,
+        description=one_line(link.place, _WARNING_CHARS) or None,
         uri=link.uri,
         mime_type="text/plain",
         size=link.size_bytes,

@@ -21,16 +21,20 @@ from mcp_types import (
 
 from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
+from server.locators import passage_fields
+from server.models import Passage
 from server.reference.guides import playbook, spell_tool_names
 from server.reference.sdk import sdk_reference
 from server.sessions.passage_store import URI_TEMPLATE, StoredPassage, parse_uri
 from server.sessions.result_store import URI_TEMPLATE as RESULT_TEMPLATE
 from server.sessions.result_store import parse_uri as parse_result
 from server.settings import Settings
-from server.text.printable import beginning, one_line, printable
+from server.text.printable import beginning, one_line, printable, raw_offset
 from server.tiers import cut_to_bytes
 
 _MAX_URI_CHARS = 200
+# In ``_meta`` of a passage: its page_span, page_labels, locator and link, as in rows.
+PLACE_KEY = "winnow/place"
 MAX_COMPLETIONS = 100  # the protocol's own limit
 _TEXT, _MARKDOWN, _JSON = "text/plain", "text/markdown", "application/json"
 
@@ -140,8 +144,7 @@ def read_resource(
         )
     if content.passage is None:
         raise WinnowError("NOT_FOUND", f"this passage is unknown or no longer held; {_advise(tools, settings)}")
-    text = beginning(content.passage.passage.chunk.text, MAX_EXCERPT_BYTES)
-    return _build_result(uri, cut_to_bytes(text, MAX_EXCERPT_BYTES), _TEXT)
+    return _build_passage(uri, content.passage.passage)
 
 
 def _advise(tools: Collection[str], settings: Settings) -> str:
@@ -150,8 +153,18 @@ def _advise(tools: Collection[str], settings: Settings) -> str:
     return spell_tool_names("repeat kb_search, or pass its section_id as passage_id to kb_read_excerpt", settings)
 
 
-def _build_result(uri: str, text: str, mime_type: str) -> ReadResourceResult:
-    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=mime_type, text=text)])
+def _build_passage(uri: str, passage: Passage) -> ReadResourceResult:
+    """The beginning of a passage, and beside it where that is in its file, if that has pages or the like."""
+    text = cut_to_bytes(beginning(passage.chunk.text, MAX_EXCERPT_BYTES), MAX_EXCERPT_BYTES)
+    place = passage_fields(passage, 0, raw_offset(passage.chunk.text, len(text)))
+    return _build_result(uri, text, _TEXT, {PLACE_KEY: place} if place else None)
+
+
+def _build_result(
+    uri: str, text: str, mime_type: str, beside: dict[str, object] | None = None
+) -> ReadResourceResult:
+    content = TextResourceContents(uri=uri, mime_type=mime_type, text=text, _meta=beside)
+    return ReadResourceResult(contents=[content])
 
 
 def _render_page(page: HelpPage, tools: Collection[str], settings: Settings) -> str:

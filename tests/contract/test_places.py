@@ -26,12 +26,16 @@ from server.settings import Settings
 from server.text.printable import printable
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
-from tests.placed_documents import DOCUMENTS, index_placed_documents
+from tests.placed_documents import (
+    DOCUMENTS,
+    LOCATED,
+    expected_fields,
+    index_placed_documents,
+    located,
+    places_at,
+)
 
 pytestmark = pytest.mark.anyio
-
-LOCATED = {"page_span", "page_labels", "locator", "link"}
-PAGED = {"page", "slide", "sheet"}
 
 
 @pytest.fixture(scope="module")
@@ -67,45 +71,6 @@ async def call(client: Client, tool: str, **arguments: Any) -> tuple[dict[str, A
     assert answer.structured_content is not None
     assert not answer.is_error, answer.structured_content
     return answer.structured_content, answer.content[0].text  # type: ignore[union-attr]
-
-
-def places_at(document: RawDocument, start: int, end: int) -> list[Place]:
-    """The places of a span, by a look at every character."""
-    held: list[Place] = []
-    for at in range(start, max(end, start + 1)):
-        place = [place for place in document.places if place.start <= at][-1]
-        held += [place] if place not in held[-1:] else []
-    return held
-
-
-def expected_fields(uri: str, start: int, end: int) -> dict[str, Any]:
-    """The fields of a row for a span, from the places of its characters."""
-    document = DOCUMENTS[uri]
-    if not document.places:
-        return {}
-    held = places_at(document, start, end)
-    first, last = held[0], held[-1]
-    one = first.number == last.number
-    numbers = f"{first.number}" if one else f"{first.number}-{last.number}"
-    words = {
-        "page": f"p. {numbers}" if one else f"pp. {numbers}",
-        "slide": f"slide {numbers}" if one else f"slides {numbers}",
-        "sheet": f'sheet "{first.label}", rows 2-21' if one else f'sheets "{first.label}" to "{last.label}"',
-        "chapter": f'chapter {numbers} "{first.label}"' if one else f"chapters {numbers}",
-        "cell": f"cell {numbers}" if one else f"cells {numbers}",
-        "message": f"message {numbers}" if one else f"messages {numbers}",
-        "time": first.label[:8] if one else f"{first.label[:8]}-{last.label[:8]}",
-    }
-    fields: dict[str, Any] = {"locator": words[first.kind], "link": uri}
-    if first.kind in PAGED:
-        fields["page_span"] = [first.number, last.number]
-    if first.kind == "page":
-        fields |= {"page_labels": [first.label, last.label], "link": f"{uri}#page={first.number}"}
-    return fields
-
-
-def located(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name in LOCATED}
 
 
 async def test_chunks_of_slides_sheets_chapters_and_messages_are_in_one_each_and_others_cross(

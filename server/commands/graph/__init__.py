@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from server.commands.terminal.output import (
     report_errors,
 )
 from server.errors import WinnowError
+from server.locators import passage_fields
 from server.settings import Settings, load_settings
 from server.text.printable import one_line
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from server.backends.catalogue import Catalogue
     from server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
-    from server.graph.base import GraphStore
+    from server.graph.base import GraphStore, Scope
 
 app = command(
     no_args_is_help=True,
@@ -81,7 +82,8 @@ def show(
         from server.opening import cache_scopes
 
         scope = cache_scopes(opened.catalogue)(_filters_of(opened.settings))
-        portrait = build_portrait(PortraitQuery(opened.graph, opened.project, scope, rows), name, hops)
+        query = PortraitQuery(opened.graph, opened.project, scope, rows, _locator_of(opened, scope))
+        portrait = build_portrait(query, name, hops)
         for path, draw in ((svg, render_svg), (html, render_page)):
             if path is not None:
                 _write_drawing(path, draw(portrait))
@@ -212,6 +214,21 @@ def _filters_of(settings: Settings) -> Any:
     )
 
 
+def _locator_of(opened: _OpenGraph, scope: Scope) -> Callable[[Sequence[str]], Mapping[str, tuple[str, str]]]:
+    """A function from the ids of passages to their files and places, for those in scope that have a place."""
+
+    def locate(chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+        located = sorted(opened.catalogue.located_chunks(chunk_ids))
+        passages = opened.catalogue.passages(located, opened.project)
+        return {
+            id: (passage.document.uri, passage_fields(passage)["locator"])
+            for id, passage in passages.items()
+            if scope is None or passage.document.id in scope
+        }
+
+    return locate
+
+
 def _replace_graph(opened: _OpenGraph, graphs: list[Any]) -> dict[str, int]:
     """Replace the project's graph if all ``graphs`` are valid; returns the new counts."""
     from server.graph.records import validate_graph
@@ -286,8 +303,8 @@ def _add_group(tree: Tree, group: RelationGroup) -> None:
 
 def _format_row(row: NeighbourRow, group: RelationGroup) -> str:
     facts = [row.node.type if row.node.label == "Entity" else row.node.label.lower()]
-    if row.where:
-        facts.append(row.where)
+    facts += [row.where] if row.where else []
+    facts += row.locators
     if group.type == "MENTIONS" and row.passages > 1:
         facts.append(f"{row.passages} passages")
     if group.type == "CO_OCCURS":

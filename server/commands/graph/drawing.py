@@ -101,8 +101,8 @@ def _render_list(group: RelationGroup) -> str:
 
 
 def _describe(row: NeighbourRow) -> str:
-    where = f", {row.where}" if row.where else ""
-    return f"{row.node.title} ({row.node.type}{where})"
+    facts = ", ".join(filter(None, (row.node.type, row.where, *row.locators)))
+    return f"{row.node.title} ({facts})"
 
 
 def _shorten(title: str) -> str:

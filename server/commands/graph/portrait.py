@@ -5,7 +5,7 @@ The name of a passage says little, so relations to passages are grouped by docum
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -17,6 +17,7 @@ from server.graph.records import EdgeType, Node
 # At most so many relations to passages are grouped by document; the strongest come first.
 _MOST_COUNTED = 2_000
 _OTHERS = 5
+_MOST_EVIDENCE = 3  # passages of a row whose places are shown
 _MATCH_KINDS = get_args(MatchKind)
 
 # Relation and direction -> its wording, seen from the node, in the order of output: what the node is, how it
@@ -58,12 +59,18 @@ _STRUCTURE = frozenset({"PART_OF", "NEXT"})
 
 @dataclass(frozen=True, slots=True)
 class NeighbourRow:
-    """A neighbour: its node, its place ("" for entities), the weight, the number of passages as evidence."""
+    """A neighbour: its node, its file ("" for entities), the weight, the number of passages as evidence.
+
+    ``evidence`` are the ids of the first of those passages, ``locators`` their places in files with pages or the
+    like, in words; those of an entity with the file.
+    """
 
     node: Node
     where: str
     weight: float
     passages: int
+    evidence: tuple[str, ...] = ()
+    locators: tuple[str, ...] = ()
     groups: tuple[RelationGroup, ...] = ()
 
 
@@ -89,12 +96,16 @@ class Portrait:
 
 @dataclass(frozen=True, slots=True)
 class PortraitQuery:
-    """A project of a graph store, a scope, and the number of rows for each type of relation."""
+    """A project of a graph store, a scope, and the number of rows for each type of relation.
+
+    ``locate`` returns file and place of passages in words, by their ids, for those that have a place.
+    """
 
     graph: GraphStore
     project: str
     scope: Scope
     rows: int
+    locate: Callable[[Sequence[str]], Mapping[str, tuple[str, str]]]
 
 
 def build_portrait(query: PortraitQuery, name: str, hops: int) -> Portrait:
@@ -146,7 +157,7 @@ def _build_group(
     neighbours = list(_read_neighbours(query, node, type, direction))
     rows = _build_rows(query, [neighbour for neighbour in neighbours if neighbour.node.id not in seen])
     total = len(rows) if len(neighbours) == count else count
-    shown = rows[: query.rows]
+    shown = _add_locators(query, rows[: query.rows])
     if hops > 1:
         known = seen | {row.node.id for row in shown}
         nearer = replace(query, rows=max(query.rows // 2, 1))
@@ -155,6 +166,16 @@ def _build_group(
             for row in shown
         ]
     return RelationGroup(type, direction, phrase, tuple(shown), total)
+
+
+def _add_locators(query: PortraitQuery, rows: Sequence[NeighbourRow]) -> list[NeighbourRow]:
+    places = query.locate([id for row in rows for id in row.evidence])
+
+    def locators(row: NeighbourRow) -> Iterator[str]:
+        for file, locator in (places[id] for id in row.evidence if id in places):
+            yield locator if row.where else f"{file}, {locator}"
+
+    return [replace(row, locators=tuple(dict.fromkeys(locators(row)))) for row in rows]
 
 
 def _without_structure(groups: tuple[RelationGroup, ...]) -> tuple[RelationGroup, ...]:
@@ -192,13 +213,14 @@ def _build_rows(query: PortraitQuery, neighbours: list[Neighbour]) -> list[Neigh
         document = documents.get(neighbour.node.document_id)
         node = document if neighbour.node.label == "Chunk" and document else neighbour.node
         where = document.anchor if document else ""
-        passages = 1 if neighbour.node.label == "Chunk" else len(neighbour.edge.evidence)
-        former = rows.get(node.id)
-        if former:
-            weight = max(former.weight, neighbour.edge.weight)
-            rows[node.id] = replace(former, passages=former.passages + passages, weight=weight)
-        else:
-            rows[node.id] = NeighbourRow(node, where, neighbour.edge.weight, passages)
+        evidence = (neighbour.node.id,) if neighbour.node.label == "Chunk" else tuple(neighbour.edge.evidence)
+        row = rows.get(node.id) or NeighbourRow(node, where, neighbour.edge.weight, 0)
+        rows[node.id] = replace(
+            row,
+            passages=row.passages + len(evidence),
+            weight=max(row.weight, neighbour.edge.weight),
+            evidence=(*row.evidence, *evidence)[:_MOST_EVIDENCE],
+        )
     return sorted(rows.values(), key=_sort_key)
 
 

@@ -16,8 +16,10 @@ from itertools import accumulate
 from typing import Any
 
 from server import intake
+from server.backends.base import DocumentStore
 from server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
 from server.errors import WinnowError
+from server.locators import locator_fields
 from server.models import ChunkSpan, Document, Filters
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.paragraphs import Paragraph, iterate_paragraphs
@@ -76,14 +78,28 @@ class _Run:
         return -self.chars * (self.copies - 1), self.digests[0]
 
 
-class _Chunks:
-    """The chunks of a document, by place."""
+class _Layout:
+    """The chunks of a document and the places in its file, by character."""
 
-    def __init__(self, chunks: Sequence[ChunkSpan]) -> None:
-        self._chunks = chunks
-        self._ends = list(accumulate((chunk.end for chunk in chunks), max))
+    def __init__(self, document: Document, catalogue: DocumentStore) -> None:
+        self._document = document
+        self._chunks: Sequence[ChunkSpan] = catalogue.spans(document.id)
+        self._ends = list(accumulate((chunk.end for chunk in self._chunks), max))
+        self._places = catalogue.places(document.id)
 
-    def at(self, start: int) -> str | None:
+    def locate(self, start: int, end: int) -> dict[str, Any]:
+        """The fields of a copy that stands between these characters."""
+        document, passage = self._document, self._chunk_at(start)
+        return {
+            "document_id": document.id,
+            "file": one_line(document.uri, 1_000),
+            "start": start,
+            "end": end,
+            **({} if passage is None else {"passage_id": passage}),
+            **locator_fields(self._places, start, end, document.uri),
+        }
+
+    def _chunk_at(self, start: int) -> str | None:
         """The id of the first chunk that ends after this character, else of the last one; None without chunks."""
         number = min(bisect_right(self._ends, start), len(self._chunks) - 1)
         return self._chunks[number].id if self._chunks else None
@@ -139,12 +155,12 @@ class _Repeats:
         by_first = {run.digests[0]: run for run in runs}
         wanted = len(by_first)
         for document, text in self._texts() if by_first else ():
-            chunks: _Chunks | None = None
+            layout: _Layout | None = None
             for run, start, end in _find_runs(by_first, text):
                 run.text = run.text or text[start : min(end, start + 2 * MAX_REPEAT_CHARS)]
-                if chunks is None:
-                    chunks = _Chunks(self.context.index.catalogue.spans(document.id))
-                run.places.append(_build_place(document, chunks, start, end))
+                if layout is None:
+                    layout = _Layout(document, self.context.index.catalogue)
+                run.places.append(layout.locate(start, end))
                 wanted -= len(run.places) in (MAX_PLACES, run.copies)
             if not wanted:
                 return
@@ -277,12 +293,6 @@ def _next_of(digest: bytes, one: _Repeated, repeated: dict[bytes, _Repeated]) ->
     after = repeated.get(one.after) if one.after else None
     is_joined = after is not None and after.before == digest and after.copies == one.copies
     return one.after if is_joined and one.after != digest else None
-
-
-def _build_place(document: Document, chunks: _Chunks, start: int, end: int) -> dict[str, Any]:
-    passage = chunks.at(start)
-    place = {"document_id": document.id, "file": one_line(document.uri, 1_000), "start": start, "end": end}
-    return place if passage is None else {**place, "passage_id": passage}
 
 
 def _taken(row: Any) -> intake.Intake:

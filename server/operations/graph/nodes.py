@@ -19,7 +19,8 @@ from server.graph.base import MAX_NODES, PAGE_SIZE, Direction, GraphStore, Neigh
 from server.graph.base import Scope as Documents
 from server.graph.records import Edge, Node, normalise_name
 from server.ids import entity_id, is_chunk_id
-from server.models import Filters
+from server.locators import passage_fields
+from server.models import Filters, Passage
 from server.operations.base import Answer, RequestContext
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.ranking.scope import filters_of
@@ -252,6 +253,7 @@ def build_page_answer(
     with_snippets = getattr(request, "include_snippet", False)
     rows = [row(item) for item in items[cursor.offset : cursor.offset + size]]
     rows = _add_snippets(view, rows) if with_snippets else rows
+    rows = add_places(view, rows)
     allowed = size_limit(view.context, size, usual)
     page = build_page(rows, dict(facts), allowed, here, more=len(items) > cursor.offset + size)
     return Answer(
@@ -278,19 +280,38 @@ def size_limit(context: RequestContext, size: int, usual: int) -> tiers.Size:
     return tiers.Size(min(tiers.MOST_GRAPH_TOKENS, wanted), allowed.bytes)
 
 
-def texts_of(view: GraphView, chunk_ids: Sequence[str]) -> dict[str, str]:
-    """The texts of the chunks that the catalogue still has and the filters admit."""
+def texts_of(view: GraphView, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The text of the first passage of each row, by its id."""
+    return {id: printable(passage.chunk.text) for id, passage in _passages(view, _first_passages(rows)).items()}
+
+
+def add_places(view: GraphView, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, and the steps of those that are paths, with the place of their first passage in its file."""
+    parts = [part for row in rows for part in row.get("edges", [row])]
+    located = view.context.index.catalogue.located_chunks(_first_passages(parts))
+    if not located:  # as in an index of text: nothing else is read
+        return [*rows]
+    places = {id: passage_fields(passage) for id, passage in _passages(view, sorted(located)).items()}
+
+    def placed(part: dict[str, Any]) -> dict[str, Any]:
+        return {**part, **places.get(next(iter(part["section_ids"]), ""), {})}
+
+    return [{**row, "edges": [*map(placed, row["edges"])]} if "edges" in row else placed(row) for row in rows]
+
+
+def _first_passages(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [id for row in rows for id in row["section_ids"][:1]]
+
+
+def _passages(view: GraphView, chunk_ids: Sequence[str]) -> dict[str, Passage]:
+    """The chunks that the catalogue still has and the filters admit."""
     library = view.context.index
     passages = library.catalogue.passages(chunk_ids, view.project)
-    return {
-        id: printable(passage.chunk.text)
-        for id, passage in passages.items()
-        if library.admits(view.filters, passage.document)
-    }
+    return {id: passage for id, passage in passages.items() if library.admits(view.filters, passage.document)}
 
 
 def _add_snippets(view: GraphView, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    texts = texts_of(view, [id for row in rows for id in row["section_ids"][:1]])
+    texts = texts_of(view, rows)
     row_texts = [texts.get(next(iter(row["section_ids"]), ""), "") for row in rows]
     return [
         {**row, "snippet": preview(text, terms(row["title"]), SNIPPET_CHARS)} if text else row

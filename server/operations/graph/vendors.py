@@ -14,6 +14,7 @@ from server.graph.records import Edge, Node
 from server.operations.base import Answer, RequestContext
 from server.operations.graph.nodes import (
     GraphView,
+    add_places,
     most_frequent,
     passages_of,
     render_node,
@@ -156,9 +157,11 @@ def _build_page(
 ) -> AnswerPage:
     """As many entities as fit, each with its relations."""
     rows = [_build_row(view, entity) for entity in listed]
+    entities = add_places(view, [row["entity"] for row in rows])
+    rows = [{**row, "entity": entity} for row, entity in zip(rows, entities, strict=True)]
     allowed = size_limit(view.context, request.max_results, DEFAULT_VENDOR_ROWS)
     if request.include_content:
-        texts = texts_of(view, [id for row in rows for id in row["entity"]["section_ids"][:1]])
+        texts = texts_of(view, entities)
         rows = [_add_content(row, texts) for row in rows]
         allowed = tiers.Size(max(allowed.tokens, tiers.MOST_GRAPH_TOKENS), allowed.bytes)
     empty = {"entity_count": 100, "entities": [], "relationships": []}
