@@ -109,7 +109,8 @@ def read_seconds(message: Message) -> float:
 class IngestRequest:
     """An ingest: absolute paths, labels by name, whether ignore files count and any deletion is made.
 
-    ``keeps_hidden``, ``uses_ocr`` and ``passwords`` as in ``ReadOptions`` of ``server.ingest``.
+    ``references`` is the absolute path of a bibliography, or "". ``keeps_hidden``, ``uses_ocr`` and ``passwords``
+    as in ``ReadOptions`` of ``server.ingest``.
     """
 
     paths: tuple[str, ...]
@@ -118,6 +119,7 @@ class IngestRequest:
     allow_deletions: bool = False
     keeps_hidden: bool = False
     uses_ocr: bool = False
+    references: str = ""
     passwords: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -135,6 +137,7 @@ class IngestRequest:
             read_field(message, "allow_deletions", bool),
             read_field(message, "keeps_hidden", bool),
             read_field(message, "uses_ocr", bool),
+            read_field(message, "references", str),
             tuple(passwords),
         )
 
@@ -147,6 +150,7 @@ class IngestRequest:
             "allow_deletions": self.allow_deletions,
             "keeps_hidden": self.keeps_hidden,
             "uses_ocr": self.uses_ocr,
+            "references": self.references,
             "passwords": list(self.passwords),
         }
 

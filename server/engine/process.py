@@ -177,6 +177,7 @@ class _EngineBackends:
             rules=FileRules(ignore_files=request.ignore_files),
             deletions=ANY_DELETION if request.allow_deletions else CAUTIOUS,
             allows_weaker=settings.allow_weaker_reader,
+            references=Path(request.references) if request.references else None,
             progress=on_progress,
         )
         return asdict(replace(report, warnings=warnings + report.warnings))

@@ -66,6 +66,7 @@ from server.ingest.parsing.parser import ParserProcess
 from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.read_ahead import read_ahead
 from server.ingest.readers import ReadFlaw, read
+from server.ingest.references.references import References, plain_stamp, read_references
 from server.ingest.report import (
     NAME_CHARS,
     IngestFailure,
@@ -151,6 +152,7 @@ def ingest_paths(
     rules: FileRules = ALL_FILES,
     deletions: DeletionRule = CAUTIOUS,
     allows_weaker: bool = False,
+    references: Path | None = None,
     progress: OnProgress | None = None,
 ) -> IngestReport:
     """Make the index hold what these files and folders contain now.
@@ -158,10 +160,12 @@ def ingest_paths(
     A folder is a source; a path inside a folder that was ingested before refreshes that part of it. ``labels`` are
     for documents that state none; they, ``options`` and ``rules`` hold for this run: the next run must give them
     again to keep them. ``allows_weaker``: formats other than text are read without walls where these are missing.
+    ``references`` is a bibliography, whose entries give their facts to the documents; it holds for this run too.
     Raises ``WinnowError`` as ``ingest_documents`` does, and "INVALID_REQUEST" for a path that does not exist.
     """
     with target.catalogue.only_writer(), ParserProcess(options, allows_weaker=allows_weaker) as parser:
-        run = _Run(target, ProgressMeter(progress), parser, labels, deletions)
+        bibliography = read_references(parser, references) if references else None
+        run = _Run(target, ProgressMeter(progress), parser, labels, deletions, bibliography)
         sources = target.catalogue.sources(target.project)
         return run.ingest(find_parts(paths, sources, rules, allows_missing=deletions.admits_all))
 
@@ -175,6 +179,7 @@ def ingest_parts(
     deletions: DeletionRule = CAUTIOUS,
     allows_weaker: bool = False,
     pool: ReaderPool | None = None,
+    references: Path | None = None,
     progress: OnProgress | None = None,
 ) -> IngestReport:
     """Make the index hold what these parts of sources contained when listed. As ``ingest_paths``.
@@ -185,7 +190,8 @@ def ingest_parts(
         target.catalogue.only_writer(),
         ParserProcess(options, allows_weaker=allows_weaker, pool=pool) as parser,
     ):
-        return _Run(target, ProgressMeter(progress), parser, labels, deletions).ingest(parts)
+        bibliography = read_references(parser, references) if references else None
+        return _Run(target, ProgressMeter(progress), parser, labels, deletions, bibliography).ingest(parts)
 
 
 class _Run:
@@ -198,8 +204,10 @@ class _Run:
         parser: ParserProcess,
         labels: DefaultLabels = _NO_LABELS,
         deletions: DeletionRule = CAUTIOUS,
+        references: References | None = None,
     ) -> None:
         self._target = target
+        self._references = references
         self._meter = meter
         self._parser = parser
         own = target.catalogue.project_settings(target.project).labels
@@ -230,6 +238,8 @@ class _Run:
             origins = (Origin(file.uri, read(file.path, file.uri, self._parser), file) for file in files)
             self.index(part.root.source, origins)
             self.delete_missing(part)
+        if self._references:
+            self.index_references(self._references)
         return self.finish()
 
     def report_listing(self, listing: Listing) -> None:
@@ -249,7 +259,8 @@ class _Run:
         for file in part.listing.files:
             known = self._by_origin.get((source, file.uri), [])
             is_settled = all(each.embedding == self._fingerprint and each.context_hash for each in known)
-            if is_settled and stamps.get(file.uri) == self._stamp(file):
+            former = stamps.get(file.uri)
+            if is_settled and former == self._stamp_of(source, file, former):
                 self._unchanged += len(known)
             else:
                 files.append(file)
@@ -274,7 +285,7 @@ class _Run:
         missing = stamps.keys() | {origin for owner, origin in self._by_origin if owner == source}
         missing = {name for name in missing - present if part.root.holds(name) and not listing.hides(name)}
         documents = {name: [known.id for known in self._by_origin.get((source, name), [])] for name in missing}
-        renamed = {name for name in missing if self._deletions.take_renamed(stamps.get(name))}
+        renamed = {name for name in missing if self._deletions.take_renamed(plain_stamp(stamps.get(name)))}
         count = sum(len(documents[name]) for name in missing - renamed)
         if not self._deletions.admit(source, count, is_emptied=listing.is_emptied):
             missing = renamed
@@ -283,6 +294,18 @@ class _Run:
             self._deletions.left_out += sum(len(documents[name]) for name in left_out)
         deleted = [each for name in missing for each in documents[name]]
         self._write(Batch(source, deleted=deleted, stamps=dict.fromkeys(sorted(missing))))
+
+    def index_references(self, references: References) -> None:
+        """Index the entries without a file; the documents of those that have one now are deleted."""
+        source = references.source
+        covered = references.cover(self._target.catalogue.documents(self._target.project))
+        names = {references.uri_of(key) for key in covered}
+        known = self._by_origin.get((source, ""), [])
+        self._write(Batch(source, deleted=[each.id for each in known if each.uri in names]))
+        kept = names | references.unread
+        self._by_origin[source, ""] = rest = [each for each in known if each.uri not in kept]
+        if not references.is_empty or self._deletions.admit(source, len(rest), is_emptied=True):
+            self.index(source, [Origin("", references.documents())])
 
     def finish(self) -> IngestReport:
         """Optimize and flush the stores, update the graph, and build the report."""
@@ -307,6 +330,7 @@ class _Run:
             warnings=(*self._deletions.warnings(), *environments, *indexing, *warnings),
             graph=graph,
             reading=self._meter.reading.summarize(),
+            references=self._references.report() if self._references else None,
         )
 
     def _update_graph(self) -> tuple[GraphReport | None, tuple[str, ...]]:
@@ -329,7 +353,7 @@ class _Run:
         """Batches of changed documents, whose embedding has begun."""
         batch = Batch(source)
         for event in self._read(source, origins):
-            batch.add(event, self._stamp)
+            batch.add(event, partial(self._stamp_of, source))
             if batch.weight >= _BATCH_CHUNKS:
                 yield batch.begin_embedding(embedding)
                 batch = Batch(source)
@@ -357,7 +381,16 @@ class _Run:
             if isinstance(raw, ReadFlaw):
                 self._fail(raw.name, raw.reason)
             else:
-                yield apply_labels(clean_document(raw), *self._labels)
+                raw = self._add_reference(source, origin, clean_document(raw))
+                yield apply_labels(raw, *self._labels)
+
+    def _add_reference(self, source: str, origin: Origin, raw: RawDocument) -> RawDocument:
+        return self._references.apply(raw, origin.file, source) if self._references and origin.file else raw
+
+    def _stamp_of(self, source: str, file: File, former: str | None = None) -> str:
+        """The stamp of a file; ``former`` is the one in the catalogue, where the file was not read in this run."""
+        stamp = self._stamp(file)
+        return self._references.stamp_of(stamp, file, source, former) if self._references else stamp
 
     def _prepare(
         self, source: str, origin: Origin, raw: RawDocument, seen: set[str]

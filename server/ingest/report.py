@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from server.backends.base import CatalogueEntry, DocumentStore
 from server.errors import WinnowError
 from server.ingest.graph_update import GraphReport
+from server.ingest.references.reference_report import ReferenceReport
 from server.text.printable import one_line
 
 # Of a name in a line of a report.
@@ -76,7 +77,8 @@ class IngestReport:
     ``documents`` were written (new or changed), ``unchanged`` were not, ``deleted`` were removed; ``chunks``
     counts the points that were written, ``skipped`` files of unknown kinds, ``ignored`` files and folders that
     patterns leave out. ``held`` documents are gone and were kept. ``reading`` is of the documents that were
-    written. ``graph`` is None where the graph did not change or there is none.
+    written. ``graph`` is None where the graph did not change or there is none, ``references`` without a
+    bibliography.
     """
 
     project: str
@@ -92,6 +94,7 @@ class IngestReport:
     warnings: tuple[str, ...] = ()
     graph: GraphReport | None = None
     reading: ReadingSummary = field(default_factory=ReadingSummary)
+    references: ReferenceReport | None = None
 
 
 OnProgress = Callable[[Progress], None]

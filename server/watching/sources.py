@@ -38,8 +38,9 @@ _Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 class WatchedSource(BaseModel):
     """Folders and files that are watched together.
 
-    ``id`` names it in commands. ``confirmed`` deletions may be made at once if the confirmation of the time
-    ``confirmed_at`` (seconds since 1970) has not been used yet.
+    ``id`` names it in commands. ``references`` is the path of the bibliography of its files, "" for none.
+    ``confirmed`` deletions may be made at once if the confirmation of the time ``confirmed_at`` (seconds since
+    1970) has not been used yet.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -56,6 +57,7 @@ class WatchedSource(BaseModel):
     ignore_files: bool = True
     keeps_hidden: bool = False
     uses_ocr: bool = False
+    references: Annotated[str, Field(max_length=4096, pattern=r"^(?:/[^\x00-\x1f\x7f]*)?$")] = ""
     confirmed: Annotated[int, Field(ge=0)] = 0
     confirmed_at: Annotated[float, Field(ge=0)] = 0.0
 

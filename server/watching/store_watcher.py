@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from server.ingest.file_discovery import SourcePart
 from server.ingest.parsing.reader_pool import ReaderPool
@@ -38,6 +39,7 @@ def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
             deletions=deletions,
             allows_weaker=settings.allow_weaker_reader,
             pool=pool,
+            references=Path(source.references) if source.references else None,
             progress=on_batch,
         )
 

@@ -32,6 +32,7 @@ from server.commands.terminal.reading_options import (
     Hidden,
     NoIgnore,
     Ocr,
+    References,
     Repository,
 )
 from server.errors import WinnowError
@@ -45,6 +46,8 @@ app = command()
 
 # Addresses are not read: what a server sends is fetched by a program that is made for it.
 _ADDRESS = re.compile(r"(?i)https?:/")
+# Files that are given by --references; collections of other data end in .json too.
+_BIBLIOGRAPHIES = frozenset({".bib", ".bibtex", ".biblatex", ".ris"})
 _LABEL_CHARS = 200  # the longest label that a request may name
 _PASSWORDS_CHARS, _MOST_PASSWORDS = 100_000, 100  # each is tried on each encrypted file
 
@@ -64,6 +67,11 @@ Documents state doc_tag, environment and repository in their front matter or a r
 With --force-labels they are for all documents: what a document claims in their place does not count. Use it for
 documents whose authors must not decide who finds them.
 
+--references reads a bibliography (BibTeX, RIS, CSL-JSON): each file that belongs to an entry gets its citekey,
+authors, year, DOI and tags; entries without a file are indexed by title and abstract. Files are matched by the
+path of the attachment, the DOI on their first pages, or title and year; what does not match is listed. It holds
+for this run: give it again when you ingest again.
+
 What .gitignore and .winnowignore name is left out; --no-ignore reads it. Documents below a folder that is empty
 or not there are kept, because its disk may not be mounted: --allow-deletions deletes them.
 
@@ -74,6 +82,7 @@ Exit code: 0 when something is in the index, even if some files failed (they are
 be read; 2 for usage; 4 when the index is held by another process or cannot be opened.
 
 Examples: winnow ingest docs/ | winnow ingest handbook.md notes/ --project team | winnow ingest corpus.jsonl --json
+| winnow ingest papers/ --references library.bib
 | winnow ingest runbooks/ --environment prod --repository acme/infrastructure | winnow ingest --explain scan.pdf
 """
 
@@ -109,6 +118,7 @@ def ingest(
             "--allow-weaker-reader", help="read such files even where the walls around readers are missing"
         ),
     ] = False,
+    references: References = None,
     explain: Annotated[
         Path | None,
         typer.Option(
@@ -135,13 +145,13 @@ def ingest(
                 explain, options, allows_weaker=settings.allow_weaker_reader, as_json=as_json
             )
             raise typer.Exit(0 if is_read else FAILED)
-        paths = _check_given(paths)
+        paths = _check_given(paths or [], references)
         stated = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
         if force_labels:
             stated = _add_forced(stated)
         try:
             mended = _repair(settings) if repair else ()
-            how = _Choices(stated, options, not no_ignore, allow_deletions)
+            how = _Choices(stated, options, not no_ignore, allow_deletions, references)
             report = _ingest(settings, paths, how)
             report = replace(report, warnings=mended + report.warnings)
         except KeyboardInterrupt:
@@ -154,19 +164,26 @@ def ingest(
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """How to ingest: labels by name, how files are read, whether ignore files count and any deletion is made."""
+    """How to ingest: labels by name, how files are read, whether ignore files count, and so on as the flags."""
 
     stated: Mapping[str, str]
     options: ReadOptions
     ignore_files: bool
     allow_deletions: bool
+    references: Path | None
 
 
-def _check_given(paths: list[Path] | None) -> list[Path]:
-    """The paths to ingest. Raises ``WinnowError`` where there are none, or one is an address."""
-    if not paths:
+def _check_given(paths: list[Path], references: Path | None) -> list[Path]:
+    """The paths to ingest. Raises ``WinnowError`` where there are none, or one cannot be ingested."""
+    if not paths and references is None:
         raise WinnowError("INVALID_REQUEST", "name files or folders to ingest: winnow ingest PATH...")
     refuse_addresses(paths)
+    if bibliography := next((path for path in paths if path.suffix.lower() in _BIBLIOGRAPHIES), None):
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"{bibliography} is a bibliography; its entries are indexed by: winnow ingest FOLDER --references "
+            f"{bibliography}, with the folder of its files or without one",
+        )
     return paths
 
 
@@ -249,6 +266,7 @@ def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestRepor
                 rules=FileRules(ignore_files=how.ignore_files),
                 deletions=ANY_DELETION if how.allow_deletions else CAUTIOUS,
                 allows_weaker=settings.allow_weaker_reader,
+                references=how.references,
                 progress=on_progress,
             )
             return replace(report, warnings=warnings + report.warnings)
@@ -260,6 +278,7 @@ async def _ingest_in_engine(settings: Settings, paths: list[Path], how: _Choices
     """Let the engine of the store ingest: it has the model loaded, and its clients see each batch at once."""
     from server.engine.client import EngineKnowledge
     from server.ingest.pipeline import GraphReport, IngestFailure, IngestReport, Progress
+    from server.ingest.references.reference_report import ReferenceReport
     from server.ingest.report import ReadingSummary
 
     kb = EngineKnowledge(settings, waits_for_model=False)
@@ -271,13 +290,16 @@ async def _ingest_in_engine(settings: Settings, paths: list[Path], how: _Choices
                 lambda facts: on_progress(Progress(**facts)),
                 ignore_files=how.ignore_files,
                 allow_deletions=how.allow_deletions,
+                references=str(how.references.absolute()) if how.references else "",
                 **asdict(how.options),
             )
     finally:
         await kb.aclose()
     failures = tuple(IngestFailure(**failure) for failure in report["failures"])
     graph = report["graph"] and GraphReport(**{**report["graph"], "warnings": tuple(report["graph"]["warnings"])})
-    parts = {"failures": failures, "warnings": tuple(report["warnings"]), "graph": graph}
+    references = report["references"] and ReferenceReport.from_json(report["references"])
+    warnings = tuple(report["warnings"])
+    parts = {"failures": failures, "warnings": warnings, "graph": graph, "references": references}
     return IngestReport(**{**report, **parts, "reading": ReadingSummary(**report["reading"])})
 
 

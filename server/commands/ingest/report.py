@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from server.text.printable import one_line
 
 if TYPE_CHECKING:
     from server.ingest.pipeline import GraphReport, IngestReport
+    from server.ingest.references.reference_report import NamedReason, ReferenceReport
     from server.ingest.report import ReadingSummary
 
 _FAILURES_SHOWN = 20
@@ -38,6 +39,8 @@ def print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> 
         print_lines(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all")
         print_lines(*_format_flaws(report))
     print_lines(*_format_reading(report.reading))
+    if report.references:
+        print_lines(*_format_references(report.references))
     if report.graph:
         print_lines(*format_graph_report(report.graph))
     print_lines(*report.warnings)
@@ -71,6 +74,24 @@ def _format_reading(reading: ReadingSummary) -> Iterator[str]:
         yield f"{reading.attachments:,} files within files were not read"
     for note, count in list(reading.notes.items())[:_FLAWS_SHOWN]:
         yield f"  {count:,} documents: {one_line(note)}"
+
+
+def _format_references(references: ReferenceReport) -> Iterator[str]:
+    """Lines for how the bibliography and the files fit together."""
+    yield (
+        f"references: {references.entries:,} entries, {references.matched:,} files matched, "
+        f"{references.without_file:,} entries indexed by title and abstract"
+    )
+    yield from _list_reasons("not read", references.flaws, len(references.flaws))
+    yield from _list_reasons("no entry", references.unmatched_files, references.unmatched_files_count)
+    yield from _list_reasons("no file", references.missing_files, references.missing_files_count)
+
+
+def _list_reasons(head: str, named: Sequence[NamedReason], count: int) -> Iterator[str]:
+    for each in named[:_FLAWS_SHOWN]:
+        yield f"  {head}: {one_line(each.name)}: {one_line(each.reason)}"
+    if count > _FLAWS_SHOWN:
+        yield f"  ... and {count - _FLAWS_SHOWN:,} more; --json lists them"
 
 
 def format_graph_report(graph: GraphReport) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -27,6 +28,15 @@ ForceLabels = Annotated[
 Hidden = Annotated[
     Literal["keep", "drop"],
     typer.Option("--hidden", help="text that a person does not see in PDF and office files"),
+]
+References = Annotated[
+    Path | None,
+    typer.Option(
+        "--references",
+        metavar="FILE",
+        help="a bibliography (.bib, .ris, CSL-JSON) whose entries these files are",
+        show_default=False,
+    ),
 ]
 Ocr = Annotated[bool, typer.Option("--ocr", help="read pages that are images, by OCR")]
 NoIgnore = Annotated[bool, typer.Option("--no-ignore", help="also read what .gitignore and .winnowignore name")]

@@ -27,6 +27,7 @@ from server.commands.terminal.reading_options import (
     Hidden,
     NoIgnore,
     Ocr,
+    References,
     Repository,
 )
 from server.errors import WinnowError
@@ -73,11 +74,13 @@ def add(
     ] = None,
     hidden: Hidden = "drop",
     ocr: Ocr = False,
+    references: References = None,
     no_ignore: NoIgnore = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
     """Add folders and files to watch."""
+    from server.ingest.file_discovery import check_paths
     from server.watching.sources import change_sources
 
     with report_errors(as_json=as_json):
@@ -85,7 +88,9 @@ def add(
         labels = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
         fields = {**labels, "forced": force_labels, "include": include or (), "exclude": exclude or ()}
         how = {"ignore_files": not no_ignore, "keeps_hidden": hidden == "keep", "uses_ocr": ocr}
-        made = make_source(settings, paths, name, {**fields, **how})
+        check_paths([references] if references else [])
+        bibliography = {"references": str(references.resolve()) if references else ""}
+        made = make_source(settings, paths, name, {**fields, **how, **bibliography})
 
         def append(before: Sequence[WatchedSource]) -> list[WatchedSource]:
             return [*before, with_free_id(made, before)]
@@ -278,6 +283,7 @@ def _format_choices(source: WatchedSource) -> Iterator[str]:
             yield f", {name} {' '.join(patterns)}"
     yield ", hidden text is kept" if source.keeps_hidden else ""
     yield ", OCR" if source.uses_ocr else ""
+    yield f", references {source.references}" if source.references else ""
     yield "" if source.ignore_files else ", ignore files do not count"
 
 

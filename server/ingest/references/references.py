@@ -1,0 +1,170 @@
+"""The bibliography of one ingest: finds the entry of each document, and makes documents of the others.
+
+A file whose entry is another one than before, or has changed, is read again, and no other: beside a file's stamp
+stands what it said of the work it is (its DOI, its title, years), and a digest of the facts that it got. So the
+entry of a file that did not change is found again without reading it. Facts are no part of the text that is
+embedded, except for the title.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from server.errors import WinnowError
+from server.ingest.documents import RawDocument, UnreadableFile, reason_of
+from server.ingest.file_discovery import File, name_of
+from server.ingest.parsing.parser import ParserProcess
+from server.ingest.readers import kind_of
+from server.ingest.references.reference_report import MOST_LISTED, NamedReason, ReferenceReport
+from server.libraries.facts import CITEKEY, facts_of, merge_facts
+from server.libraries.matching import FileFacts, Match, Matcher, plain_title, years_in
+from server.libraries.reading import Bibliography
+from server.libraries.records import LibraryItem
+from server.models import Document
+
+# Separates a file's stamp from what it said of its work.
+_MARK = "\n"
+# Of a document's text, where its year is looked for: about two pages.
+_FIRST_CHARS = 8_000
+_DIGEST_BYTES = 8
+_NOT_FOUND = "its file is not among the documents: {path}"
+
+
+def read_references(parser: ParserProcess, path: Path) -> References:
+    """The bibliography in a file. Raises ``WinnowError("INVALID_REQUEST")`` where it cannot be read."""
+    whole = path.resolve()
+    try:
+        return References(parser.read_bibliography(whole), whole)
+    except (OSError, UnreadableFile) as error:
+        reason = f"{name_of(str(path))}: {reason_of(error)}"
+        raise WinnowError("INVALID_REQUEST", f"--references: {reason}") from None
+
+
+def plain_stamp(stamp: str | None) -> str | None:
+    """The part of a stamp that is the file's own."""
+    return stamp and stamp.partition(_MARK)[0]
+
+
+class References:
+    """The bibliography of one ingest. ``source`` is the name of its documents' source: the path of its file."""
+
+    def __init__(self, bibliography: Bibliography, path: Path) -> None:
+        self.source = str(path)
+        self._name = name_of(path.name)
+        self._items = {item.citekey: item for item in bibliography.items}
+        self._flaws = bibliography.flaws
+        self._matcher = Matcher(bibliography.items, path.parent)
+        self._marks: dict[Path, str] = {}
+        self._found: dict[Path, tuple[str, Match]] = {}
+        self._covered: set[str] = set()
+
+    def stamp_of(self, stamp: str, file: File, source: str, former: str | None = None) -> str:
+        """The stamp of a file with its mark: of its reading in this run, else of its ``former`` stamp."""
+        if kind_of(file.path) == "record":
+            return stamp
+        if file.path not in self._marks and former and _MARK in former:
+            self._match(file, source, _load(former.partition(_MARK)[2]))
+        return stamp + self._marks.get(file.path, _MARK)
+
+    def apply(self, raw: RawDocument, file: File, source: str) -> RawDocument:
+        """The document with the facts of its entry; as it is where it has none. Collections have none."""
+        if kind_of(file.path) == "record":
+            return raw
+        item = self._match(file, source, _facts_in(raw)).item
+        if item is None:
+            return raw
+        return replace(
+            raw,
+            title=item.title or raw.title,
+            tags=tuple(dict.fromkeys((*raw.tags, *item.tags))),
+            metadata=merge_facts(raw.metadata, item),
+        )
+
+    def _match(self, file: File, source: str, facts: FileFacts) -> Match:
+        match = self._matcher.find(file.path, Path(source), facts)
+        self._found[file.path] = (file.uri, match)
+        self._marks[file.path] = _MARK + json.dumps([facts.doi, facts.title, facts.years, _digest(match.item)])
+        return match
+
+    # --- entries without a file
+
+    def cover(self, documents: Iterable[Document]) -> Set[str]:
+        """Note which entries have a file among these documents; returns their keys."""
+        files = (document for document in documents if document.source != self.source)
+        self._covered = self._items.keys() & {str(document.metadata.get(CITEKEY)) for document in files}
+        return self._covered
+
+    def uri_of(self, citekey: str) -> str:
+        """The name of the document of an entry."""
+        return f"{self._name}#{citekey}"
+
+    @property
+    def unread(self) -> Set[str]:
+        """The names of the documents of entries that could not be read: they stay as they are."""
+        return {self.uri_of(flaw.name) for flaw in self._flaws} - {self.uri_of(key) for key in self._items}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no entry."""
+        return not self._items
+
+    def documents(self) -> Iterator[RawDocument]:
+        """A document for each entry without a file, of its title and abstract."""
+        for citekey, item in self._items.items():
+            if citekey not in self._covered and (item.title or item.abstract):
+                yield RawDocument(
+                    self.uri_of(citekey),
+                    "record",
+                    item.title or citekey,
+                    item.abstract or item.title,
+                    tags=item.tags,
+                    created=item.date,
+                    metadata=facts_of(item),
+                )
+
+    def report(self) -> ReferenceReport:
+        """How the entries and the files of this run fit together."""
+        found = [(name, match) for name, match in self._found.values()]
+        files = [NamedReason(name, match.reason) for name, match in found if match.item is None]
+        rest = [item for key, item in self._items.items() if key not in self._covered]
+        missing = [
+            NamedReason(item.citekey, _NOT_FOUND.format(path=name_of(item.attachments[0].path)))
+            for item in rest
+            if item.attachments
+        ]
+        return ReferenceReport(
+            path=name_of(self.source),
+            entries=len(self._items),
+            matched=len(found) - len(files),
+            without_file=sum(1 for item in rest if item.title or item.abstract),
+            unmatched_files=tuple(files[:MOST_LISTED]),
+            unmatched_files_count=len(files),
+            missing_files=tuple(missing[:MOST_LISTED]),
+            missing_files_count=len(missing),
+            flaws=tuple(NamedReason(f"line {flaw.line}: {flaw.name}", flaw.reason) for flaw in self._flaws),
+        )
+
+
+def _facts_in(raw: RawDocument) -> FileFacts:
+    """What a document says of the work it is."""
+    doi, stated = raw.metadata.get("doi"), (raw.metadata.get("year"), raw.metadata.get("date"))
+    years = years_in(" ".join((raw.text[:_FIRST_CHARS], *map(str, stated))))
+    return FileFacts(doi if isinstance(doi, str) else "", plain_title(raw.title), years)
+
+
+def _load(mark: str) -> FileFacts:
+    doi, title, years, _ = json.loads(mark)
+    return FileFacts(doi, title, tuple(years))
+
+
+def _digest(item: LibraryItem | None) -> str:
+    if item is None:
+        return ""
+    facts: Mapping[str, Any] = {"title": item.title, "tags": item.tags, **facts_of(item)}
+    data = json.dumps(facts, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+    return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()

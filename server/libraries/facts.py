@@ -1,0 +1,99 @@
+"""What a document says of the work it is: the facts of an item as metadata, and an item from such metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from server.libraries.item_types import UNKNOWN_TYPE
+from server.libraries.records import Creator, LibraryItem
+
+CITEKEY = "citekey"
+_MOST_CREATORS = 100  # as many as a list of metadata may have
+# The name of a list of creators in metadata -> their role.
+_ROLES: Mapping[str, str] = {"authors": "author", "editors": "editor", "translators": "translator"}
+# The name of a text in metadata -> the field of an item.
+_TEXTS: Mapping[str, str] = {
+    "item_type": "item_type",
+    "issued": "date",
+    "doi": "doi",
+    "url": "url",
+    "container": "container",
+    "publisher": "publisher",
+    "volume": "volume",
+    "issue": "issue",
+    "page": "pages",
+}
+# What an item sets in metadata; a document keeps none of these of its own.
+_NAMES = frozenset((CITEKEY, "author", "year", "collections", *_ROLES, *_TEXTS))
+
+
+def facts_of(item: LibraryItem) -> dict[str, Any]:
+    """The facts of an item by name; those that it does not have are left out.
+
+    ``authors`` are "Family, Given"; ``author`` are the family names of authors, of editors where there are
+    none, for filters.
+    """
+    lists: dict[str, Any] = {name: _names(item, role) for name, role in _ROLES.items()}
+    authors = [each for each in item.creators if each.role == "author"] or item.creators
+    texts = {name: getattr(item, field) for name, field in _TEXTS.items()}
+    facts = {
+        CITEKEY: item.citekey,
+        **lists,
+        "author": list(dict.fromkeys(each.family for each in authors))[:_MOST_CREATORS],
+        "year": item.year,
+        **texts,
+        "collections": list(item.collections),
+    }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def merge_facts(own: Mapping[str, Any], item: LibraryItem) -> dict[str, Any]:
+    """The metadata of a document with the facts of its item in place of its own."""
+    return {**facts_of(item), **{name: value for name, value in own.items() if name not in _NAMES}}
+
+
+def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> LibraryItem | None:
+    """The item of a document; None for a document without a citekey. What is not as expected is left out."""
+    citekey = _text(metadata, CITEKEY)
+    if not citekey:
+        return None
+    texts = {field: _text(metadata, name) for name, field in _TEXTS.items()}
+    year = metadata.get("year")
+    return LibraryItem(
+        key=citekey,
+        citekey=citekey,
+        item_type=texts["item_type"] or UNKNOWN_TYPE,
+        title=title,
+        creators=tuple(_creator(name, role) for field, role in _ROLES.items() for name in _list(metadata, field)),
+        year=year if isinstance(year, int) and not isinstance(year, bool) else 0,
+        date=texts["date"],
+        doi=texts["doi"],
+        url=texts["url"],
+        container=texts["container"],
+        publisher=texts["publisher"],
+        volume=texts["volume"],
+        issue=texts["issue"],
+        pages=texts["pages"],
+        tags=tuple(tags),
+        collections=tuple(_list(metadata, "collections")),
+    )
+
+
+def _names(item: LibraryItem, role: str) -> list[str]:
+    return [each.name for each in item.creators if each.role == role][:_MOST_CREATORS]
+
+
+def _creator(name: str, role: str) -> Creator:
+    family, _, given = name.partition(", ")
+    return Creator(family, given, role)
+
+
+def _text(metadata: Mapping[str, Any], name: str) -> str:
+    value = metadata.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _list(metadata: Mapping[str, Any], name: str) -> list[str]:
+    value = metadata.get(name)
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list | tuple) else []
