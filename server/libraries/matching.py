@@ -36,7 +36,7 @@ class FileFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class FoundItem:
     """The item of a file; without one, the reason."""
 
     item: LibraryItem | None
@@ -79,7 +79,7 @@ class Matcher:
         self._dois = _index((item.doi.casefold(), item) for item in items if item.doi)
         self._titles = _index((title, item) for item in items if (title := plain_title(item.title)))
 
-    def find(self, path: PurePath, source: PurePath, facts: FileFacts) -> Match:
+    def find(self, path: PurePath, source: PurePath, facts: FileFacts) -> FoundItem:
         """The item of the file at this absolute path below the folder ``source``."""
         candidates = (
             ("its path", self._find_by_path(path, source)),
@@ -87,9 +87,9 @@ class Matcher:
         )
         for evidence, items in candidates:
             if len(items) == 1:
-                return Match(items[0])
+                return FoundItem(items[0])
             if items:
-                return Match(None, _SEVERAL.format(evidence=evidence, keys=_list_keys(items)))
+                return FoundItem(None, _SEVERAL.format(evidence=evidence, keys=_list_keys(items)))
         return self._find_by_title(facts)
 
     def _find_by_path(self, path: PurePath, source: PurePath) -> Sequence[LibraryItem]:
@@ -99,16 +99,16 @@ class Matcher:
         here = (item for path in (whole, relative) for item in self._paths.get(path, ()))
         return list({item.citekey: item for item in here}.values()) or (moved if len(moved) == 1 else ())
 
-    def _find_by_title(self, facts: FileFacts) -> Match:
+    def _find_by_title(self, facts: FileFacts) -> FoundItem:
         same = self._titles.get(facts.title, ()) if facts.title else ()
         dated = [item for item in same if item.year and item.year in facts.years]
         if len(dated) == 1:
-            return Match(dated[0])
+            return FoundItem(dated[0])
         if dated or len(same) > 1:
-            return Match(None, _SEVERAL.format(evidence="its title", keys=_list_keys(dated or same)))
+            return FoundItem(None, _SEVERAL.format(evidence="its title", keys=_list_keys(dated or same)))
         if same:
-            return Match(None, _NO_YEAR.format(key=same[0].citekey, year=same[0].year or "of the entry"))
-        return Match(None, _NO_MATCH)
+            return FoundItem(None, _NO_YEAR.format(key=same[0].citekey, year=same[0].year or "of the entry"))
+        return FoundItem(None, _NO_MATCH)
 
     def _paths_of(self, item: LibraryItem) -> Iterator[str]:
         """The paths of attachments, relative ones as they are and below the folder of the bibliography."""

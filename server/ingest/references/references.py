@@ -22,7 +22,7 @@ from server.ingest.parsing.parser import ParserProcess
 from server.ingest.readers import kind_of
 from server.ingest.references.reference_report import MOST_LISTED, NamedReason, ReferenceReport
 from server.libraries.facts import CITEKEY, facts_of, merge_facts
-from server.libraries.matching import FileFacts, Match, Matcher, plain_title, years_in
+from server.libraries.matching import FileFacts, FoundItem, Matcher, plain_title, years_in
 from server.libraries.reading import Bibliography
 from server.libraries.records import LibraryItem
 from server.models import Document
@@ -60,7 +60,7 @@ class References:
         self._flaws = bibliography.flaws
         self._matcher = Matcher(bibliography.items, path.parent)
         self._marks: dict[Path, str] = {}
-        self._found: dict[Path, tuple[str, Match]] = {}
+        self._found: dict[Path, tuple[str, FoundItem]] = {}
         self._covered: set[str] = set()
 
     def stamp_of(self, stamp: str, file: File, source: str, former: str | None = None) -> str:
@@ -85,7 +85,7 @@ class References:
             metadata=merge_facts(raw.metadata, item),
         )
 
-    def _match(self, file: File, source: str, facts: FileFacts) -> Match:
+    def _match(self, file: File, source: str, facts: FileFacts) -> FoundItem:
         match = self._matcher.find(file.path, Path(source), facts)
         self._found[file.path] = (file.uri, match)
         self._marks[file.path] = _MARK + json.dumps([facts.doi, facts.title, facts.years, _digest(match.item)])
