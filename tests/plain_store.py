@@ -1,9 +1,11 @@
-"""A store over a folder of files, by words alone: for tests of what needs no model."""
+"""Stores for tests: over a folder of files by words alone, and copies of a store."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+from server.backends.vectors.index_build import _copy_with_holes
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
@@ -19,3 +21,13 @@ def index_by_words(folder: Path, store: Path) -> Settings:
     finally:
         backends.close()
     return settings
+
+
+def copy_store(store: Path, target: Path) -> Path:
+    """Copy a store with the holes of its files: with them filled, each copy would take 230 MB instead of 10."""
+    return Path(shutil.copytree(store, target, copy_function=_copy_file))
+
+
+def _copy_file(source: str, target: str) -> None:
+    _copy_with_holes(source, target)
+    shutil.copystat(source, target)

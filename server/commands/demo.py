@@ -25,15 +25,13 @@ from server.commands.terminal.output import (
 from server.commands.terminal.progress import show_progress
 from server.commands.terminal.screen import Screen
 from server.demo.client import Arm, connect_server, offers_scripts, run_direct, run_scripted, wait_for_model
-from server.demo.stdlib import ModuleDocs, read_corpus
+from server.demo.stdlib import PROJECT, SOURCE, ModuleDocs, documents_of, read_corpus
 from server.demo.task import QUESTION, SCRIPT, Answer, expected_answer
-from server.ingest.pipeline import IngestReport, RawDocument
+from server.ingest.pipeline import IngestReport
 from server.settings import Settings, load_settings
 
 app = command()
 
-PROJECT = "python-stdlib"
-SOURCE = "python"
 ON_YOUR_OWN = """\
 The same over a folder of yours:
   winnow ingest ~/notes --project notes
@@ -114,10 +112,7 @@ def _index_documentation(settings: Settings, documentation: Sequence[ModuleDocs]
     backends = open_backends(settings, wait_for_model=True)
     try:
         target = target_of(settings, backends, backends.embedder.wait())
-        documents = (
-            RawDocument(uri=f"{module.name}.md", type="markdown", title=module.name, text=module.markdown())
-            for module in documentation
-        )
+        documents = documents_of(documentation)
         with show_progress() as progress:
             return ingest_documents(target, SOURCE, documents, total=len(documentation), progress=progress)
     finally:

@@ -15,12 +15,17 @@ import inspect
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
+
+from server.ingest.documents import RawDocument
+
+# Where the documentation is indexed: equal for `winnow demo` and `winnow eval`, so that they can share a store.
+PROJECT, SOURCE = "python-stdlib", "python"
 
 Kind = Literal["class", "function"]
 
@@ -98,6 +103,12 @@ def read_corpus() -> Iterator[ModuleDocs]:
         docs = _document_source(name, sources) if name in sources else _document_import(name)
         if docs.doc or docs.entries:
             yield docs
+
+
+def documents_of(modules: Iterable[ModuleDocs]) -> Iterator[RawDocument]:
+    """The modules as documents of ``SOURCE``, each read when it is asked for."""
+    for module in modules:
+        yield RawDocument(f"{module.name}.md", "markdown", module.name, module.markdown())
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from server.tiers import measure
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
+from tests.plain_store import copy_store
 
 pytestmark = pytest.mark.anyio
 
@@ -217,7 +217,7 @@ async def test_the_graph_tools_are_listed(client: Client) -> None:
 async def test_they_are_not_listed_where_the_graph_is_off_nor_without_the_tools_that_lead_to_them(
     chosen: Settings, flags: dict[str, Any], kept: list[str], tmp_path: Path
 ) -> None:
-    copy = shutil.copytree(chosen.store, tmp_path / "store")
+    copy = copy_store(chosen.store, tmp_path / "store")
     settings = chosen.model_copy(update={"store": copy, "projects": (), **flags})
     async with (
         open_application(settings, wait_for_model=True) as application,
@@ -657,7 +657,7 @@ async def test_rows_without_text_have_no_relationships_and_the_answer_says_so(cl
 async def test_where_there_is_no_graph_relationships_are_missing_and_the_answer_says_so(
     chosen: Settings, tmp_path: Path
 ) -> None:
-    copy = shutil.copytree(chosen.store, tmp_path / "store")
+    copy = copy_store(chosen.store, tmp_path / "store")
     settings = chosen.model_copy(update={"store": copy, "graph": "off"})
     asked = {"query": "Secret of a ConfigMap", "response_mode": "full", "include_relationships": True}
     async with open_application(settings, wait_for_model=True) as application:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +21,7 @@ from server.knowledge import SCRIPT, Answer
 from server.opening import open_backends
 from server.settings import load_settings
 from server.tiers import ANSWER_TOKENS
+from tests.plain_store import copy_store
 
 pytestmark = pytest.mark.anyio
 
@@ -91,7 +91,7 @@ async def test_ids_of_another_project_are_unknown_ids(
 
 
 async def test_a_page_says_so_when_the_index_moved_since_the_last_one(store: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(store, tmp_path / "store")
+    copy = copy_store(store, tmp_path / "store")
     asked = {"query": "who reads this page first", "top_k": 100, "response_mode": "full"}
     here = load_settings(store=copy, project="handbook")
     kb = make_knowledge_base(here, wait_for_model=True)
@@ -164,7 +164,7 @@ backends.close()
 async def test_a_store_that_another_process_holds_is_refused_by_its_name_and_free_again_after(
     store: Path, tmp_path: Path
 ) -> None:
-    copy = shutil.copytree(store, tmp_path / "store")
+    copy = copy_store(store, tmp_path / "store")
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(copy)],
         stdin=subprocess.PIPE,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +29,21 @@ def backends(tmp_path: Path) -> Iterator[Backends]:
 @pytest.fixture
 def target(backends: Backends) -> Target:
     return Target("p", backends.catalogue, backends.store, None)
+
+
+@pytest.fixture(scope="session")
+def demonstrated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The store and the result of a first `winnow demo`, which embeds the documentation of Python: a minute.
+
+    The store has the place that `winnow eval --golden --store` gives to the same documents: the folder "stdlib".
+    """
+    store = tmp_path_factory.mktemp("demonstrated") / "stdlib"
+    winnow = Path(sys.executable).with_name("winnow")
+    done = subprocess.run(
+        [winnow, "demo", "--store", store, "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return store, json.loads(done.stdout)
 
 
 @pytest.fixture

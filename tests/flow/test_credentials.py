@@ -70,6 +70,7 @@ def test_no_command_shows_the_password_of_an_address(
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
+        "WINNOW_MODELS": os.environ["WINNOW_MODELS"],  # or each command would convert the model
         "WINNOW_STORE": str(indexed / "store"),
         "WINNOW_DAEMON": "off",
         **{variable: ADDRESSES[variable] for variable in variables},

@@ -27,6 +27,7 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
 from server.settings import Settings, load_settings
+from tests.plain_store import copy_store
 from tests.tiny_models import write_model
 
 ASKED: list[tuple[str, dict[str, Any]]] = [
@@ -73,7 +74,7 @@ def healthy(whole: Settings) -> str:
 
 @pytest.fixture
 def copied_store(whole: Settings, tmp_path: Path) -> Settings:
-    shutil.copytree(whole.store, tmp_path / "store", copy_function=_copy_with_holes)
+    copy_store(whole.store, tmp_path / "store")
     return whole.model_copy(update={"store": tmp_path / "store"})
 
 

@@ -22,18 +22,13 @@ def _demo(store: Path, *options: str, **settings: str) -> subprocess.CompletedPr
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the demonstration's index, empty before the first test."""
-    return tmp_path_factory.mktemp("demo")
+def store(demonstrated: tuple[Path, dict[str, Any]]) -> Path:
+    return demonstrated[0]
 
 
 @pytest.fixture(scope="module")
-def first(store: Path) -> dict[str, Any]:
-    """The result of the first run."""
-    done = _demo(store, "--json")
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+def first(demonstrated: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
+    return demonstrated[1]
 
 
 def test_both_ways_give_the_answer_that_the_docstrings_give(first: dict[str, Any]) -> None:

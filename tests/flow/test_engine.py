@@ -34,6 +34,7 @@ from server.knowledge import SCRIPT, Knowledge
 from server.opening import open_backends
 from server.settings import Settings, load_settings
 from tests.flow.test_ingest_resume import write_pages
+from tests.plain_store import copy_store
 from tests.tiny_models import TABLE, write_model
 
 ROOT = Path(__file__).parents[2]
@@ -106,7 +107,7 @@ def with_engine_ended(store: Path) -> Iterator[Path]:
 def shared(tmp_path_factory: pytest.TempPathFactory, store: Path) -> Iterator[Path]:
     """A store of the corpus below a path that is longer than the address of a socket may be."""
     folder = tmp_path_factory.mktemp("shared") / ("long-" * 24)
-    shutil.copytree(store, folder)
+    copy_store(store, folder)
     with with_engine_ended(folder) as opened:
         yield opened
 
@@ -114,7 +115,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory, store: Path) -> Iterator[Pa
 @pytest.fixture
 def own(tmp_path: Path, store: Path) -> Iterator[Path]:
     """A store of the corpus for one test."""
-    with with_engine_ended(shutil.copytree(store, tmp_path / "store")) as opened:
+    with with_engine_ended(copy_store(store, tmp_path / "store")) as opened:
         yield opened
 
 

@@ -80,10 +80,13 @@ def _run(*arguments: object) -> Result:
 
 @pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
 @pytest.mark.parametrize("name", BASELINE["sets"])
-def test_the_quotes_of_one_call_answer_golden_questions(name: str) -> None:
+def test_the_quotes_of_one_call_answer_golden_questions(
+    name: str, demonstrated: tuple[Path, dict[str, Any]]
+) -> None:
     """About as often as in the baseline, for a thousand tokens at most, with the settings of a fresh install."""
+    stores = demonstrated[0].parent
     run = subprocess.run(
-        [WINNOW, "eval", "--golden", "--set", name, "--at-least", "0", "--json"],
+        [WINNOW, "eval", "--golden", "--set", name, "--at-least", "0", "--store", stores, "--json"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -26,6 +25,7 @@ from server.models import Document, Filters
 from server.opening import open_backends
 from server.retrieval.lexical import build_document_vector
 from server.settings import load_settings
+from tests.plain_store import copy_store
 
 QUERIES = (
     "how are backups encrypted",
@@ -67,7 +67,7 @@ def migrate(source: Path, to: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def source(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of this module's own, with a graph."""
-    return Path(shutil.copytree(store, tmp_path_factory.mktemp("source") / "store"))
+    return copy_store(store, tmp_path_factory.mktemp("source") / "store")
 
 
 def files(folder: Path) -> set[str]:

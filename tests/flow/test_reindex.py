@@ -20,6 +20,7 @@ from server.commands.reindex import app as reindex_app
 from server.models import Filters, Ranking
 from server.opening import Backends, open_backends
 from server.settings import Settings, load_settings
+from tests.plain_store import copy_store
 from tests.tiny_models import TABLE, write_model
 
 PAGES = 24
@@ -69,7 +70,7 @@ def indexed(models: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -
 def copy(indexed: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
     """The same pages, and a copy of the store."""
     shutil.copytree(indexed[0], tmp_path / "pages")
-    shutil.copytree(indexed[1], tmp_path / "store")
+    copy_store(indexed[1], tmp_path / "store")
     # The store knows its pages by their folder.
     return indexed[0], tmp_path / "store"
 

@@ -17,14 +17,14 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="engines are sha
 SILENT_SECONDS = 1.5
 BEATING = """
 import os, sys, time
-for _ in range(40):
+for _ in range(25):
     os.write(int(sys.argv[1]), b".")
     time.sleep(0.1)
 sys.exit(7)
 """
 COMPUTING = """
 import sys, time
-end = time.monotonic() + 4
+end = time.monotonic() + 2.5
 while time.monotonic() < end:
     sum(range(10_000))
 sys.exit(7)

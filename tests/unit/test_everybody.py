@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from fnmatch import fnmatch
 from pathlib import Path
 from types import ModuleType
 
@@ -35,11 +36,36 @@ def test_paths_behind_one_closed_folder_are_opened_together(everybody: ModuleTyp
     assert found == {outermost: [*kept, *before.get(outermost, [])]}
 
 
-def test_every_test_is_run_by_one_of_the_two_at_least(everybody: ModuleType) -> None:
+def test_no_test_is_in_two_of_the_parts_that_run_once(everybody: ModuleType) -> None:
     root = PROGRAM.parents[1]
-    alone = [
-        {path for name in names for path in root.glob(name)}
-        for names in (everybody._ROOT_ALONE, everybody._ORDINARY_ALONE)
+    parts = (everybody._ROOT_ALONE, everybody._ORDINARY_ALONE, everybody._BESIDE)
+    files = [path for names in parts for name in names for path in root.glob(name)]
+    assert sorted(files) == sorted(set(files))
+    assert [name for names in parts for name in names if not list(root.glob(name))] == []
+
+
+def test_each_part_leaves_out_what_another_has_and_nothing_else(everybody: ModuleType) -> None:
+    root = PROGRAM.parents[1]
+    all_files = {path.relative_to(root) for path in root.glob("tests/*/test_*.py")}
+    runs = [
+        {path for path in all_files if not any(_matches(path, name) for name in left_out)}
+        for left_out in everybody.LEFT_OUT.values()
     ]
-    missing = [name for name in (*everybody._ROOT_ALONE, *everybody._ORDINARY_ALONE) if not list(root.glob(name))]
-    assert (alone[0] & alone[1], missing) == (set(), [])
+    by_root, by_ordinary, beside = runs
+    assert by_root | by_ordinary | beside == all_files
+    assert beside & (by_root | by_ordinary) == set()
+    assert Path("tests/walls/test_sandbox_walls.py") in by_root & by_ordinary
+
+
+def _matches(path: Path, name: str) -> bool:
+    """As pytest ignores: the path itself, or a folder above it."""
+    return any(fnmatch(str(each), name) for each in (path, *path.parents))
+
+
+@pytest.mark.parametrize(
+    ("codes", "joined"), [([0, 0, 0], 0), ([0, 1, 0], 1), ([0, 5, 0], 0), ([5, 2, 0], 2), ([5, 5, 5], 5)]
+)
+def test_one_run_that_fails_fails_all_and_one_without_tests_does_not(
+    everybody: ModuleType, codes: list[int], joined: int
+) -> None:
+    assert everybody._join_codes(codes) == joined

@@ -14,7 +14,7 @@ from typing import Any
 from server.app import make_knowledge_base
 from server.commands.terminal.output import print_to_stderr
 from server.commands.terminal.progress import show_progress
-from server.demo.stdlib import read_corpus
+from server.demo import stdlib
 from server.errors import WinnowError
 from server.ingest.documents import RawDocument, UnreadableFile
 from server.ingest.parsing.parser import ParserProcess
@@ -215,7 +215,7 @@ def measure_golden(folder: Path, settings: Settings, only: str | None) -> dict[s
     outcomes: list[QuestionOutcome] = []
     for golden_set in read_golden(folder, only):
         # A store of its own, because the rarity of a word depends on all documents of a store.
-        own = settings.model_copy(update={"store": settings.store / golden_set.name})
+        own = settings.model_copy(update=_place_of(golden_set, settings))
         with _open_indexed(own, golden_set.name, _ingest_set(golden_set), _WITHOUT_MODEL) as (backends, counts):
             model = backends.catalogue.embedding(own.project)
         print_to_stderr(f"{golden_set.name}: {len(golden_set.questions)} questions")
@@ -236,9 +236,17 @@ def measure_golden(folder: Path, settings: Settings, only: str | None) -> dict[s
     }
 
 
+def _place_of(golden: GoldenSet, settings: Settings) -> dict[str, Any]:
+    """The store and project of a set: for the documentation of Python those that `winnow demo` would make."""
+    project = settings.project if golden.root else stdlib.PROJECT
+    return {"store": settings.store / golden.name, "project": project}
+
+
 def _ingest_set(golden: GoldenSet) -> Ingest:
+    source = golden.name if golden.root else stdlib.SOURCE
+
     def ingest(target: Target, on_progress: Callable[[Progress], None]) -> IngestReport:
-        return ingest_documents(target, golden.name, documents_of(golden), progress=on_progress)
+        return ingest_documents(target, source, documents_of(golden), progress=on_progress)
 
     return ingest
 
@@ -246,8 +254,7 @@ def _ingest_set(golden: GoldenSet) -> Ingest:
 def documents_of(golden: GoldenSet) -> Iterator[RawDocument]:
     """The documents of a set. Raises ``UnreadableFile``."""
     if golden.root is None:
-        for module in read_corpus():
-            yield RawDocument(f"{module.name}.md", "markdown", module.name, module.markdown())
+        yield from stdlib.documents_of(stdlib.read_corpus())
         return
     with ParserProcess() as parser:
         for path in golden.files:
