@@ -110,7 +110,7 @@ _BESIDE = (
     "tests/flow/test_eval.py",
 )
 _NOTHING_COLLECTED = 5
-_ENOUGH_MEMORY = 8 << 30  # free bytes; the temporary files of a run take about one GiB
+_ENOUGH_MEMORY = 12 << 30  # free bytes; the temporary files of a run take up to 5 GiB
 
 _CLONE_NEWNS = 0x20000
 _MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
