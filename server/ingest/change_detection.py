@@ -111,9 +111,11 @@ def _field_hashes(chunks: Sequence[Chunk], document: IndexedDocument) -> Mapping
 def stamp_of(file: File, labels: LabelSteps, options: ReadOptions) -> str:
     """The stamp of a file: a file whose stamp is equal need not be read.
 
-    Options count for files whose text they change. Passwords do not: a file that was read needs no other one.
+    Options count for files whose text they change: not for images, which are read in one way. Passwords do not: a
+    file that was read needs no other one.
     """
-    chosen = (options.keeps_hidden, options.uses_ocr) if format_of(file.path.name) else ()
+    form = format_of(file.path.name)
+    chosen = (options.keeps_hidden, options.uses_ocr) if form and not form.needs_ocr else ()
     return (
         f"{INDEX_VERSION}.{READERS_VERSION}:{file.size}:{file.modified_ns}:{_hash(*map(asdict, labels), *chosen)}"
     )

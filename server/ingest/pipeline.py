@@ -60,6 +60,7 @@ from server.ingest.documents import (
 )
 from server.ingest.embedding import EmbeddingStage, check_model, make_points
 from server.ingest.file_discovery import File, Listing, SourcePart, count_documents, find_parts, source_exists
+from server.ingest.formats.format_table import needs_ocr
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
 from server.ingest.parsing.parser import ParserProcess
@@ -215,7 +216,7 @@ class _Run:
         self._stamp = partial(stamp_of, labels=self._labels, options=parser.options)
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._is_marked = False
-        self._unchanged = self._deleted = self._skipped = self._ignored = 0
+        self._unchanged = self._deleted = self._skipped = self._ignored = self._images = 0
         self._failures: list[IngestFailure] = []
         self._unknown_environments: list[tuple[str, str]] = []
         check_model(target.catalogue, target.project, self._fingerprint)
@@ -253,7 +254,7 @@ class _Run:
         """The files to read: new, changed, with other labels, doubtful, or without vectors of this model."""
         source = part.root.source
         stamps = self._target.catalogue.stamps(self._target.project, source)
-        new = (file for file in part.listing.files if file.uri not in stamps)
+        new = (file for file in part.listing.files if file.uri not in stamps and self._may_read(file))
         self._deletions.add_arrivals(map(self._stamp, new))
         files = []
         for file in part.listing.files:
@@ -262,9 +263,14 @@ class _Run:
             former = stamps.get(file.uri)
             if is_settled and former == self._stamp_of(source, file, former):
                 self._unchanged += len(known)
-            else:
+            elif self._may_read(file):
                 files.append(file)
+            else:
+                self._images += 1  # the documents that it has are kept
         return files
+
+    def _may_read(self, file: File) -> bool:
+        return self._parser.options.uses_ocr or not needs_ocr(file.path.name)
 
     def index(self, source: str, origins: Iterable[Origin]) -> None:
         """Read the origins of a source and write what changed."""
@@ -325,6 +331,8 @@ class _Run:
             seconds=self._meter.seconds,
             skipped=self._skipped,
             ignored=self._ignored,
+            images_skipped=self._images,
+            images_blank=self._parser.blank_images,
             held=self._deletions.held,
             failures=tuple(self._failures),
             warnings=(*self._deletions.warnings(), *environments, *indexing, *warnings),

@@ -76,9 +76,9 @@ class IngestReport:
 
     ``documents`` were written (new or changed), ``unchanged`` were not, ``deleted`` were removed; ``chunks``
     counts the points that were written, ``skipped`` files of unknown kinds, ``ignored`` files and folders that
-    patterns leave out. ``held`` documents are gone and were kept. ``reading`` is of the documents that were
-    written. ``graph`` is None where the graph did not change or there is none, ``references`` without a
-    bibliography.
+    patterns leave out. ``images_skipped`` were not read, because OCR was not used; ``images_blank`` were, and have
+    no text. ``held`` documents are gone and were kept. ``reading`` is of the documents that were written.
+    ``graph`` is None where the graph did not change or there is none, ``references`` without a bibliography.
     """
 
     project: str
@@ -89,6 +89,8 @@ class IngestReport:
     seconds: float = 0.0
     skipped: int = 0
     ignored: int = 0
+    images_skipped: int = 0
+    images_blank: int = 0
     held: int = 0
     failures: tuple[IngestFailure, ...] = ()
     warnings: tuple[str, ...] = ()

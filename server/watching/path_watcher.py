@@ -161,7 +161,7 @@ class PathWatcher:
         self._snapshot = snapshot_of(parts)
         self._set_status(
             held=report.held,
-            files=sum(len(part.listing.files) for part in parts),
+            files=sum(len(part.listing.files) for part in parts) - report.images_skipped,
             unreadable=len(report.failures),
             scanned_at=time.time(),
             confirmed_at=source.confirmed_at,

@@ -38,6 +38,7 @@ from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument
 from server.ingest.embedding import CHUNKS_PER_TASK
 from server.ingest.file_discovery import find_files, resolve_roots
+from server.ingest.formats.format_table import needs_ocr
 from server.ingest.indexed_text import indexed_text
 from server.ingest.pipeline import IngestReport, Target, ingest_documents
 from server.ingest.readers import ReadFlaw, read
@@ -163,7 +164,8 @@ def _read_documents(folder: Path | None) -> Iterator[RawDocument]:
         raise WinnowError("INVALID_REQUEST", f"{folder} does not exist")
     for root in resolve_roots([folder], []):
         for file in find_files(root).files:
-            yield from (each for each in read(file.path, file.uri) if not isinstance(each, ReadFlaw))
+            if not needs_ocr(file.path.name):
+                yield from (each for each in read(file.path, file.uri) if not isinstance(each, ReadFlaw))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from server.ids import chunk_id, document_id
 from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument, clean_document
 from server.ingest.file_discovery import find_files, resolve_roots
+from server.ingest.formats.format_table import needs_ocr
 from server.ingest.readers import read
 from server.models import Chunk, Document
 from server.opening import Backends, open_backends
@@ -67,7 +68,8 @@ def _write(backends: Backends, project: str, source: Path, passages: int) -> Non
 
 def _read_originals(project: str, source: Path) -> Iterator[_Original]:
     for root in resolve_roots([source], []):
-        for file in find_files(root).files:
+        files = (file for file in find_files(root).files if not needs_ocr(file.path.name))
+        for file in files:
             for raw in read(file.path, file.uri):
                 if isinstance(raw, RawDocument):
                     yield _split(project, clean_document(raw))

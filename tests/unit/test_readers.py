@@ -351,7 +351,7 @@ def test_the_name_decides_the_kind(name: str, kind: str) -> None:
 
 
 def test_hidden_and_generated_folders_links_and_unknown_kinds_are_passed_over(tmp_path: Path) -> None:
-    for name in ("a.md", "b/c.txt", ".git/x.md", "node_modules/x.md", ".hidden.md", "d.png"):
+    for name in ("a.md", "b/c.txt", ".git/x.md", "node_modules/x.md", ".hidden.md", "d.gif"):
         write(tmp_path, name, "x")
     (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
     (root,) = resolve_roots([tmp_path], [])

@@ -52,15 +52,16 @@ _LABEL_CHARS = 200  # the longest label that a request may name
 _PASSWORDS_CHARS, _MOST_PASSWORDS = 100_000, 100  # each is tried on each encrypted file
 
 _EPILOG = """
-Reads PDF, Word, presentations, workbooks, EPUB, mail, notebooks, subtitles, Markdown, text, HTML,
-reStructuredText, source code, and collections (.jsonl with _id, title, text and metadata in each line). Run it
-again at any time: only what changed is read, what was deleted leaves the index, and after Ctrl-C or a crash it
+Reads PDF, Word, presentations, workbooks, EPUB, mail, notebooks, subtitles, images (with --ocr), Markdown, text,
+HTML, reStructuredText, source code, and collections (.jsonl with _id, title, text and metadata in each line). Run
+it again at any time: only what changed is read, what was deleted leaves the index, and after Ctrl-C or a crash it
 resumes.
 
 PDF, office files and the like are parsed behind the walls that scripts run behind. Text that a person does not
-see (white, tiny, off the page) is left out, unless --hidden keep. --ocr reads pages that are images. Both hold for
-this run: give them again when you ingest again. Where the walls are missing, such files are named in the report,
-not read; --allow-weaker-reader reads them in a process that limits only its memory and time.
+see (white, tiny, off the page) is left out, unless --hidden keep. --ocr reads images, and pages that are images.
+Both hold for this run: give them again when you ingest again; only what was read of images stays without --ocr.
+Where the walls are missing, such files are named in the report, not read; --allow-weaker-reader reads them in a
+process that limits only its memory and time.
 
 Documents state doc_tag, environment and repository in their front matter or a record's metadata. --doc-tag,
 --environment and --repository are for those that state none, in this run: give them again when you ingest again.
@@ -158,7 +159,7 @@ def ingest(
             print_to_stderr("", "stopped; finished documents are kept, run the same command again to resume")
             raise typer.Exit(INTERRUPTED) from None
         print_report(report, settings, as_json=as_json)
-    if report.failures and not report.documents + report.unchanged:
+    if (report.failures or report.images_skipped) and not report.documents + report.unchanged:
         raise typer.Exit(FAILED)
 
 

@@ -31,6 +31,10 @@ def print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> 
     )
     if report.skipped:
         print_lines(f"{report.skipped:,} files of unknown types were skipped")
+    if report.images_skipped:
+        print_lines(f"{report.images_skipped:,} images were skipped; --ocr reads them")
+    if report.images_blank:
+        print_lines(f"{report.images_blank:,} images have no text")
     if report.ignored:
         print_lines(f"{report.ignored:,} files and folders were ignored (.gitignore, .winnowignore, stores)")
     for failure in report.failures[:_FAILURES_SHOWN]:

@@ -38,5 +38,5 @@ References = Annotated[
         show_default=False,
     ),
 ]
-Ocr = Annotated[bool, typer.Option("--ocr", help="read pages that are images, by OCR")]
+Ocr = Annotated[bool, typer.Option("--ocr", help="read pages that are images, and images, by OCR")]
 NoIgnore = Annotated[bool, typer.Option("--no-ignore", help="also read what .gitignore and .winnowignore name")]

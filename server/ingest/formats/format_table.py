@@ -14,11 +14,15 @@ class Format:
     """A format of files. ``readers`` are modules of this folder, each with a function ``read``.
 
     A file that the first reader does not read (it crashes, takes too long or finds nothing) is given to the next.
+    ``needs_ocr``: its files are read only where OCR is used.
     """
 
     type: DocumentType
     readers: tuple[str, ...]
+    needs_ocr: bool = False
 
+
+_IMAGE = Format("image", ("image",), needs_ocr=True)
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
@@ -44,6 +48,13 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         ".mbox": Format("mail", ("mail",)),
         ".srt": Format("subtitles", ("subtitles",)),
         ".vtt": Format("subtitles", ("subtitles",)),
+        ".png": _IMAGE,
+        ".jpg": _IMAGE,
+        ".jpeg": _IMAGE,
+        ".tif": _IMAGE,
+        ".tiff": _IMAGE,
+        ".webp": _IMAGE,
+        ".bmp": _IMAGE,
     }
 )
 
@@ -51,3 +62,9 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 def format_of(name: str) -> Format | None:
     """The format of a file by its name's suffix; None for other files."""
     return FORMATS.get(name[name.rfind(".") :].lower())
+
+
+def needs_ocr(name: str) -> bool:
+    """Whether a file of this name is an image, which is read only where OCR is used."""
+    form = format_of(name)
+    return form is not None and form.needs_ocr

@@ -23,9 +23,9 @@ from typing import Any, BinaryIO
 
 from server.ingest.bounded_files import open_file, read_whole, size_of
 from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
+from server.ingest.formats.common.signatures import check_signature
 from server.ingest.formats.format_table import Format
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.formats.signatures import check_signature
 from server.ingest.parsing import answers, frames
 from server.ingest.parsing.confined_process import ConfinedProcess
 from server.ingest.parsing.failures import STOPPED, ChildFailed
@@ -57,6 +57,7 @@ _NO_WALLS = (
     "--allow-weaker-reader"
 )
 _REASON_CHARS = 200
+_NEEDS_OCR = "an image; to read it by OCR: --ocr"
 _NO_OPTIONS = ReadOptions()
 
 
@@ -82,6 +83,8 @@ class ParserProcess:
         self._confined = ConfinedProcess()
         # The readers that were tried on the last file, each with why it failed, "" where it did not.
         self.tried: list[tuple[str, str]] = []
+        # Images without text are no documents: how many of them were read.
+        self.blank_images = 0
 
     def __enter__(self) -> ParserProcess:
         return self
@@ -141,16 +144,24 @@ class ParserProcess:
             raise UnreadableFile(str(failure) if isinstance(failure, ChildFailed) else _INVALID) from None
 
     def read(self, path: Path, uri: str, form: Format) -> ReaderOutput:
-        """Read a file of this format into a document. Raises ``UnreadableFile``, or ``OSError``."""
+        """Read a file of this format into a document, none for an image without text.
+
+        Raises ``UnreadableFile``, or ``OSError``.
+        """
+        if form.needs_ocr and not self.options.uses_ocr:
+            raise UnreadableFile(_NEEDS_OCR)
         with open_file(path) as file:
             size = size_of(file, LARGEST_DOCUMENT_BYTES)
             check_signature(file, path.suffix)
             parsed = self._read_file(file, path, size, form)
+        if parsed is None:
+            self.blank_images += 1
+            return iter([])
         raw = RawDocument(uri, form.type, parsed.title or stem(uri), parsed.text)
         return iter([replace(apply_facts(raw, parsed.facts), places=parsed.places, reading=parsed.reading)])
 
-    def _read_file(self, file: BinaryIO, path: Path, size: int, form: Format) -> ParsedFile:
-        """The file by the first of its format's readers that finds text in it."""
+    def _read_file(self, file: BinaryIO, path: Path, size: int, form: Format) -> ParsedFile | None:
+        """The file by the first of its format's readers that finds text in it; None for an image without text."""
         children = self._children(needs_walls=True)
         seconds = _seconds("ocr" if self.options.uses_ocr else "read", size)
         self.tried = []
@@ -167,6 +178,8 @@ class ParserProcess:
                 self.tried.append((name, ""))
                 return noted
             self.tried.append((name, _describe_no_text(parsed, uses_ocr=self.options.uses_ocr)))
+            if form.needs_ocr:
+                return None
         raise UnreadableFile(self.tried[0][1])
 
     def _ask_reader(self, children: Children, name: str, path: Path, file: BinaryIO, seconds: float) -> ParsedFile:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.formats.pdf.document import OpenPdf
 from server.ingest.formats.pdf.facts import read_facts, read_title
-from server.ingest.formats.pdf.headings import mend_headings, outline_titles
+from server.ingest.formats.pdf.headings import Titles, mend_headings, outline_titles
 from server.ingest.formats.pdf.layout import Block, BlockKind, Page
 from server.ingest.formats.pdf.running_heads import read_labels
 from server.ingest.formats.pdf.scanned_pages import Scans, read_scans
@@ -35,26 +35,31 @@ class ReadPages:
 def compose(opened: OpenPdf, found: ReadPages, options: ReadOptions) -> ParsedFile:
     """The file as Markdown, with its places and facts."""
     scans = read_scans(opened, found.pages, found.objects, options)
-    pages = _mend(scans.pages, opened)
+    pages = mend_pages(scans.pages, outline_titles(opened.outline()))
     if options.keeps_hidden:
         pages = tuple(_with_hidden(page, found.objects[page.number]) for page in pages)
-    writer = _Writer(Mender(block.text for page in pages for block in page.blocks))
     stated = {page.number: opened.label(page.number) for page in pages}
     labels = stated if any(stated.values()) else read_labels(found.pages)
-    for page in pages:
-        writer.write(page, labels.get(page.number, ""))
+    text, places = write_pages(pages, labels)
     return ParsedFile(
-        writer.text(),
+        text,
         _reading(opened, found, scans, options),
         read_title(opened, pages),
-        tuple(writer.places),
+        places,
         read_facts(opened, pages),
     )
 
 
-def _mend(pages: Iterable[Page], opened: OpenPdf) -> tuple[Page, ...]:
-    """The pages with whole headings and words."""
-    titles = outline_titles(opened.outline())
+def write_pages(pages: Sequence[Page], labels: Mapping[int, str]) -> tuple[str, tuple[Place, ...]]:
+    """The pages as Markdown, and where each begins. ``labels`` are printed numbers by page."""
+    writer = _Writer(Mender(block.text for page in pages for block in page.blocks))
+    for page in pages:
+        writer.write(page, labels.get(page.number, ""))
+    return writer.text(), tuple(writer.places)
+
+
+def mend_pages(pages: Iterable[Page], titles: Titles) -> tuple[Page, ...]:
+    """The pages with whole headings and words; ``titles`` are those of the outline."""
     pages = tuple(mend_headings(_expand(page), titles) for page in pages)
     mender = Mender(block.text for page in pages for block in page.blocks)
     return tuple(

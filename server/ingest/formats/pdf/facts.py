@@ -26,6 +26,11 @@ def read_title(opened: OpenPdf, pages: Sequence[Page]) -> str:
     stated = opened.info("Title")
     if stated and not _NO_TITLE.fullmatch(stated):
         return stated
+    return first_heading(pages)
+
+
+def first_heading(pages: Sequence[Page]) -> str:
+    """The first heading of the first page; "" without one."""
     blocks = pages[0].blocks if pages else ()
     return next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")
 

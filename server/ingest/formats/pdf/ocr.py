@@ -1,4 +1,4 @@
-"""Reads pages that are pictures by OCR, with the models that the package ``rapidocr`` brings along.
+"""Reads pages that are pictures, and images, by OCR, with the models that the package ``rapidocr`` brings along.
 
 Its models and libraries are loaded by ``load`` before the walls rise: the child that reads files has no files.
 Nothing is downloaded: the paths of the models are given.
@@ -16,13 +16,16 @@ from typing import Any
 import pypdfium2  # type: ignore[import-untyped]
 
 from server.backends.models.onnx_runtime import import_with_runtime
+from server.ingest.formats.common import pictures
 from server.ingest.formats.pdf.layout import Box
 from server.ingest.formats.pdf.lines import Cell, Line
 
 PACKAGE = "rapidocr"
-INSTALL = "pip install 'winnow-mcp[ocr]'"
+NOT_INSTALLED = "OCR is not installed: pip install 'winnow-mcp[ocr]'"
 _POINTS_PER_INCH, _DPI = 72, 200
-_MOST_PIXELS = 3_400  # on the longer side: A4 at 200 dpi has 2,339
+MOST_PIXELS = 3_400  # on the longer side: A4 at 200 dpi has 2,339
+# No letters fit into fewer. The engine enlarges a strip, and takes 8 GB for one of 3,400 pixels by 1.
+_FEWEST_PIXELS = 8
 # The page is made this small to find its lines, which are read in full size. Of a page of A4 in two columns no
 # more words are read at 1,600, in a quarter more time and with half as much memory again.
 _DETECTION_PIXELS = 960
@@ -31,7 +34,7 @@ _SAME_SIZE = 0.2
 _PARAMETERS = {
     "Global.log_level": "critical",
     "Global.use_cls": False,
-    "Global.max_side_len": _MOST_PIXELS,
+    "Global.max_side_len": MOST_PIXELS,
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
     "Det.limit_type": "max",
@@ -71,8 +74,18 @@ def load() -> bool:
 def read_page(page: Any) -> list[Line]:
     """The lines of a page (a ``PdfPage``), from the picture that it makes. ``load`` comes first."""
     width, height = page.get_size()
-    scale = min(_DPI / _POINTS_PER_INCH, _MOST_PIXELS / max(width, height))
-    found = _LOADED.engine(_draw(page, scale))
+    scale = min(_DPI / _POINTS_PER_INCH, MOST_PIXELS / max(width, height))
+    return read_picture(_draw(page, scale), (width * scale, height * scale), scale)
+
+
+def read_picture(picture: Any, size: tuple[float, float], scale: float) -> list[Line]:
+    """The lines of a picture (Pillow's, or an array of pixels), with this many pixels a point.
+
+    ``size`` is its width and height in pixels. ``load`` comes first.
+    """
+    if min(size) < _FEWEST_PIXELS:
+        return []
+    found = _LOADED.engine(picture)
     if not found.txts:
         return []
     lines = [_line(text, corners, scale) for text, corners in zip(found.txts, found.boxes, strict=True)]
@@ -82,6 +95,7 @@ def read_page(page: Any) -> list[Line]:
 def _start() -> Any:
     """The engine after a first picture: only then it loads its models, and the libraries that make pictures."""
     package = import_with_runtime(PACKAGE)
+    pictures.load()
     folder = Path(package.__file__).parent / "models"
     engine = package.RapidOCR(params=_PARAMETERS | {key: str(folder / name) for key, name in _MODELS.items()})
     logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)

@@ -17,7 +17,6 @@ from server.ingest.formats.pdf.visibility import PageObjects
 
 _NEEDED_LETTERS = 16
 _PICTURE_SHARE, _MOST_PATHS = 0.1, 50
-_NOT_INSTALLED = f"OCR is not installed: {ocr.INSTALL}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,8 @@ def read_scans(
         return Scans(tuple(pages), needed)
     if not ocr.load():
         if len(needed) == len(pages):
-            raise UnreadableFile(f"its pages are images, and {_NOT_INSTALLED}")
-        return Scans(tuple(pages), needed, notes=(f"{len(needed):,} pages are images, and {_NOT_INSTALLED}",))
+            raise UnreadableFile(f"its pages are images, and {ocr.NOT_INSTALLED}")
+        return Scans(tuple(pages), needed, notes=(f"{len(needed):,} pages are images, and {ocr.NOT_INSTALLED}",))
     found = dict(_read(opened, pages, needed))
     return Scans(tuple(found.get(page.number, page) for page in pages), needed, len(found))
 

@@ -13,7 +13,11 @@ _HEAD_BYTES = 1024  # viewers look for a PDF's signature in as many
 _ZIP = (re.compile(rb"PK(\x03\x04|\x05\x06)"), "an archive, as such files are")
 _ZIP_SUFFIXES = ".docx .docm .pptx .pptm .ppsx .xlsx .xlsm .xlsb .odt .ods .odp .epub"
 _OLE = re.compile(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-_IMAGE = (re.compile(rb"\x89PNG\r\n|\xff\xd8\xff|GIF8|II\*\0|MM\0\*|BM|RIFF....WEBP", re.S), "an image")
+_IMAGE = (
+    re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|II[*+]\0|MM\0[*+]|BM|RIFF....WEBP", re.S),
+    "an image that is read here (PNG, JPEG, TIFF, WebP, BMP)",
+)
+_IMAGE_SUFFIXES = ".png .jpg .jpeg .tif .tiff .webp .bmp"
 
 # Suffix -> how its files begin, and what they are.
 SIGNATURES: Mapping[str, tuple[re.Pattern[bytes], str]] = MappingProxyType(
@@ -21,7 +25,7 @@ SIGNATURES: Mapping[str, tuple[re.Pattern[bytes], str]] = MappingProxyType(
         ".pdf": (re.compile(rb".*?%PDF-", re.S), "a PDF"),
         **dict.fromkeys(_ZIP_SUFFIXES.split(), _ZIP),
         ".rtf": (re.compile(rb"\s*\{\\rtf"), "RTF"),
-        **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".webp"), _IMAGE),
+        **dict.fromkeys(_IMAGE_SUFFIXES.split(), _IMAGE),
     }
 )
 
