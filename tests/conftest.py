@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from mcp import ClientSession
 from mcp_types import CallToolResult
 
@@ -15,6 +17,10 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
 from server.settings import Settings, load_settings
+
+# Speed is measured, never asserted: an example takes as long as the load of the machine lets it take.
+hypothesis_settings.register_profile("winnow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("winnow")
 
 TOPICS = {
     "backups": "Backups are encrypted with AES-256 before they leave the machine, and kept for ninety days.",

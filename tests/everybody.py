@@ -66,6 +66,7 @@ _ROOT_ALONE = (
     "tests/walls/test_surface_attacks.py",
 )
 _ORDINARY_ALONE = (
+    "tests/flow/test_commands.py",
     "tests/flow/test_corpus_commands.py",
     "tests/flow/test_credentials.py",
     "tests/flow/test_graph_commands.py",
@@ -78,7 +79,6 @@ _ORDINARY_ALONE = (
     "tests/flow/test_ingest_resume.py",
     "tests/flow/test_log_hygiene.py",
     "tests/flow/test_migrate.py",
-    "tests/flow/test_pdf_answers.py",
     "tests/flow/test_reading_reports.py",
     "tests/flow/test_reindex.py",
     "tests/flow/test_scale.py",
@@ -98,7 +98,6 @@ _ORDINARY_ALONE = (
     "tests/unit/test_trigrams.py",
     "tests/unit/test_views.py",
     "tests/walls/test_first_try.py",
-    "tests/walls/test_monty.py",
     "tests/walls/test_sandbox_help.py",
     "tests/walls/test_sandbox_language.py",
     "tests/walls/test_sandbox_precheck.py",
@@ -110,6 +109,23 @@ _BESIDE = (
     "tests/contract",
     "tests/flow/test_demo.py",
     "tests/flow/test_eval.py",
+    "tests/flow/test_pdf_answers.py",
+    "tests/unit/test_architecture.py",
+    "tests/unit/test_chunking.py",
+    "tests/unit/test_contracts.py",
+    "tests/unit/test_evidence.py",
+    "tests/unit/test_front_matter.py",
+    "tests/unit/test_frugal.py",
+    "tests/unit/test_lexical.py",
+    "tests/unit/test_markdown_records.py",
+    "tests/unit/test_packaging.py",
+    "tests/unit/test_retrieval.py",
+    "tests/unit/test_retrieval_evaluation.py",
+    "tests/unit/test_scan_patterns.py",
+    "tests/unit/test_shaping.py",
+    "tests/unit/test_spans.py",
+    "tests/unit/test_tokens.py",
+    "tests/walls/test_monty.py",
 )
 _NOTHING_COLLECTED = 5
 _ENOUGH_MEMORY = 12 << 30  # free bytes; the temporary files of a run take up to 5 GiB
