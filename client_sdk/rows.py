@@ -31,14 +31,18 @@ FIELDS = (
     "label", "level", "section_ids", "snippet", "edges_out", "edges_in", "distance", "relation", "direction",
     "from_id", "weight", "entity_ids", "hops", "nodes", "edges", "entity_id", "entity_name", "relationship_type",
     "source_id", "target_id", "rerank_score", "match", "matches",
-    "page_span", "page_labels", "locator", "link",
+    "page_span", "page_labels", "locator", "link", "citekey", "authors", "year", "doi",
     "text", "path", "groups", "context", "page", "start", "end", "key", "passages", "documents",
 )  # fmt: skip
 
 # Fields of rows of files with pages or the like.
 PLACE_FIELDS = ("page_span", "page_labels", "locator", "link")
+# Fields of rows of documents that a bibliography has. A document's own row has them in its front matter.
+WORK_FIELDS = ("citekey", "authors", "year", "doi")
 # Fields that every row has; None where nothing is known of them.
-COMMON_FIELDS = ("id", "document_id", "title", "section", "file", "type", "score", *PLACE_FIELDS)
+COMMON_FIELDS = (
+    "id", "document_id", "title", "section", "file", "type", "score", *PLACE_FIELDS, *WORK_FIELDS
+)  # fmt: skip
 # Fields that only some rows of a kind have, by a field that all of the kind have; None on the others.
 OPTIONAL_FIELDS: Mapping[str, tuple[str, ...]] = {
     "quote": ("likeness",),
@@ -79,7 +83,7 @@ _PARTS = ("metadata", "citation")
 # Parts of a document's row that hold what the document states itself. A name that other rows have for their text,
 # id or place is not read from there: what a document states must not look like its text.
 _STATED = ("labels", "fields")
-_NEVER_STATED = frozenset({*COMMON_FIELDS, *ALIASES, *_TEXT_FIELDS, *_FIELD_MODES})
+_NEVER_STATED = frozenset({*COMMON_FIELDS, *ALIASES, *_TEXT_FIELDS, *_FIELD_MODES}) - {*WORK_FIELDS}
 # The names of a page's rows on the wire.
 _ROWS = ("results", "quotes", "entities")
 # The parts of a printed row: its title, its number, its place, and the first of its texts.
@@ -126,7 +130,8 @@ class Row(dict[str, Any]):
 
     Every row has id, document_id, title, section, file, type and score; what is not known is None. So are fields
     that only some rows of a kind have. Rows of files with pages or the like have locator ("pp. 45-46", "slide 3"),
-    page_span ([45, 46]), page_labels (the printed numbers) and link. row.text and row.content are the same on
+    page_span ([45, 46]), page_labels (the printed numbers) and link; rows of works that a bibliography has,
+    citekey, authors, year and doi. row.text and row.content are the same on
     every row that has a text, under any name. A hit's metadata can be read in two ways at every level: row.file
     and row.metadata.file; so can the front matter of a document's row: row.stage and row.fields.stage. Printed, a
     row is one short line; row.to_dict() has all of it.

@@ -14,11 +14,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from server.models import Passage, Place, PlaceKind
+from server.libraries.facts import item_of
+from server.models import Document, Passage, Place, PlaceKind
 from server.text.printable import one_line
 
 LOCATOR_CHARS, LINK_CHARS = 300, 1_200
 _LABEL_CHARS, _FILE_CHARS = 80, 1_000
+# Of the work: a row names five authors, or the first three of more.
+_LABEL_CHARS_OF_WORK, _AUTHOR_CHARS = 200, 100
+_AUTHORS_SHOWN, _AUTHORS_BEFORE_OTHERS = 5, 3
 _PAGE_OF_LINK = re.compile(r"#page=\d+\Z")
 # Kinds of which a reader turns the pages: those that ``Reading.pages`` counts.
 _PAGES: frozenset[PlaceKind] = frozenset({"page", "slide", "sheet"})
@@ -79,6 +83,25 @@ def passage_fields(passage: Passage, start: int = 0, end: int | None = None) -> 
     chunk = passage.chunk
     last = chunk.end if end is None else chunk.start + end
     return locator_fields(passage.places, chunk.start + start, last, passage.document.uri)
+
+
+def cited_fields(passage: Passage, start: int = 0, end: int | None = None) -> dict[str, Any]:
+    """The fields as ``passage_fields`` has them, and those of the work that its document is."""
+    return {**passage_fields(passage, start, end), **work_fields(passage.document)}
+
+
+def work_fields(document: Document) -> dict[str, Any]:
+    """The fields of a row for the work that a document is; {} without a citekey."""
+    item = item_of(document.title, (), document.metadata)
+    citekey = one_line(item.citekey, _LABEL_CHARS_OF_WORK) if item else ""
+    if item is None or not citekey:
+        return {}
+    authors = (each.name for each in item.creators if each.role == "author")
+    names = [name for author in authors if (name := one_line(author, _AUTHOR_CHARS))]
+    shown = names if len(names) <= _AUTHORS_SHOWN else [*names[:_AUTHORS_BEFORE_OTHERS], "et al."]
+    work = {"authors": shown, "year": item.year, "doi": one_line(item.doi, _LABEL_CHARS_OF_WORK)}
+    known = {name: value for name, value in work.items() if value}
+    return {"citekey": citekey, **known}
 
 
 def cite_place(row: Mapping[str, Any]) -> str:

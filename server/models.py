@@ -212,6 +212,21 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberRange:
+    """The numbers from ``low`` to ``high``, both included; None for no bound."""
+
+    low: float | None = None
+    high: float | None = None
+
+    def __contains__(self, number: float) -> bool:
+        return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
+
+    def __str__(self) -> str:
+        low, high = ("" if bound is None else f"{bound:g}" for bound in (self.low, self.high))
+        return f"{low}..{high}"
+
+
+@dataclass(frozen=True, slots=True)
 class Filters:
     """The filters of a search, applied by the index. An empty value does not restrict.
 
@@ -222,7 +237,8 @@ class Filters:
     spelling of the requested value that documents use ("Acme" for "acme").
 
     ``path`` is a glob or a plain prefix of the uri (see ``server.text.matching``). ``where`` are pairs of a
-    field's whole name and casefolded texts, one of which the field must have. An index cannot apply these two:
+    field's whole name and casefolded texts, one of which the field must have, or a range in which it must have a
+    number. An index cannot apply these two:
     ``within`` has the paths of the documents that they match; None where they are not resolved.
     """
 
@@ -238,7 +254,7 @@ class Filters:
     repositories: tuple[str, ...] = ()
     spellings: tuple[tuple[str, str], ...] = ()
     path: str = ""
-    where: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    where: tuple[tuple[str, tuple[str, ...] | NumberRange], ...] = ()
     within: tuple[str, ...] | None = None
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from server.contracts.base import PREVIEW_CHARS, Mode, Tier
-from server.locators import passage_fields
+from server.locators import cited_fields
 from server.models import Passage
 from server.text import stated_facts
 from server.text.framing import notice
@@ -202,7 +202,7 @@ def _ids_only(passage: Passage, score: float | None, question: frozenset[str]) -
 def _metadata(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
     facts = _facts(passage)
     title = facts.pop("title")
-    return {"id": passage.chunk.id, "title": title, **_score_field(score), **facts, **passage_fields(passage)}
+    return {"id": passage.chunk.id, "title": title, **_score_field(score), **facts, **cited_fields(passage)}
 
 
 def _preview(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def _preview(passage: Passage, score: float | None, question: frozenset[str]) ->
         "title": nested["title"],
         **_score_field(score),
         "metadata": nested,
-        **passage_fields(passage),
+        **cited_fields(passage),
         "preview": text,
         "preview_tokens": count_tokens(text),
         "has_more": len(text) < len(passage.chunk.text.strip()),
@@ -227,7 +227,7 @@ def _full(passage: Passage, score: float | None, question: frozenset[str]) -> di
         "title": nested["title"],
         **_score_field(score),
         "metadata": nested,
-        **passage_fields(passage),
+        **cited_fields(passage),
         "content": printable(passage.chunk.text),
         "tokens": passage.chunk.tokens,
     }

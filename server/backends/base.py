@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from server.backends.text_store import TextStore
 from server.errors import WinnowError
-from server.models import Chunk, Document, DocumentRecord, Filters, Labels, Passage, Place, ProjectInfo, Reading
+from server.models import (
+    Chunk,
+    Document,
+    DocumentRecord,
+    Filters,
+    Labels,
+    NumberRange,
+    Passage,
+    Place,
+    ProjectInfo,
+    Reading,
+)
 from server.projects.settings import ProjectSettings
-from server.text.matching import field_texts, path_matcher
+from server.text.matching import field_numbers, field_texts, path_matcher
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
     import numpy as np
@@ -192,10 +203,13 @@ def admits(filters: Filters, document: Document) -> bool:
     )
 
 
-def _has_field(document: Document, name: str, wanted: tuple[str, ...]) -> bool:
-    """Whether one of the wanted texts is a value of the field; "" is wanted of documents without a value."""
+def _has_field(document: Document, name: str, wanted: tuple[str, ...] | NumberRange) -> bool:
+    """Whether a value of the field is a wanted text or in the range; "" is wanted of documents without a value."""
     facts = (getattr(document, name),) if name in FACTS else ()
-    texts = [text for text in field_texts((document.metadata.get(name), *facts)) if text] or [""]
+    values = (document.metadata.get(name), *facts)
+    if isinstance(wanted, NumberRange):
+        return any(number in wanted for number in field_numbers(values))
+    texts = [text for text in field_texts(values) if text] or [""]
     return any(text.casefold() in wanted for text in texts)
 
 

@@ -43,11 +43,13 @@ JsonValue = Annotated[
 
 
 PathPattern = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+_LARGEST_BOUND = 1e15
 _MAX_FIELDS, _MAX_VALUES, _NAME_CHARS, _VALUE_CHARS = 20, 50, 200, 500
 _WHERE = (
     f"takes at most {_MAX_FIELDS} fields of the front matter, each with a text, number or boolean of at most "
     f'{_VALUE_CHARS} characters or a list of at most {_MAX_VALUES} of them, e.g. {{"stage": "beta"}}; "" is for '
-    "documents without a value"
+    'documents without a value; {"year": {"from": 2019, "to": 2023}} is a range of numbers, which may lack '
+    "either end"
 )
 
 
@@ -60,14 +62,23 @@ def _check_where(value: Any) -> Any:
     is_fitting = isinstance(value, dict) and len(value) <= _MAX_FIELDS and all(map(_is_field, value.items()))
     if not is_fitting:
         raise ValueError(_WHERE)
+    for name, asked in value.items():
+        if isinstance(asked, dict) and asked.get("from", -_LARGEST_BOUND) > asked.get("to", _LARGEST_BOUND):
+            raise ValueError(f'{name[:40]!r}: "from" must not be above "to"')
     return value
 
 
 def _is_field(field: tuple[Any, Any]) -> bool:
     name, value = field
-    values = value if isinstance(value, list) else [value]
+    is_range = isinstance(value, dict) and _is_range(value)
+    values = value if isinstance(value, list) else [] if is_range else [value]
     is_named = isinstance(name, str) and 0 < len(name) <= _NAME_CHARS and not _HALVES.search(name)
-    return is_named and 0 < len(values) <= _MAX_VALUES and all(map(_is_scalar, values))
+    return is_named and (is_range or (0 < len(values) <= _MAX_VALUES and all(map(_is_scalar, values))))
+
+
+def _is_range(value: dict[Any, Any]) -> bool:
+    numbers = [bound for bound in value.values() if type(bound) in (int, float) and abs(bound) < _LARGEST_BOUND]
+    return bool(numbers) and len(numbers) == len(value) and value.keys() <= {"from", "to"}
 
 
 def _is_scalar(value: Any) -> bool:
@@ -161,6 +172,15 @@ class Located(Payload):
     page_labels: list[_PageLabel] | None = Field(default=None, min_length=2, max_length=2)
     locator: Annotated[str, StringConstraints(max_length=LOCATOR_CHARS)] | None = None
     link: Annotated[str, StringConstraints(max_length=LINK_CHARS)] | None = None
+
+
+class Cited(Located):
+    """The place of a row, and the work that it is from; absent for documents that no bibliography has."""
+
+    citekey: Label | None = None
+    authors: list[Label] | None = Field(default=None, max_length=6)
+    year: int | None = Field(default=None, ge=0, le=9_999)
+    doi: Label | None = None
 
 
 class TokenUsage(Payload):

@@ -14,9 +14,9 @@ from server.contracts.base import (
     WHOLE,
     Arguments,
     ChunkId,
+    Cited,
     CursorText,
     Limit,
-    Located,
     Meta,
     Payload,
     Query,
@@ -178,7 +178,7 @@ class RowDebug(Payload):
     tokens: int = Field(ge=0, le=1_000_000)
 
 
-class KbRow(Located):
+class KbRow(Cited):
     """One candidate: its best sentences, and the ids with which to read more."""
 
     passage_id: PassageId
@@ -244,7 +244,7 @@ class Citation(Payload):
     uri: Uri
 
 
-class ExcerptAnswer(Located):
+class ExcerptAnswer(Cited):
     """Answer of ``kb.read_excerpt`` and ``kb.expand_excerpt``.
 
     ``start_char`` and ``next_start_char`` count characters from the start of the passage; text before it in the
@@ -260,7 +260,7 @@ class ExcerptAnswer(Located):
     meta: Meta
 
 
-class QuoteRow(Located):
+class QuoteRow(Cited):
     """One quote and its source.
 
     ``confidence`` is the share of the question's terms that the quote contains; ``likeness`` is the similarity in

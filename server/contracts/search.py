@@ -13,10 +13,10 @@ from server.contracts.base import (
     UNLISTED,
     Arguments,
     ChunkId,
+    Cited,
     CursorText,
     Label,
     Limit,
-    Located,
     Meta,
     Mode,
     Payload,
@@ -103,7 +103,7 @@ class RowMetadata(Payload):
     tags: list[Label] = Field(default_factory=list, max_length=100)
 
 
-class SearchRow(Located):
+class SearchRow(Cited):
     """One result. Its ``id`` is the same at every tier."""
 
     id: ChunkId

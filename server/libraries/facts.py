@@ -9,6 +9,7 @@ from server.libraries.item_types import UNKNOWN_TYPE
 from server.libraries.records import Creator, LibraryItem
 
 CITEKEY = "citekey"
+_LATEST_YEAR = 9_999
 _MOST_CREATORS = 100  # as many as a list of metadata may have
 # The name of a list of creators in metadata -> their role.
 _ROLES: Mapping[str, str] = {"authors": "author", "editors": "editor", "translators": "translator"}
@@ -66,7 +67,7 @@ def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Lib
         item_type=texts["item_type"] or UNKNOWN_TYPE,
         title=title,
         creators=tuple(_creator(name, role) for field, role in _ROLES.items() for name in _list(metadata, field)),
-        year=year if isinstance(year, int) and not isinstance(year, bool) else 0,
+        year=year if isinstance(year, int) and 1 < year <= _LATEST_YEAR else 0,
         date=texts["date"],
         doi=texts["doi"],
         url=texts["url"],

@@ -9,7 +9,7 @@ from typing import Any
 from server import intake
 from server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from server.evidence import Quote, quotes
-from server.locators import passage_fields
+from server.locators import cited_fields
 from server.operations.base import Answer, RequestContext
 from server.operations.kb import place_for_scripts, title_of
 from server.operations.paging import Cursor, build_page, fingerprint, resume
@@ -166,7 +166,7 @@ def _build_row(context: RequestContext, stored: StoredPassage, quote: Quote) -> 
         "uri": stored.uri,
         "confidence": round(quote.confidence, _SCORE_DIGITS),
         **likeness,
-        **passage_fields(stored.passage, start, end),
+        **cited_fields(stored.passage, start, end),
         **place_for_scripts(context, stored.passage),
     }
 

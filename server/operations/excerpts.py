@@ -20,7 +20,7 @@ from server.contracts.kb import (
     ReadExcerpt,
 )
 from server.errors import WinnowError
-from server.locators import locator_fields, passage_fields
+from server.locators import cited_fields, locator_fields, work_fields
 from server.operations.base import Answer, RequestContext
 from server.operations.kb import place_for_scripts, title_of
 from server.operations.passages import require_passage
@@ -86,10 +86,11 @@ class _PassageInDocument:
         chunk, document = passage.chunk, self._document
         if document is None or (start >= 0 and end <= len(self.text)):
             first, last = (raw_offset(chunk.text, max(at, 0)) for at in (start, end))
-            return passage_fields(passage, first, last)
+            return cited_fields(passage, first, last)
         first, last = (self._offset(document, at) for at in (start, end))
         places = self.context.index.catalogue.places_within(chunk.document_id, first, last)
-        return locator_fields(places, first, last, passage.document.uri)
+        located = locator_fields(places, first, last, passage.document.uri)
+        return {**located, **work_fields(passage.document)}
 
     def _offset(self, document: str, at: int) -> int:
         """The offset in the document of a position that counts from the start of the passage."""

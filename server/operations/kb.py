@@ -10,7 +10,7 @@ from typing import Any
 
 from server import intake, tiers
 from server.contracts.kb import KbSearch, KbSearchOptions
-from server.locators import cite_place, passage_fields
+from server.locators import cite_place, cited_fields
 from server.models import Hit, Passage
 from server.operations.base import Answer, RequestContext
 from server.operations.paging import Cursor, build_page, fingerprint, resume
@@ -120,7 +120,7 @@ def build_kb_row(
         "scratch_uri": stored.uri,
         "size_bytes": stored.size_bytes,
         "anchor": _anchor(passage),
-        **passage_fields(passage),
+        **cited_fields(passage),
     }
     return row | _build_extras(context, options, candidate)
 

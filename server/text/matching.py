@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 _GLOB = re.compile(r"[*?\[]")
+_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 
 def is_glob(pattern: str) -> bool:
@@ -52,3 +53,22 @@ def field_texts(value: Any) -> tuple[str, ...]:
             return ()
         case _:
             return (str(value),)
+
+
+def field_numbers(value: Any) -> tuple[float, ...]:
+    """The numbers of a field's value, also those in texts of digits; those of its items if it is a list.
+
+    >>> field_numbers([2019, "2020", "c. 1800", True])
+    (2019, 2020.0)
+    """
+    match value:
+        case list() | tuple():
+            return tuple(number for item in value for number in field_numbers(item))
+        case bool():
+            return ()
+        case int() | float():
+            return (value,)
+        case str() if _NUMBER.fullmatch(value):
+            return (float(value),)
+        case _:
+            return ()

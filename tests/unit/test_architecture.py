@@ -67,7 +67,7 @@ ROOMS: Mapping[str, str] = {
     "server.projects.settings": "server.errors server.models server.text",
     "server.sessions": "server.errors server.models server.runtime server.text",
     "server.evidence": "server.text",
-    "server.locators": "server.models server.text",
+    "server.locators": "server.libraries server.models server.text",
     "server.libraries": "server.text",
     "server.contracts": "server.errors server.graph server.text",
     "server.tiers": "server.contracts server.locators server.models server.text server",

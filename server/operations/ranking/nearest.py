@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from server.backends.base import FACTS
-from server.models import Filters
+from server.models import Filters, NumberRange
 from server.operations.base import Library
+from server.text.matching import field_numbers
 from server.text.printable import one_line
 
 _NAMED = 5  # names in a warning
@@ -96,8 +97,12 @@ def _parts(library: Library, reach: Filters, asked: Filters) -> Iterator[_Part]:
         yield part("path_prefix", asked.path_prefix, replace(reach, path_prefix=asked.path_prefix), _near_path)
     if asked.path:
         yield part("path", asked.path, replace(reach, path=asked.path), _near_path)
-    for field, texts in asked.where:
-        yield part(field, ", ".join(texts), replace(reach, where=((field, texts),)), _near_value(field))
+    for field, wanted in asked.where:
+        alone = replace(reach, where=((field, wanted),))
+        if isinstance(wanted, NumberRange):
+            yield part(field, str(wanted), alone, _near_numbers(field))
+        else:
+            yield part(field, ", ".join(wanted), alone, _near_value(field))
     if asked.updated_after:
         dated = replace(reach, updated_after=asked.updated_after)
         yield part("a date after", asked.updated_after, dated, _near_date)
@@ -125,6 +130,19 @@ def _near_value(field: str) -> _Near:
         if field not in library.fields(reach).union(FACTS):
             return near_field(library, reach, field)
         return _list_near(value, library.catalogue.field_values(reach, field, _VALUES), "this field has no values")
+
+    return near
+
+
+def _near_numbers(field: str) -> _Near:
+    def near(library: Library, reach: Filters, value: str) -> str:
+        if field not in library.fields(reach).union(FACTS):
+            return near_field(library, reach, field)
+        values = (value for value, _ in library.catalogue.iterate_values(reach, field))
+        numbers = sorted(number for value in values for number in field_numbers(value))
+        if not numbers:
+            return "this field has no numbers"
+        return f"its numbers are from {numbers[0]:g} to {numbers[-1]:g}"
 
     return near
 

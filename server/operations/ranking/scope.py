@@ -13,7 +13,7 @@ from typing import Any
 from server.backends.base import FACTS
 from server.contracts.base import Scope, SearchFilters
 from server.errors import WinnowError
-from server.models import Document, Filters
+from server.models import Document, Filters, NumberRange
 from server.operations.base import RequestContext
 from server.operations.ranking.nearest import empty_filter_warnings, near_field
 from server.retrieval.queries import with_spellings
@@ -71,17 +71,23 @@ def _one_path(inner: str | None, outer: str | None) -> str:
 
 def _whole_names(
     context: RequestContext, reach: Filters, where: Mapping[str, Any]
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The fields with their whole names and casefolded values, "" for none.
+) -> tuple[tuple[str, tuple[str, ...] | NumberRange], ...]:
+    """The fields with their whole names, and casefolded values, "" for none, or a range of numbers.
 
     Raises if a name stands for several fields. Adds a warning for a name that no document has where its value is
     "": all documents match it, so nothing else tells of a misspelling.
     """
     known = context.index.fields(reach).union(FACTS) if where else frozenset()
-    named = [(find_whole_name(name, known), field_texts(value) or ("",)) for name, value in where.items()]
-    unknown = [name for name, texts in named if name not in known and "" in texts]
+    named = [(find_whole_name(name, known), _wanted(value)) for name, value in where.items()]
+    unknown = [name for name, wanted in named if name not in known and isinstance(wanted, tuple) and "" in wanted]
     context.warnings.extend(near_field(context.index, reach, name) for name in unknown[:_NAMED])
-    return tuple((name, tuple(text.casefold() for text in texts)) for name, texts in named)
+    return tuple(named)
+
+
+def _wanted(value: Any) -> tuple[str, ...] | NumberRange:
+    if isinstance(value, Mapping):
+        return NumberRange(value.get("from"), value.get("to"))
+    return tuple(text.casefold() for text in field_texts(value) or ("",))
 
 
 def find_whole_name(name: str, known: frozenset[str]) -> str:
