@@ -52,6 +52,7 @@ _ROOT_ALONE = (
     "tests/unit/test_mail.py",
     "tests/unit/test_model_install.py",
     "tests/unit/test_notebook.py",
+    "tests/unit/test_old_workbooks.py",
     "tests/unit/test_opendocument.py",
     "tests/unit/test_pdf_readers.py",
     "tests/unit/test_pdf_words.py",

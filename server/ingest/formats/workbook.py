@@ -16,10 +16,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any, BinaryIO
 
-from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetVisibleEnum
+from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
 
 from server.ingest.documents import UnreadableFile
 from server.ingest.formats.common.archives import Archive, open_archive
+from server.ingest.formats.common.binary_sheets import check_xls, check_xlsb_sheet
 from server.ingest.formats.common.bounded_xml import attribute, descendants, parse_xml
 from server.ingest.formats.common.markdown_draft import MarkdownDraft
 from server.ingest.formats.common.open_xml import PartLink, properties, relationships
@@ -36,6 +37,13 @@ _LARGEST_OTHER_BYTES = 64 * 1024 * 1024
 _MOST_SPANNED_CELLS = 12_000_000
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_START_BYTES = 1024
+# What has the suffix of a workbook, too.
+_OTHERS = (
+    (re.compile(rb"(?:\xef\xbb\xbf)?\s*<"), "HTML or XML"),
+    (re.compile(rb"\x09[\x00\x02\x04\x08][\x04\x06\x08]\x00"), "a sheet of Excel 4 or older"),
+    (re.compile(rb"[^\x00-\x08\x0e-\x1f]+\Z"), "text"),
+)
 _ROW_END = re.compile(rb"</(?:\w+:)?row>")
 _ROWS_START = re.compile(rb"<(\w+:|)sheetData\s*>")
 _LONGEST_TAG = 40
@@ -48,6 +56,7 @@ _COLUMNS, _COLUMNS_END = re.compile(rb"<(?:\w+:)?col\b[^<>]*>"), 1024 * 1024
 _COLUMN_BOUND = {name: re.compile(rb"""\s%b=["'](\d{1,5})["']""" % name.encode()) for name in ("min", "max")}
 _LETTERS = 26
 _BOOK = "xl/workbook.xml"
+_XLSB_SHEET = re.compile(r"xl/worksheets/.*\.bin\Z", re.I)
 _DAYS_SHOWN_AS_DATE = time()
 _NOT_A_WORKBOOK = "is damaged or not a workbook"
 
@@ -72,10 +81,15 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 
 def _prepare(file: BinaryIO, options: ReadOptions) -> tuple[str, Mapping[str, Any], _Copy]:
     """The title, the facts, and what calamine is given."""
-    start = file.read(len(_OLE))
+    start = file.read(_START_BYTES)
     file.seek(0)
-    if start == _OLE:
-        return "", {}, _Copy(io.BytesIO(_read_bounded(file)))
+    if start.startswith(_OLE):
+        data = _read_bounded(file)
+        check_xls(data, _MOST_SPANNED_CELLS)
+        return "", {}, _Copy(io.BytesIO(data))
+    for signature, name in _OTHERS:
+        if signature.match(start):
+            raise UnreadableFile(f"is {name}, not a workbook; open it and save it as XLSX")
     archive = open_archive(file, "workbook")
     if archive.has(_BOOK):
         return *properties(archive), _copy_of_xlsx(archive, options)
@@ -98,7 +112,7 @@ def _calamine_errors() -> Iterator[None]:
         yield
     except PasswordError:
         raise UnreadableFile("is encrypted; save it without a password") from None
-    except CalamineError as error:
+    except (CalamineError, OSError) as error:
         raise UnreadableFile(f"{_NOT_A_WORKBOOK} ({str(error)[:100]})") from None
     except BaseException as error:
         if type(error).__name__ != "PanicException":
@@ -115,6 +129,8 @@ def _read_sheets(workbook: CalamineWorkbook, copy: _Copy, options: ReadOptions) 
     hidden: list[str] = []
     notes = list(copy.notes)
     for number, sheet in enumerate(workbook.sheets_metadata, 1):
+        if sheet.typ != SheetTypeEnum.WorkSheet:  # a chart or a macro; calamine fails on those of an XLSB
+            continue
         if sheet.visible != SheetVisibleEnum.Visible:
             hidden.append(sheet.name)
             if not options.keeps_hidden:
@@ -141,7 +157,7 @@ def show(value: Any) -> str:
     """A value as a person reads it: dates as in ISO 8601, numbers with the digits that a cell keeps."""
     match value:
         case str():
-            return value
+            return value.replace("\0", "")
         case bool():
             return str(value).upper()
         case float():
@@ -152,9 +168,16 @@ def show(value: Any) -> str:
         case date() | time():
             return value.isoformat()
         case timedelta():
-            return str(value)
+            return _show_hours(value)
         case _:
             return str(value)
+
+
+def _show_hours(value: timedelta) -> str:
+    """A duration as spreadsheet programs show it, without days: "36:00:00"."""
+    seconds = round(value.total_seconds())
+    minutes, rest = divmod(abs(seconds), 60)
+    return f"{'-' if seconds < 0 else ''}{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 # --- what calamine is given
@@ -283,6 +306,8 @@ def _copy_of_other(archive: Archive) -> _Copy:
         for name in archive.names():
             if name == "mimetype" or name.endswith((".xml", ".bin", ".rels")):
                 data = archive.read(name, rest)
+                if _XLSB_SHEET.match(name):
+                    check_xlsb_sheet(data, _MOST_SPANNED_CELLS)
                 rest -= len(data)
                 target.writestr(name, data)
     copied.seek(0)
