@@ -231,6 +231,8 @@ class KnowledgeBase:
         """See ``Knowledge.passage``."""
         session = self.passages.session(connection)
         stored = session.get(passage_id)
+        if stored is not None and not await self._has_project(stored.project):
+            return session.id, None
         return (stored.session_id if stored else session.id), stored
 
     async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
@@ -288,6 +290,11 @@ class KnowledgeBase:
             ) from None
         self.metrics.note(answer.noted)
         return replace(answer, warnings=warnings + answer.warnings) if warnings else answer
+
+    async def _has_project(self, project: str) -> bool:
+        """Whether the project has documents and is not hidden."""
+        library = await self._open_library_once()
+        return await asyncio.to_thread(library.catalogue.generation, project) > 0
 
     async def _open_library_once(self) -> Library:
         """The open library. If the caller is cancelled, opening goes on, and a later error is ignored."""

@@ -24,6 +24,7 @@ from server.models import (
     Reading,
 )
 from server.projects.settings import ProjectSettings
+from server.projects.states import ProjectState
 from server.text.matching import field_numbers, field_texts, path_matcher
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
@@ -441,6 +442,9 @@ class DocumentStore(TextStore, Protocol):
 
     def project_settings(self, project: str) -> ProjectSettings:
         """The settings of the project; the defaults where none are stored."""
+
+    def project_state(self, project: str) -> ProjectState:
+        """The state of the project; "" also if there is none."""
 
     def indexed_documents(self, project: str) -> list[IndexedDocument]: ...
 

@@ -21,11 +21,11 @@ from server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocume
 from server.backends.document_places import PLACES_SCHEMA, DocumentPlaces, insert_places
 from server.backends.document_queries import DOCUMENT, batches_of, document_of, placeholders_of, texts_of
 from server.backends.files.lock import WRITER, StoreLock
-from server.backends.project_rows import NOW, PROJECT_COLUMNS, PROJECT_SETTINGS_SCHEMA, ProjectRows
+from server.backends.project_rows import CHANGED_COLUMN, NOW, PROJECT_SETTINGS_SCHEMA, STATE_COLUMNS, ProjectRows
 from server.backends.sqlite import Database, Layout, seal_databases
 from server.models import Chunk, Document, Passage
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 _SCHEMA = f"""
 CREATE TABLE catalogue (
@@ -35,7 +35,7 @@ CREATE TABLE projects (
     name TEXT PRIMARY KEY,
     generation INTEGER NOT NULL DEFAULT 0,
     writing INTEGER NOT NULL DEFAULT 0,
-    {", ".join(PROJECT_COLUMNS)}
+    {", ".join((CHANGED_COLUMN, *STATE_COLUMNS))}
 );
 {PROJECT_SETTINGS_SCHEMA}
 CREATE TABLE documents (
@@ -83,8 +83,8 @@ _MIGRATIONS: Mapping[int, str] = MappingProxyType(
         CREATE INDEX chunks_by_document ON chunks (document_id, ordinal, tokens);
         """,
         5: PLACES_SCHEMA,
-        6: PROJECT_SETTINGS_SCHEMA
-        + "".join(f"ALTER TABLE projects ADD COLUMN {column};" for column in PROJECT_COLUMNS),
+        6: f"{PROJECT_SETTINGS_SCHEMA} ALTER TABLE projects ADD COLUMN {CHANGED_COLUMN};",
+        7: "".join(f"ALTER TABLE projects ADD COLUMN {column};" for column in STATE_COLUMNS),
     }
 )
 _LAYOUT = Layout(SCHEMA_VERSION, _SCHEMA, _MIGRATIONS)
@@ -267,6 +267,10 @@ class Catalogue(DocumentPlaces, ProjectRows):
     def index_texts(self, least: int = trigrams.LEAST_PASSAGES) -> None:
         """Index the trigrams of texts that are not indexed yet, from ``least`` passages on."""
         trigrams.index_trigrams(self._database, least)
+
+    def compact(self) -> None:
+        """Give the space of removed rows back to the disk; needs as much space as the file has, for a while."""
+        self._database.compact()
 
     def close(self) -> None:
         """Close the connections of all threads."""

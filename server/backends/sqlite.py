@@ -146,6 +146,13 @@ class Database:
                 if to_disk:
                     connection.execute("PRAGMA synchronous = NORMAL")
 
+    def compact(self) -> None:
+        """Write the file anew without the space of removed rows. Waits for other writers."""
+        with map_errors(self.path):
+            connection = self._connection()
+            seal.unseal(self.path.parent)
+            connection.execute("VACUUM")
+
     @contextmanager
     def decoding(self) -> Iterator[None]:
         """Around code that decodes rows: a value that cannot be decoded means that the file is damaged."""

@@ -31,7 +31,8 @@ app = command()
 _EPILOG = """
 For another embedding model, or where the vectors were lost: every chunk of every project is embedded from the text
 that the store keeps, into a second set of vectors; no file is read. The former set answers until the second one is
-whole and takes its place in one step. After Ctrl-C or a crash the same command resumes.
+whole and takes its place in one step. After Ctrl-C or a crash the same command resumes. Projects that were deleted
+are removed first, and cannot be restored afterwards.
 
 Servers that run, and the engine that they share, take vectors of their own model with their next search. Those of
 another model they leave closed, and go on with the former ones: give them the same --embedder, or set it once in
@@ -96,6 +97,7 @@ def run_reindex(settings: Settings) -> ReindexReport:
     from server.ingest.embedding import check_binding
     from server.ingest.reindexing import embed_all
     from server.opening import catalogue_path, open_store
+    from server.projects.removal import check_no_import, clear_hidden, forget_removed
 
     require_index(settings.store)
     source = LazyEmbedder(settings)
@@ -109,6 +111,8 @@ def run_reindex(settings: Settings) -> ReindexReport:
             check_binding(catalogue, project.name, fingerprint)
         dimension = model.dimension if model else catalogue.binding.dimension
         with catalogue.only_writer(), show_progress("embedding") as on_progress:
+            check_no_import(catalogue)
+            removed = clear_hidden(catalogue)
             binding = plan_reindex(settings.store, catalogue, fingerprint, dimension)
             target = open_store(settings, catalogue.identity, binding, is_unlocked=True)
             try:
@@ -116,6 +120,7 @@ def run_reindex(settings: Settings) -> ReindexReport:
             finally:
                 target.close()
             finish_reindex(settings.store, catalogue, binding, fingerprint)
+            forget_removed(settings, catalogue, removed)
             return ReindexReport(fingerprint, dimension, report)
     finally:
         catalogue.close()

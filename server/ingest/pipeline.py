@@ -81,6 +81,7 @@ from server.ingest.report import (
 from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
 from server.ingest.selection.ignore_files import ALL_FILES, FileRules
 from server.models import Chunk, Document, Environment
+from server.projects.states import ProjectState, check_state
 from server.text.printable import one_line
 
 __all__ = [
@@ -111,7 +112,8 @@ _GRAPH_OUTDATED = "the graph is not up to date, the next ingest tries again: {wh
 class Target:
     """The stores that an ingest writes to.
 
-    ``embedder`` is None without a model: the index is lexical then. ``graph`` is None without a graph.
+    ``embedder`` is None without a model: the index is lexical then. ``graph`` is None without a graph. ``state``
+    is what the project must have: "importing" where it stays hidden until the ingest is complete.
     """
 
     project: str
@@ -119,6 +121,7 @@ class Target:
     store: VectorStore
     embedder: Embedder | None
     graph: GraphTarget | None = None
+    state: ProjectState = ""
 
 
 T = TypeVar("T")
@@ -211,6 +214,7 @@ class _Run:
         self._references = references
         self._meter = meter
         self._parser = parser
+        check_state(target.project, target.catalogue.project_state(target.project), target.state)
         own = target.catalogue.project_settings(target.project).labels
         self._labels = with_project_labels(labels, own.doc_tag, own.environment, own.repository)
         self._stamp = partial(stamp_of, labels=self._labels, options=parser.options)

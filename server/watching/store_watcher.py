@@ -43,8 +43,5 @@ def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
             progress=on_batch,
         )
 
-    def known_sources(project: str) -> list[str]:
-        return backends().catalogue.sources(project)
-
     times = WatchTimes(settings.watch_scan_minutes, settings.watch_poll_seconds)
-    return Watcher(settings.store, known_sources, ingest, times, pool)
+    return Watcher(settings.store, lambda: backends().catalogue, ingest, times, pool)

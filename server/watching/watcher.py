@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from server.backends.files.lock import WATCHER, StoreLock
 from server.errors import WinnowError
@@ -19,6 +20,7 @@ from server.ingest.file_discovery import SourcePart
 from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.report import IngestReport, Progress
 from server.ingest.selection.deletions import DeletionRule
+from server.projects.states import HiddenProject
 from server.runtime.logs import log
 from server.runtime.priority import lower_priority
 from server.watching.path_watcher import PathWatcher, WatchTimes, WorkInterrupted
@@ -31,21 +33,37 @@ _END_SECONDS = 5.0
 OnProgress = Callable[[Progress], None]
 # Ingests parts of a source; the last argument is called after each batch, and may raise ``WorkInterrupted``.
 IngestParts = Callable[[WatchedSource, Sequence[SourcePart], DeletionRule, OnProgress], IngestReport]
-KnownSources = Callable[[str], list[str]]
+
+
+class WatchedCatalogue(Protocol):
+    """Protocol of the catalogue, as far as a watcher reads it."""
+
+    def sources(self, project: str) -> list[str]:
+        """What was ingested into the project before."""
+
+    def hidden_projects(self) -> Mapping[str, HiddenProject]:
+        """The projects that are not in use."""
 
 
 class Watcher:
     """Watches a store from ``start`` to ``stop``. Ingests one part after another, with low priority.
 
-    ``known_sources`` lists what was ingested into a project before. ``ingest`` keeps the children that read files
-    in ``pool``: they have the priority of the watcher, and end with it.
+    ``catalogue`` returns the store's catalogue. Sources of hidden projects rest: a deleted one may be restored.
+    ``ingest`` keeps the children that read files in ``pool``: they have the priority of the watcher, and end with
+    it.
     """
 
     def __init__(
-        self, store: Path, known_sources: KnownSources, ingest: IngestParts, times: WatchTimes, pool: ReaderPool
+        self,
+        store: Path,
+        catalogue: Callable[[], WatchedCatalogue],
+        ingest: IngestParts,
+        times: WatchTimes,
+        pool: ReaderPool,
     ) -> None:
-        self._store, self._known_sources, self._ingest, self._times = store, known_sources, ingest, times
+        self._store, self._catalogue, self._ingest, self._times = store, catalogue, ingest, times
         self._pool = pool
+        self._hidden: frozenset[str] = frozenset()
         self._lock: StoreLock | None = None
         self._stopping = threading.Event()
         self._manager = threading.Thread(target=self._run, name="winnow-watch", daemon=True)
@@ -99,7 +117,7 @@ class Watcher:
 
     def known_sources(self, project: str) -> list[str]:
         """See ``WatchedStore``."""
-        return self._known_sources(project)
+        return self._catalogue().sources(project)
 
     def ingest(
         self,
@@ -136,14 +154,20 @@ class Watcher:
         lower_priority()
         seen: object = self  # equals no state of the file
         while not self._stopping.is_set():
-            if (state := state_of(self._store)) != seen:
+            if (state := (state_of(self._store), self._read_hidden())) != seen:
                 seen = state
                 self._take_over_sources()
             self._stopping.wait(_LOOK_SECONDS)
 
+    def _read_hidden(self) -> frozenset[str]:
+        """The names of the hidden projects, those of the last look where the catalogue does not answer."""
+        with suppress(WinnowError):
+            self._hidden = frozenset(self._catalogue().hidden_projects())
+        return self._hidden
+
     def _take_over_sources(self) -> None:
         try:
-            sources = read_sources(self._store)
+            sources = [one for one in read_sources(self._store) if one.project not in self._hidden]
         except WinnowError as error:
             log("sources are not used", level=40, why=error.message)
             return

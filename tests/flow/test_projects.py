@@ -74,7 +74,7 @@ def test_what_a_project_holds_is_shown_and_a_project_that_was_only_ingested_exis
         (("set", "papers", "--reset", "color"), "INVALID_REQUEST", "the settings are all, top_k"),
         (("set", "papers", "--top-k", "101"), "INVALID_REQUEST", "project settings: top_k"),
         (("set", "papers", "--language", "../x"), "INVALID_REQUEST", "project settings: languages.0"),
-        (("create", "papers"), "INVALID_REQUEST", "winnow project set papers"),
+        (("create", "papers"), "INVALID_REQUEST", "winnow project show papers"),
         (("create", "a b"), "INVALID_REQUEST", "cannot be the name of a project"),
         (("create", "x\x1b[31m"), "INVALID_REQUEST", "cannot be the name of a project"),
     ],

@@ -35,6 +35,8 @@ PAGES = {
 TO_LAYOUT_6 = """
 DROP TABLE project_settings;
 ALTER TABLE projects DROP COLUMN changed;
+ALTER TABLE projects DROP COLUMN state;
+ALTER TABLE projects DROP COLUMN successor;
 PRAGMA user_version = 6;
 """
 # From there to layout 4: places and readings are gone, and the index of chunks lacks their tokens.

@@ -65,6 +65,7 @@ ROOMS: Mapping[str, str] = {
     "server.settings": "server.configuration server.models server.errors server.text",
     "server.runtime": "server.text server.settings",
     "server.projects.settings": "server.errors server.models server.text",
+    "server.projects.states": "server.errors",
     "server.sessions": "server.errors server.models server.runtime server.text",
     "server.evidence": "server.text",
     "server.locators": "server.libraries server.models server.text",
@@ -75,12 +76,13 @@ ROOMS: Mapping[str, str] = {
     "server.graph.extraction": "server.graph server.text server.errors server.ids server.models",
     # the core: over protocols, never over a vendor
     "server.backends.text_store": "server.models",
-    "server.backends.base": "server.backends.text_store server.projects.settings server.models server.errors "
-    "server.text",
+    "server.backends.base": "server.backends.text_store server.projects.settings server.projects.states "
+    "server.models server.errors server.text",
     "server.backends": "server.configuration server.backends.base server.runtime server.graph server.models "
-    "server.errors server.projects.settings server.settings server.ids server.text server",
+    "server.errors server.projects.settings server.projects.states server.settings server.ids server.text server",
     "server.retrieval": "server.backends.base server.runtime server.graph server.models server.errors server.text",
-    "server.ingest": "server.backends.base server.graph server.graph.extraction server.libraries "
+    "server.ingest": "server.backends.base server.projects.states server.graph server.graph.extraction "
+    "server.libraries "
     "server.retrieval server.models "
     "server.errors server.ids server.locators server.text server server.ingest.parsing.parser "
     "server.ingest.parsing.reader_pool server.ingest.formats.pdf.ocr",
@@ -94,11 +96,14 @@ ROOMS: Mapping[str, str] = {
     "server.graph.extraction server.errors server.settings",
     "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
     "server.models server.settings server.runtime server.text",
-    "server.projects": "server.projects.settings",
+    "server.projects": "server.backends server.backends.base server.errors server.graph server.ids server.ingest "
+    "server.ingest.target server.models server.opening server.projects.settings server.projects.states "
+    "server.settings server.text server.watching",
     "server.findings": "server.settings",
     "server.watching": "server.findings server.ingest server.ingest.parsing.reader_pool server.ingest.target "
     "server.opening server.backends "
-    "server.backends.base server.errors server.models server.runtime server.settings server.text",
+    "server.backends.base server.errors server.models server.projects.states server.runtime server.settings "
+    "server.text",
     # the seam, and the rooms that use it
     "server.operations": "server.backends.base server.projects.settings server.runtime server.graph "
     "server.retrieval server.contracts "

@@ -50,6 +50,8 @@ NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}", fullmatch=True)
 TO_LAYOUT_6 = """
 DROP TABLE project_settings;
 ALTER TABLE projects DROP COLUMN changed;
+ALTER TABLE projects DROP COLUMN state;
+ALTER TABLE projects DROP COLUMN successor;
 PRAGMA user_version = 6;
 """
 

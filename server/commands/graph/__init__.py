@@ -188,6 +188,7 @@ def _open_graph(store: str | None, project: str | None, *, is_new: bool = False)
     from server.backends.catalogue import Catalogue
     from server.backends.files.store_folder import require_index
     from server.opening import catalogue_path, open_graph
+    from server.projects.states import check_state
 
     settings = load_settings(store=store, project=project)
     if not is_new:
@@ -197,6 +198,7 @@ def _open_graph(store: str | None, project: str | None, *, is_new: bool = False)
         raise WinnowError("GRAPH_UNAVAILABLE", "the graph is switched off (setting graph); set it to auto")
     catalogue = Catalogue(catalogue_path(settings))
     try:
+        check_state(settings.project, catalogue.project_state(settings.project))
         yield _OpenGraph(settings, catalogue, graph)
     finally:
         catalogue.close()

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from server.commands.projects import removal
+from server.commands.projects.common import (
+    Name,
+    collect_figures,
+    facts_of,
+    find_project,
+    format_change,
+    format_value,
+    open_catalogue,
+    print_project,
+)
 from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.commands.terminal.reading_options import DocTag, EnvironmentLabel, Repository
 from server.errors import WinnowError
@@ -18,9 +29,8 @@ from server.projects.settings import (
     ProjectSettings,
     check_name,
     make_settings,
-    unknown_project,
 )
-from server.settings import Settings, load_settings
+from server.settings import load_settings
 
 if TYPE_CHECKING:
     from server.backends.catalogue import Catalogue
@@ -28,10 +38,11 @@ if TYPE_CHECKING:
 
 app = command(
     no_args_is_help=True,
-    help="Create, show, change and list projects. A project has documents and settings of its own.",
+    help="Create, show, change, rename and delete projects. A project has documents and settings of its own.",
     epilog="Examples: winnow project create papers --doc-tag paper | winnow project list | "
     "winnow project show papers",
 )
+app.add_typer(removal.app)
 
 _SETTINGS = """
 A project's settings hold in every server and command of the store. --top-k, --max-chars and --citation-style are
@@ -41,7 +52,6 @@ where a flag of winnow ingest counts more. With --embedder, an ingest whose mode
 """
 _LABELS = ("doc_tag", "environment", "repository")
 _ALL = "all"
-Name = Annotated[str, typer.Argument(metavar="NAME", help="a project")]
 TopK = Annotated[
     int | None,
     typer.Option("--top-k", metavar="N", help="most results of a research query, 1 to 100", show_default=False),
@@ -104,6 +114,7 @@ def create(
     from server.backends.catalogue import Catalogue
     from server.backends.files.store_folder import prepare_store
     from server.opening import catalogue_path
+    from server.projects.removal import require_free_name
 
     given = _given(top_k, max_chars, fusion, hybrid, embedder, languages, citation_style)
     labels = {"doc_tag": doc_tag or None, "environment": environment, "repository": repository or None}
@@ -113,14 +124,10 @@ def create(
         check_name(name)
         prepare_store(settings.store)
         with closing(Catalogue(catalogue_path(settings))) as catalogue:
-            if any(info.name == name for info in catalogue.existing_projects()):
-                raise WinnowError(
-                    "INVALID_REQUEST",
-                    f"project {name!r} exists already; change its settings with: winnow project set {name}",
-                )
+            require_free_name(catalogue, name)
             catalogue.save_project_settings(name, made)
-            figures = _figures(settings, catalogue, name)
-    _print_project(figures, as_json=as_json, first=f"created; ingest into it: winnow ingest PATH --project {name}")
+            figures = collect_figures(settings, catalogue, name)
+    print_project(figures, as_json=as_json, first=f"created; ingest into it: winnow ingest PATH --project {name}")
 
 
 @app.command(
@@ -150,8 +157,8 @@ def change(
     """Change settings of a project."""
     given = _given(top_k, max_chars, fusion, hybrid, embedder, languages, citation_style)
     labels = {"doc_tag": doc_tag or None, "environment": environment, "repository": repository or None}
-    with report_errors(as_json=as_json), _open(store) as opened:
-        _find(opened.catalogue, name)
+    with report_errors(as_json=as_json), open_catalogue(store) as opened:
+        find_project(opened.catalogue, name)
         if not (reset or given or any(labels.values())):
             raise WinnowError(
                 "INVALID_REQUEST", f"name a setting to change: winnow project set {name} --top-k 10 (see --help)"
@@ -159,53 +166,30 @@ def change(
         made = _with_changes(_reset(opened.catalogue, name, reset or ()), given, labels)
         _check_embedder(opened.catalogue, name, made.embedder)
         opened.catalogue.save_project_settings(name, made)
-        figures = _figures(opened.settings, opened.catalogue, name)
-    _print_project(figures, as_json=as_json)
+        figures = collect_figures(opened.settings, opened.catalogue, name)
+    print_project(figures, as_json=as_json)
 
 
 @app.command(epilog="Examples: winnow project show papers | winnow project show team/notes --json")
 def show(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Show a project: its settings, what it holds, and where that came from."""
-    with report_errors(as_json=as_json), _open(store) as opened:
-        figures = _figures(opened.settings, opened.catalogue, name)
-    _print_project(figures, as_json=as_json)
+    with report_errors(as_json=as_json), open_catalogue(store) as opened:
+        figures = collect_figures(opened.settings, opened.catalogue, name)
+    print_project(figures, as_json=as_json)
 
 
 @app.command(name="list", epilog="Examples: winnow project list | winnow project list --json")
 def list_projects(store: Store = None, as_json: Json = False) -> None:
     """List the projects of the store: those that were created or hold documents."""
-    with report_errors(as_json=as_json), _open(store) as opened:
+    with report_errors(as_json=as_json), open_catalogue(store) as opened:
         rows = [_summary(info, opened.catalogue) for info in opened.catalogue.existing_projects()]
+        hidden = [asdict(one) for one in opened.catalogue.hidden_projects().values()]
         place = str(opened.settings.store)
     if as_json:
-        print_json({"store": place, "projects": rows})
-    else:
-        print_lines(*map(_format_summary, rows) if rows else ["there are no projects: winnow project create NAME"])
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenCatalogue:
-    """The catalogue of an existing store, closed at the end of a ``with``."""
-
-    settings: Settings
-    catalogue: Catalogue
-
-    def __enter__(self) -> _OpenCatalogue:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.catalogue.close()
-
-
-def _open(store: str | None) -> _OpenCatalogue:
-    """Open the catalogue of an existing store. Raises ``WinnowError`` as ``require_index`` does."""
-    from server.backends.catalogue import Catalogue
-    from server.backends.files.store_folder import require_index
-    from server.opening import catalogue_path
-
-    settings = load_settings(store=store)
-    require_index(settings.store)
-    return _OpenCatalogue(settings, Catalogue(catalogue_path(settings)))
+        print_json({"store": place, "projects": rows, "hidden": hidden})
+        return
+    print_lines(*map(_format_summary, rows) if rows else ["there are no projects: winnow project create NAME"])
+    print_lines(*map(_format_hidden, hidden))
 
 
 def _given(
@@ -261,57 +245,21 @@ def _check_embedder(catalogue: Catalogue, name: str, embedder: str) -> None:
         )
 
 
-def _find(catalogue: Catalogue, name: str) -> ProjectInfo:
-    """The project of this name. Raises ``WinnowError("INVALID_PROJECT")`` with the names of all."""
-    existing = {info.name: info for info in catalogue.existing_projects()}
-    if name not in existing:
-        raise unknown_project(name, existing)
-    return existing[name]
-
-
-def _figures(settings: Settings, catalogue: Catalogue, name: str) -> dict[str, Any]:
-    """All that is known of a project, as JSON data."""
-    from server.watching.sources import read_sources
-
-    info = _find(catalogue, name)
-    watched = [
-        {"id": one.id, "paths": list(one.paths)} for one in read_sources(settings.store) if one.project == name
-    ]
-    return {
-        "store": str(settings.store),
-        **_facts(info),
-        "settings": catalogue.project_settings(name).model_dump(mode="json"),
-        "sources": watched,
-        "ingested_from": catalogue.sources(name),
-        "is_complete": not catalogue.has_unfinished_write(name),
-    }
-
-
-def _facts(info: ProjectInfo) -> dict[str, Any]:
-    facts = asdict(info)
-    return {
-        "name": facts.pop("name"),
-        "documents": facts.pop("documents"),
-        "passages": facts.pop("chunks"),
-        **facts,
-    }
-
-
 def _summary(info: ProjectInfo, catalogue: Catalogue) -> dict[str, Any]:
-    return {**_facts(info), "settings": catalogue.project_settings(info.name).model_dump(mode="json")}
+    return {**facts_of(info), "settings": catalogue.project_settings(info.name).model_dump(mode="json")}
 
 
 def _format_summary(row: Mapping[str, Any]) -> str:
     own = ", ".join(_changed_settings(row["settings"]))
     return (
-        f"{row['name']}: {row['documents']:,} documents, {row['passages']:,} passages, {_format_change(row)}"
+        f"{row['name']}: {row['documents']:,} documents, {row['passages']:,} passages, {format_change(row)}"
         f"{f'; {own}' if own else ''}"
     )
 
 
-def _format_change(row: Mapping[str, Any]) -> str:
-    when = f", changed {row['changed']}" if row["changed"] else ""
-    return f"generation {row['generation']}{when}"
+def _format_hidden(row: Mapping[str, Any]) -> str:
+    advice = f"; to restore it: winnow project restore {row['name']}" if row["state"] == "deleted" else ""
+    return f"({row['name']}: {row['state']}, {row['documents']:,} documents{advice})"
 
 
 def _changed_settings(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -319,34 +267,4 @@ def _changed_settings(settings: Mapping[str, Any]) -> Iterator[str]:
     defaults = ProjectSettings().model_dump(mode="json")
     for name, value in settings.items():
         if value != defaults[name]:
-            yield f"{name} {_format_value(value)}"
-
-
-def _format_value(value: Any) -> str:
-    if isinstance(value, dict):
-        return " ".join(f"{name}={text}" for name, text in value.items() if text) or "none"
-    if isinstance(value, list):
-        return ", ".join(value) or "none"
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value) or "of the store"
-
-
-def _print_project(figures: Mapping[str, Any], *, as_json: bool, first: str = "") -> None:
-    if as_json:
-        print_json(figures)
-        return
-    lines = [f"{figures['name']}: {first}"] if first else []
-    lines.append(
-        f"{figures['name']}: {figures['documents']:,} documents, {figures['passages']:,} passages, "
-        f"{_format_change(figures)}"
-    )
-    lines += [f"  {name}: {_format_value(value)}" for name, value in figures["settings"].items()]
-    lines.append(
-        f"  vectors of: {figures['embedding'] or ('no single model' if figures['documents'] else 'none yet')}"
-    )
-    lines += [f"  watched: {path} (source {one['id']})" for one in figures["sources"] for path in one["paths"]]
-    lines += [f"  ingested from: {path}" for path in figures["ingested_from"]]
-    if not figures["is_complete"]:
-        lines.append("  an ingest was interrupted; run it again to complete it")
-    print_lines(*lines)
+            yield f"{name} {format_value(value)}"

@@ -31,6 +31,16 @@ def show_steps() -> Iterator[OnStep]:
 
 
 @contextmanager
+def show_terminal_steps() -> Iterator[OnStep]:
+    """As ``show_steps``; where stderr is no terminal, nothing."""
+    if sys.stderr.isatty():
+        with show_steps() as on_step:
+            yield on_step
+    else:
+        yield lambda name, done, total: None
+
+
+@contextmanager
 def show_counts() -> Iterator[OnStep]:
     """As ``show_steps``; where stderr is no terminal, a line for each report."""
     if sys.stderr.isatty():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -199,6 +200,17 @@ def with_free_id(made: WatchedSource, before: Sequence[WatchedSource]) -> Watche
     return made.model_copy(update={"id": new_id(Path(made.id), [one.id for one in before])})
 
 
+def hidden_names(settings: Settings) -> frozenset[str]:
+    """The names of the projects whose sources are not watched, because they were deleted."""
+    from server.backends.catalogue import Catalogue
+    from server.opening import catalogue_path
+
+    if not catalogue_path(settings).exists():
+        return frozenset()
+    with closing(Catalogue(catalogue_path(settings))) as catalogue:
+        return frozenset(catalogue.hidden_projects())
+
+
 def _overlap(one: Path, other: Path) -> bool:
     return one.is_relative_to(other) or other.is_relative_to(one)
 
@@ -250,16 +262,19 @@ def _print_sources(settings: Settings, sources: Sequence[WatchedSource], *, as_j
             }
         )
         return
-    print_lines(*_format_sources(sources, status))
+    print_lines(*_format_sources(sources, status, hidden_names(settings)))
 
 
-def _format_sources(sources: Sequence[WatchedSource], status: WatcherStatus) -> Iterator[str]:
+def _format_sources(
+    sources: Sequence[WatchedSource], status: WatcherStatus, hidden: Collection[str]
+) -> Iterator[str]:
     if not sources:
         yield "there are no sources; add one: winnow sources add PATH"
         return
     yield f"watched by {status.holder}" if status.holder else "not watched now; run: winnow watch"
     for one in sources:
-        yield f"{one.id}: project {one.project}{''.join(_format_choices(one))}"
+        rests = ", which was deleted, so it is not watched" if one.project in hidden else ""
+        yield f"{one.id}: project {one.project}{rests}{''.join(_format_choices(one))}"
         rows = {row.path: row for row in status.paths if row.source == one.id}
         for path in one.paths:
             row = rows.get(path)

@@ -76,7 +76,7 @@ def watch(
 
 def _add_missing(settings: Settings, paths: Sequence[Path]) -> None:
     """Add the paths that no source of the project has. Raises ``WinnowError`` without any source."""
-    from server.commands.watching.sources import make_source, with_free_id
+    from server.commands.watching.sources import hidden_names, make_source, with_free_id
     from server.ingest.file_discovery import check_paths
     from server.watching.sources import change_sources, read_sources
 
@@ -89,7 +89,8 @@ def _add_missing(settings: Settings, paths: Sequence[Path]) -> None:
             made = make_source(settings, [path], "", {**fields, "ignore_files": True})
             before = change_sources(settings.store, lambda now, made=made: [*now, with_free_id(made, now)])  # type: ignore[misc]
             print_to_stderr(f"added source {before[-1].id}: {made.paths[0]}")
-    if not before:
+    hidden = hidden_names(settings)
+    if all(one.project in hidden for one in before):
         raise WinnowError("INVALID_REQUEST", "there is nothing to watch; add a folder: winnow watch PATH")
 
 

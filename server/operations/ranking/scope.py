@@ -112,10 +112,12 @@ def check_passage_scope(context: RequestContext, scope: Scope | None, project: s
     """Check that a stored passage is within the scope of a call.
 
     Raises:
-        WinnowError: SCOPE_VIOLATION if the passage's document is outside.
+        WinnowError: SCOPE_VIOLATION if the passage's document is outside, INVALID_PROJECT if its project has no
+            documents any more.
     """
     scope = scope or Scope()
     named = _require_reachable(context.settings, scope.project_id or project)
+    _require_indexed(context, named)
     narrowed = _narrow(context.settings, scope, SearchFilters())
     if named != project or not context.index.admits(_in_project(narrowed, project), document):
         raise WinnowError(

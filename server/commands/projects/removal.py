@@ -1,0 +1,161 @@
+"""``winnow project delete``, ``restore``, ``purge`` and ``rename``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from server.commands.projects.common import (
+    Name,
+    collect_figures,
+    find_project,
+    open_catalogue,
+    print_project,
+)
+from server.commands.terminal.output import (
+    Json,
+    Store,
+    command,
+    print_json,
+    print_lines,
+    print_to_stderr,
+    report_errors,
+)
+from server.commands.terminal.progress import INTERRUPTED, show_terminal_steps
+from server.errors import WinnowError
+from server.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from server.backends.catalogue import Catalogue
+    from server.opening import Backends
+
+app = command()
+_UNTIL = "until the next winnow project purge or winnow reindex"
+
+
+@app.command(
+    epilog="The project is hidden at once from every search, list, tool and script, and its sources are not "
+    f"watched. It can be restored {_UNTIL}, which frees its space and its name.\n\n"
+    "Examples: winnow project delete papers | winnow project delete team/notes --yes"
+)
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Delete a project; it can be restored for a while."""
+    from server.projects.removal import delete_project
+
+    with report_errors(as_json=as_json), open_catalogue(store) as opened:
+        question = _describe(opened.catalogue, name)
+        if not yes:
+            _confirm(question)
+        is_restorable = delete_project(opened.catalogue, name)
+        place = str(opened.settings.store)
+    advice = f"it can be restored {_UNTIL}: winnow project restore {name}" if is_restorable else "for good"
+    if as_json:
+        print_json({"deleted": name, "can_be_restored": is_restorable, "store": place})
+    else:
+        print_lines(f"{name} is deleted; {advice}")
+
+
+@app.command(epilog="Examples: winnow project restore papers | winnow project restore team/notes --json")
+def restore(name: Name, store: Store = None, as_json: Json = False) -> None:
+    """Undo the deletion of a project."""
+    from server.projects.removal import restore_project
+
+    with report_errors(as_json=as_json), open_catalogue(store) as opened:
+        restore_project(opened.catalogue, name)
+        figures = collect_figures(opened.settings, opened.catalogue, name)
+    print_project(figures, as_json=as_json, first="restored")
+
+
+@app.command(
+    epilog="No other process may have the store open: end its servers, and the engine that they share, with "
+    "winnow engine stop. After Ctrl-C or a crash the same command resumes.\n\n"
+    "Examples: winnow project purge | winnow project purge --yes --json"
+)
+def purge(
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Remove deleted projects for good, and give their space back to the disk."""
+    from server.projects.removal import purge_projects
+
+    with report_errors(as_json=as_json):
+        with open_catalogue(store) as opened:
+            hidden = [one for one in opened.catalogue.hidden_projects().values() if one.state != "importing"]
+        if hidden and not yes:
+            names = ", ".join(f"{one.name} ({one.documents:,} documents)" for one in hidden)
+            _confirm(f"remove for good: {names}")
+        with _open_backends(store) as (settings, backends):
+            removed = purge_projects(settings, backends)
+    if as_json:
+        print_json({"removed": list(removed), "store": str(settings.store)})
+    else:
+        print_lines(f"removed: {', '.join(removed)}" if removed else "there are no deleted projects")
+
+
+@app.command(
+    epilog="Its settings and sources move along. Ids of its documents and passages contain the project's name, so "
+    "all of them change; nothing is embedded again. No other process may have the store open: end its servers, "
+    "and the engine that they share, with winnow engine stop. After Ctrl-C or a crash the same command "
+    "resumes.\n\nExamples: winnow project rename papers library | winnow project rename notes team/notes --json"
+)
+def rename(
+    name: Name,
+    new: Annotated[str, typer.Argument(metavar="NEW", help="its new name")],
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Give a project another name."""
+    from server.projects.renaming import rename_project
+
+    with report_errors(as_json=as_json):
+        try:
+            with _open_backends(store) as (settings, backends):
+                with show_terminal_steps() as on_step:
+                    rename_project(settings, backends, name, new, on_step)
+                figures = collect_figures(settings, backends.catalogue, new)
+        except KeyboardInterrupt:
+            print_to_stderr("", "stopped; run the same command again to complete it")
+            raise typer.Exit(INTERRUPTED) from None
+    print_project(figures, as_json=as_json, first=f"renamed; it was {name}")
+
+
+def _describe(catalogue: Catalogue, name: str) -> str:
+    """The question before a deletion. Raises ``WinnowError("INVALID_PROJECT")`` if there is nothing to delete."""
+    if catalogue.project_state(name) == "importing":
+        return f"give up the unfinished import of project {name}"
+    info = find_project(catalogue, name)
+    return f"delete project {name} with {info.documents:,} documents"
+
+
+def _confirm(question: str) -> None:
+    """Ask on the terminal. Raises ``WinnowError("INVALID_REQUEST")`` without one, ``typer.Exit`` after a no."""
+    if not sys.stdin.isatty():
+        raise WinnowError("INVALID_REQUEST", f"{question}: there is no terminal to ask on; add --yes")
+    if not typer.confirm(f"{question}?", err=True):
+        print_to_stderr("nothing was changed")
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _open_backends(store: str | None) -> Iterator[tuple[Settings, Backends]]:
+    """The open backends of an existing store, without a model. Raises as ``open_backends`` does."""
+    from server.backends.files.store_folder import require_index
+    from server.opening import open_backends
+
+    settings = load_settings(store=store, embedding="off")
+    require_index(settings.store)
+    opened = open_backends(settings, wait_for_model=False)
+    try:
+        yield settings, opened
+    finally:
+        opened.close()
