@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from server.opening import catalogue_path, open_backends
 from server.settings import load_settings
 
 PAGES = 60
+FEWER = 24  # of four passages each: twelve of the batches of eight that the killed ingests write
 WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
 # An ingest in small batches that prints a line for each committed batch.
 TELLING = """
@@ -36,9 +38,9 @@ pipeline.ingest_paths(target, [Path(sys.argv[2])], progress=lambda done: print(d
 """
 
 
-def write_pages(folder: Path) -> Path:
+def write_pages(folder: Path, pages: int = PAGES) -> Path:
     folder.mkdir()
-    for page in range(PAGES):
+    for page in range(pages):
         sections = "\n\n".join(
             f"## Rule {n}\n\n" + f"Rule {n} of page {page} is about case {n * page}. " * 12 for n in range(4)
         )
@@ -87,7 +89,7 @@ def killed_after(store: Path, folder: Path, batches: int) -> int:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_killed_again_and_again_an_ingest_ends_at_the_same_index(tmp_path: Path) -> None:
-    folder = write_pages(tmp_path / "pages")
+    folder = write_pages(tmp_path / "pages", FEWER)
     ingest(tmp_path / "whole", folder)
     for batches in (1, 3, 2):
         reported = killed_after(tmp_path / "torn", folder, batches)
@@ -96,7 +98,7 @@ def test_killed_again_and_again_an_ingest_ends_at_the_same_index(tmp_path: Path)
         catalogue.close()
         assert kept >= reported > 0
     last = ingest(tmp_path / "torn", folder)
-    assert (last["documents"] + last["unchanged"], last["failures"]) == (PAGES, [])
+    assert (last["documents"] + last["unchanged"], last["failures"]) == (FEWER, [])
     assert last["unchanged"] > 0
     whole, torn = index(tmp_path / "whole"), index(tmp_path / "torn")
     assert torn[0] == whole[0]
@@ -105,7 +107,7 @@ def test_killed_again_and_again_an_ingest_ends_at_the_same_index(tmp_path: Path)
 
 @pytest.mark.slow
 def test_points_that_nobody_knows_and_points_that_are_missing_are_put_right(tmp_path: Path) -> None:
-    folder = write_pages(tmp_path / "pages")
+    folder = write_pages(tmp_path / "pages", FEWER)
     ingest(tmp_path / "store", folder)
     expected = index(tmp_path / "store")
     backends = open_backends(load_settings(store=tmp_path / "store", project="p"), wait_for_model=False)
@@ -114,7 +116,7 @@ def test_points_that_nobody_knows_and_points_that_are_missing_are_put_right(tmp_
     backends.store.delete(some)
     backends.close()
     report = ingest(tmp_path / "store", folder)
-    assert (report["documents"], report["unchanged"]) == (0, PAGES)
+    assert (report["documents"], report["unchanged"]) == (0, FEWER)
     assert index(tmp_path / "store") == expected
 
 
@@ -125,7 +127,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         catalogue = tmp_path / "store" / "catalogue.sqlite3"
         while process.poll() is None and not _has_documents(catalogue):
-            pass
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, told = process.communicate()
     assert process.returncode in (0, 130)  # 0: it was done before the signal came

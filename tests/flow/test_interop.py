@@ -134,12 +134,23 @@ asyncio.run(main(*json.loads(sys.argv[1])))
 def old_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An interpreter with the SDK's 1.x line, in an environment of its own."""
     folder = tmp_path_factory.mktemp("old-sdk")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True)
-    pip = [folder / "bin/python", "-m", "pip", "--disable-pip-version-check", "--quiet", "--retries", "1"]
+    python = folder / "bin/python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, capture_output=True)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "--disable-pip-version-check",
+        "--quiet",
+        "--retries",
+        "1",
+    ]
     installed = subprocess.run([*pip, "install", OLD_SDK], capture_output=True, text=True, check=False)
     if installed.returncode:
         pytest.skip(f"{OLD_SDK} cannot be installed here: {installed.stderr.strip().splitlines()[-1]}")
-    return folder / "bin/python"
+    return python
 
 
 def _old_client(python: Path, target: str | dict[str, Any]) -> list[Any]:
