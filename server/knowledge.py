@@ -40,7 +40,7 @@ from server.contracts import (
 )
 from server.contracts.corpus import Count, Scan
 from server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
-from server.contracts.research import ListProjects
+from server.contracts.research import InspectCollection, ListProjects, QueryProject, QueryProjectHybrid
 from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.errors import WinnowError
 from server.operations.base import (
@@ -74,7 +74,9 @@ from server.operations.graph.walks import (
 )
 from server.operations.kb import kb_search
 from server.operations.legacy import get_section_text, search_sections
+from server.operations.research.collections import inspect_collection
 from server.operations.research.projects import list_projects
+from server.operations.research.queries import query, query_hybrid
 from server.operations.scripting import count_texts, hybrid_search, rerank
 from server.operations.search import semantic_search
 from server.operations.state import IN_SESSION, over_session
@@ -91,7 +93,8 @@ from server.text.tokens import count_tokens, encoding_name, first_tokens
 __all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Library"]
 
 SEARCH_SECONDS = 15.0
-GRAPH_SECONDS = 5.0
+GRAPH_SECONDS = 5.0  # also of the inspection of a collection
+DENSE_SECONDS = 8.0
 _SECONDS_PER_MINUTE = 60
 
 
@@ -363,5 +366,10 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "search_sections": Operation(SearchSections, search_sections, in_scripts=False),
         "get_section_text": Operation(GetSectionText, get_section_text, in_scripts=False),
         "list_projects": Operation(ListProjects, list_projects, in_scripts=False),
+        "query": Operation(QueryProject, query, in_scripts=False, seconds=DENSE_SECONDS),
+        "query_hybrid": Operation(QueryProjectHybrid, query_hybrid, in_scripts=False),
+        "inspect_collection": Operation(
+            InspectCollection, inspect_collection, in_scripts=False, seconds=GRAPH_SECONDS
+        ),
     }
 )

@@ -295,6 +295,24 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
+class CollectionFacts:
+    """What a vector engine says about the collection that holds a project's points.
+
+    ``size`` counts the points that some filters admit, exactly. ``vectors`` are the names of the vectors that a
+    point may have. ``indexes`` are the keys of the payload with an index, and its kind ("keyword", "float").
+    ``on_disk_vectors`` and ``on_disk_hnsw``: whether the vectors and the search graph are read from disk when a
+    search needs them, instead of being held in memory. ``sample`` are the ids and payloads of some chunks.
+    """
+
+    size: int
+    vectors: frozenset[str]
+    indexes: Mapping[str, str]
+    on_disk_vectors: bool
+    on_disk_hnsw: bool
+    sample: Sequence[tuple[str, Mapping[str, Any]]] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectInfo:
     """A project in the catalogue. ``generation`` grows with every change of its index.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from server.backends.text_store import TextStore
 from server.errors import WinnowError
 from server.models import (
     Chunk,
+    CollectionFacts,
     Document,
     DocumentRecord,
     Filters,
@@ -267,6 +268,9 @@ class VectorStore(Protocol):
 
     def count(self) -> int: ...
 
+    def inspect(self, filters: Filters, sample: int = 0) -> CollectionFacts:
+        """The engine's own figures about the points that these filters admit, with ``sample`` of those."""
+
     def flush(self) -> None: ...
 
     def optimize(self) -> None:
@@ -386,6 +390,12 @@ class DocumentStore(TextStore, Protocol):
 
     def projects(self) -> list[ProjectInfo]: ...
 
+    def existing_projects(self) -> list[ProjectInfo]:
+        """All projects that were created or hold documents, by name."""
+
+    def has_project(self, project: str) -> bool:
+        """Whether the project was created or holds documents."""
+
     def embedding(self, project: str) -> str:
         """The fingerprint that all documents of the project share; "" where they have none or several."""
 
@@ -421,6 +431,12 @@ class DocumentStore(TextStore, Protocol):
 
     def titles(self, filters: Filters) -> list[str]:
         """Their titles, each once; filters on dates are ignored."""
+
+    def section_chunks(self, filters: Filters, is_within: Callable[[Sequence[str]], bool], most: int) -> list[str]:
+        """The chunks of these documents whose headings satisfy ``is_within``, by id; at most ``most``."""
+
+    def has_pages(self, filters: Filters) -> bool:
+        """Whether any of these documents has pages, slides or sheets."""
 
     def find_documents(self, filters: Filters, name: str) -> list[Document]:
         """The document with this id or uri, else those with this title, in any case."""

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from server.backends.document_queries import batches_of, placeholders_of
+from server.backends.document_queries import batches_of, placeholders_of, where_clause
 from server.backends.document_texts import CHUNKS, DocumentTexts
 from server.models import DocumentReading, Filters, Place, Reading
 
@@ -57,6 +57,13 @@ class DocumentPlaces(DocumentTexts):
             )
             found.update(id for (id,) in self._database.rows(query, *batch))
         return frozenset(found)
+
+    def has_pages(self, filters: Filters) -> bool:
+        """Whether any of the documents that these filters admit has pages, slides or sheets."""
+        where, values = where_clause(filters)
+        kinds = "kind IN ('page', 'slide', 'sheet')"
+        query = f"SELECT 1 FROM documents JOIN places ON document_id = documents.id{where} AND {kinds} LIMIT 1"
+        return bool(self._database.rows(query, *values))
 
     def readings_within(self, filters: Filters) -> Iterator[DocumentReading]:
         """How each of the documents that these filters admit was read, by uri."""

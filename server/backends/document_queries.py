@@ -6,7 +6,7 @@ SQL narrows by what it can compare exactly; ``admits`` decides the rest, so that
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -107,6 +107,15 @@ class FilteredDocuments:
         where, values = where_clause(self._resolve(filters))
         rows = self._database.rows(f"SELECT DISTINCT title FROM documents{where} ORDER BY title", *values)
         return [row[0] for row in rows if row[0]]
+
+    def section_chunks(self, filters: Filters, is_within: Callable[[Sequence[str]], bool], most: int) -> list[str]:
+        """The chunks of these documents whose headings satisfy ``is_within``, by id; at most ``most``."""
+        where, values = where_clause(self._resolve(filters, dates=True))
+        joined = f"chunks JOIN documents ON documents.id = chunks.document_id{where}"
+        known = self._database.rows(f"SELECT DISTINCT heading_path FROM {joined}", *values)
+        chosen = json.dumps([path for (path,) in known if is_within(texts_of(path))])
+        query = f"SELECT chunks.id FROM {joined} AND heading_path IN (SELECT value FROM json_each(?))"
+        return [id for (id,) in self._database.rows(f"{query} ORDER BY chunks.id LIMIT ?", *values, chosen, most)]
 
     def find_documents(self, filters: Filters, name: str) -> list[Document]:
         """The document with this id or uri, else those with this title, in any case."""

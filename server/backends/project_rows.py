@@ -49,6 +49,16 @@ class ProjectRows:
             if documents or is_created
         ]
 
+    def has_project(self, project: str) -> bool:
+        """Whether the project was created or holds documents."""
+        ((is_there,),) = self._database.rows(
+            "SELECT EXISTS (SELECT 1 FROM documents WHERE project = ?)"
+            " OR EXISTS (SELECT 1 FROM project_settings WHERE project = ?)",
+            project,
+            project,
+        )
+        return bool(is_there)
+
     def embedding(self, project: str) -> str:
         """The fingerprint that all documents of the project share; "" where they have none or several."""
         ((least, most),) = self._database.rows(

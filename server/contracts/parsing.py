@@ -41,7 +41,7 @@ def parse(model: type[RequestT], arguments: Mapping[str, Any]) -> tuple[RequestT
         WinnowError: INVALID_REQUEST, naming each wrong field and what it takes.
     """
     known, warnings = _split_unknown(model, arguments)
-    cleaned, more = _drop_projects(_drop_absent(flat_schema(model), known))
+    cleaned, more = _drop_projects(model, _drop_absent(flat_schema(model), known))
     try:
         return model.model_validate(cleaned), (*warnings, *more)
     except ValidationError as error:
@@ -134,13 +134,14 @@ def _parse_json_text(value: Any, schema: Mapping[str, Any]) -> Any:
         return value
 
 
-def _drop_projects(cleaned: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _drop_projects(model: type[BaseModel], cleaned: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     filters = cleaned.get("filters")
     if not isinstance(filters, dict):
         return cleaned, ()
     ignored = [key for key in _IGNORED_IN_FILTERS if key in filters]
     kept = {key: value for key, value in filters.items() if key not in ignored}
-    warnings = tuple(f"filters.{key} is ignored; use scope.project_id" for key in ignored)
+    named = "project" if "project" in model.model_fields else "scope.project_id"
+    warnings = tuple(f"filters.{key} is ignored; use {named}" for key in ignored)
     return {**cleaned, "filters": kept}, warnings
 
 

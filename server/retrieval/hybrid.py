@@ -10,6 +10,7 @@ Filters are conditions inside the index, so every leg returns its best chunks *o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,7 +19,8 @@ from typing import Literal
 from server.backends.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
-from server.models import Filters, Ranking
+from server.models import CollectionFacts, Filters, Ranking
+from server.retrieval.fusion import ScoredChunks, sort_by_score
 from server.retrieval.graph_expansion import (
     WALK_MODES,
     GraphCircuitBreaker,
@@ -60,14 +62,13 @@ _TOO_MANY_PATHS = (
 
 _LANGUAGE = "the embedding model does not read the language of this query, so it is ranked {how}"
 _BY_WORDS, _MOSTLY_BY_WORDS = "by words alone", "mostly by words"
-_NO_VECTORS = (
-    "project {project!r} was indexed without the embedding model, so it is ranked by words alone; "
-    "ingest it again to add vectors"
-)
+_SO_BY_WORDS = ", so it is ranked by words alone"
+_NO_VECTORS = "project {project!r} was indexed without the embedding model{so}; ingest it again to add vectors"
 _OTHER_MODEL = (
-    "project {project!r} was indexed with another embedding model ({theirs}), so it is ranked by words alone; "
+    "project {project!r} was indexed with another embedding model ({theirs}){so}; "
     "set the embedder that it was indexed with, or change the store to {ours}: winnow reindex"
 )
+_LOOK_SECONDS = 0.02  # between two looks at a model that is loading
 _GRAPH_OFF = "the graph is switched off (setting graph), so this is ranked without it"
 _NO_GRAPH = (
     "project {project!r} has no graph yet, so this is ranked without it; its next ingest draws one "
@@ -212,6 +213,38 @@ class Retriever:
         fused = fuse_legs(SearchLegs(dense, lexical), "convex")
         return Ranking(tuple(fused.hits(len(ids))), fused.legs, fused.fusion, tuple(notes.warnings))
 
+    def rank_by_vectors(
+        self,
+        query: str,
+        filters: Filters,
+        limit: int,
+        *,
+        chunks: Sequence[str] | None = None,
+        vectors: Cache[Vector] | None = None,
+    ) -> ScoredChunks:
+        """The ``limit`` nearest chunks by cosine, best first; never ranked by words instead.
+
+        ``chunks``: only these. Waits for a model that is still loading. Raises ``WinnowError``:
+        "MODEL_UNAVAILABLE" without a model, "EMBEDDING_MISMATCH" if the project has no vectors of this model, and
+        what the store raises.
+        """
+        vector = _embed_query(query, self._require_embedder(filters.project), vectors)
+        search = partial(self._store.search_dense, vector, self._for_index(filters))
+        return _rank(search, partial(self._store.score_dense, vector), limit, chunks)
+
+    def rank_by_words(
+        self, query: str, filters: Filters, limit: int, *, chunks: Sequence[str] | None = None
+    ) -> ScoredChunks:
+        """The ``limit`` best chunks by BM25, best first. ``chunks``: only these. Raises what the store raises."""
+        documents = self._languages_of(filters.project)
+        vector = build_query_vector(query, documents, is_english=is_english(query, documents))
+        search = partial(self._store.search_sparse, vector, self._for_index(filters))
+        return _rank(search, partial(self._store.score_sparse, vector), limit, chunks)
+
+    def inspect(self, filters: Filters, sample: int) -> CollectionFacts:
+        """What the vector engine says about the points that these filters admit. Raises what the store raises."""
+        return self._store.inspect(self._for_index(filters), sample)
+
     def score_terms(self, terms: Collection[str], chunks: Sequence[str]) -> Mapping[str, float]:
         """The lexical scores of these chunks, those that have one of these terms. Raises what the store raises."""
         return self._store.score_sparse(build_term_vector(terms), chunks)
@@ -349,18 +382,44 @@ class Retriever:
             return None
         return Leg(dict(scored), score, is_foreign=not has_language)
 
+    def _require_embedder(self, project: str) -> Embedder:
+        """The embedding model that made the project's vectors. Raises as ``rank_by_vectors`` does."""
+        while (model := self._embedder.ready()) is None and self._embedder.state == "loading":
+            check_deadline()
+            time.sleep(_LOOK_SECONDS)
+        if model is None:
+            raise WinnowError("MODEL_UNAVAILABLE", f"{self._embedder.why}; kb_search also ranks by words alone")
+        if mismatch := self._find_mismatch(project, model):
+            raise WinnowError("EMBEDDING_MISMATCH", mismatch)
+        return model
+
     def _usable_embedder(self, project: str, notes: SearchNotes) -> Embedder | None:
         """The embedding model, if it is loaded and made the project's vectors."""
         embedder = self._embedder.ready()
         if embedder is None:
             notes.warnings.append(f"ranked by words alone: {self._embedder.why}")
             return None
-        indexed_with = self._embedding_of(project)
-        if indexed_with != embedder.fingerprint:
-            template = _OTHER_MODEL if indexed_with else _NO_VECTORS
-            notes.warnings.append(template.format(project=project, theirs=indexed_with, ours=embedder.fingerprint))
+        if mismatch := self._find_mismatch(project, embedder, _SO_BY_WORDS):
+            notes.warnings.append(mismatch)
             return None
         return embedder
+
+    def _find_mismatch(self, project: str, embedder: Embedder, so: str = "") -> str:
+        """Why this model cannot search the project's vectors, and what to do; "" if it can."""
+        theirs, ours = self._embedding_of(project), embedder.fingerprint
+        template = _OTHER_MODEL if theirs else _NO_VECTORS
+        return "" if theirs == ours else template.format(project=project, theirs=theirs, ours=ours, so=so)
+
+
+def _rank(
+    search: Callable[[int], list[tuple[str, float]]],
+    score: Callable[[Sequence[str]], dict[str, float]],
+    limit: int,
+    chunks: Sequence[str] | None,
+) -> ScoredChunks:
+    """The best by ``search``, or those of ``chunks`` by ``score``; equal scores are ordered by id."""
+    check_deadline()
+    return (search_with_ties(limit, search) if chunks is None else sort_by_score(score(chunks).items()))[:limit]
 
 
 def _embed_query(query: str, embedder: Embedder, vectors: Cache[Vector] | None) -> Vector:

@@ -201,7 +201,7 @@ def _count_rows(payload: Mapping[str, Any]) -> int:
     return int("excerpt" in payload or "text" in payload)
 
 
-_ROW_FIELDS = ("results", "quotes", "ids", "entities")
+_ROW_FIELDS = ("results", "quotes", "ids", "entities", "items", "projects", "sample_payloads")
 
 
 async def _ignore_progress(seconds: float, message: str) -> None:

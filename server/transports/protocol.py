@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Collection
 from typing import Any, Protocol
 
@@ -161,7 +162,7 @@ class _Handlers:
             await self._application.ready()
             tool = self._dispatcher.find(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, self._dispatcher.explain_unknown(params.name))
+            raise _unknown_tool(self._dispatcher.explain_unknown(params.name))
 
         async def progress(seconds: float, message: str) -> None:
             await context.session.report_progress(seconds, message=message)
@@ -230,6 +231,14 @@ class _Handlers:
 def _refuse_cursor(params: PaginatedRequestParams | None) -> None:
     if params is not None and params.cursor is not None:
         raise MCPError(INVALID_PARAMS, "the whole list fits on one page; call again without cursor")
+
+
+def _unknown_tool(message: str) -> MCPError:
+    """The error for a call of an unknown tool, with a trace id as in every answer; the log has it, too."""
+    trace_id = str(uuid.uuid4())
+    log("unknown tool", trace_id=trace_id)
+    error = WinnowError("NOT_FOUND", message)
+    return MCPError(INVALID_PARAMS, message, {**error.envelope(), "trace_id": trace_id})
 
 
 def _build_mcp_error(error: WinnowError, context: Connection) -> MCPError:

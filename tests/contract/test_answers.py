@@ -155,6 +155,18 @@ async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
         "execute_code": [{"code": "print('seen')\nreturn {'answer': [1, 2.5, None, 'é']}"}, {"code": "x = 1"}],
         "help": [{}, {"topic": "sdk"}, {"topic": "kb.search"}],
         "list_projects": [{}, {"prefix": "none of ours"}],
+        "query": [
+            {"project": "handbook", "text": QUESTION},
+            {
+                "project": "handbook",
+                "text": QUESTION,
+                "top_k": 100,
+                "full_text": True,
+                "filters": {"project": "x"},
+            },
+        ],
+        "query_hybrid": [{"project": "handbook", "text": QUESTION, "filters": {"section_prefix": "no such"}}],
+        "inspect_collection": [{"project": "handbook"}, {"project": "handbook", "sample": 5}],
     }
 
 
@@ -215,6 +227,7 @@ async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], 
     required = {"query": QUESTION, "question": QUESTION, "code": "return 1", "passage_id": "0" * 12}
     lists = ("passage_ids", "section_ids", "ids", "from_ids", "to_ids", "entity_ids")
     required |= {"vendor_name": "acme", "pattern": "rule", "document": "guide/backups.md"}
+    required |= {"project": "handbook", "text": QUESTION}
     required |= {key: ["0" * 12] for key in lists}  # type: ignore[dict-item]
     for tool in (await client.list_tools()).tools:
         known = tool.input_schema["properties"]
@@ -229,6 +242,8 @@ async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], 
             yield tool.name, {**fine, "cursor": "none of ours"}, "INVALID_ARGUMENT"
         if "scope" in SCOPED[tool.name]:
             yield tool.name, {**fine, "scope": {"project_id": "other"}}, "SCOPE_VIOLATION"
+        if "project" in known:
+            yield tool.name, {**fine, "project": "other"}, "SCOPE_VIOLATION"
         if "passage_id" in known or "passage_ids" in known:
             yield tool.name, fine, "INVALID_ARGUMENT"  # an id that leads nowhere
 
@@ -310,7 +325,7 @@ async def test_what_is_broken_behind_the_tools_is_an_answer_as_the_schema_says(
     broken: Application, era: Any, code: ErrorCode
 ) -> None:
     asked = {"query": QUESTION, "question": QUESTION, "passage_id": "a" * 12, "vendor_name": "acme"}
-    asked |= {"pattern": "rule", "document": "guide/backups.md"}
+    asked |= {"pattern": "rule", "document": "guide/backups.md", "project": "handbook", "text": QUESTION}
     async with Client(_server(broken), mode=era) as client:
         for tool in (await client.list_tools()).tools:
             if tool.name in ("help", "execute_code", "list_projects"):

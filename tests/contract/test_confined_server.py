@@ -138,6 +138,9 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "search_sections": lambda _: {"query": QUESTION, "top_k": 100, "page_size": 100},
     "get_section_text": lambda chunk: {"section_ids": [chunk]},
     "list_projects": lambda _: {},
+    "query": lambda _: {"project": "p", "text": QUESTION},
+    "query_hybrid": lambda _: {"project": "p", "text": QUESTION},
+    "inspect_collection": lambda _: {"project": "p", "sample": 5},
 }
 SEARCHES = (
     "semantic_search",
@@ -177,6 +180,14 @@ async def test_searches_show_all_of_what_is_inside_and_nothing_else(
     assert isinstance(quoted, set)
     assert quoted
     assert quoted <= within
+
+
+async def test_samples_of_a_collection_are_from_inside(confined: tuple[Application, Markers]) -> None:
+    application, within = confined
+    found = await answer(application, "inspect_collection", "")
+    assert isinstance(found, set)
+    assert found
+    assert found <= within
 
 
 async def test_an_id_from_outside_is_as_unknown_as_one_that_never_was(
@@ -255,7 +266,9 @@ async def test_an_earlier_tool_has_no_scope_to_name_and_no_filter_that_leads_out
 ) -> None:
     earlier = ("search_sections", "get_section_text")
     of_no_document = {"tokens", "read_result", "save", "load", "saved", "list_projects"}
-    assert set(earlier) == set(OPERATIONS) - set(SCOPED) - of_no_document
+    # Those of packs name their project; tests/contract/test_research.py tries them.
+    of_packs = {"query", "query_hybrid", "inspect_collection"}
+    assert set(earlier) == set(OPERATIONS) - set(SCOPED) - of_no_document - of_packs
     settings = load_settings(store=labelled[0], project="p", embedding="off", doc_tags=("v1",), environment="dev")
     within = inside({"doc_tags": ("v1",), "environment": "dev"})
     async with open_application(settings, wait_for_model=False) as application:

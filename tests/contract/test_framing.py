@@ -156,6 +156,10 @@ async def arguments(client: Client) -> Mapping[str, list[dict[str, Any]]]:
         "execute_code": [{"code": code} for code in SCRIPTS.values()],
         "read_result": [{"execution_id": "0123456789abcdef"}],
         "list_projects": [{}, {"prefix": text[:60]}],
+        # Without a model both refuse, in words that hold the caller's.
+        "query": [{"project": "forged", "text": f"needle {text}"[:900]}, {"project": text[:60], "text": "needle"}],
+        "query_hybrid": [{"project": "forged", "text": "needle", "filters": {"section_prefix": text[:100]}}],
+        "inspect_collection": [{"project": "forged", "sample": 5}, {"project": text[:60]}],
     }
 
 

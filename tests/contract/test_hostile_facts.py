@@ -136,6 +136,7 @@ async def call_every_tool(own: Settings) -> int:
         await call("search_sections", query=QUERY, page_size=100)
         await call("get_section_text", section_ids=ids[:20])
         await call("list_projects")
+        await call("inspect_collection", project="p", sample=5)
         return len(ids)
 
 

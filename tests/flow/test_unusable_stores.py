@@ -127,6 +127,9 @@ def _arguments(tool: str) -> dict[str, Any]:
         "graph.entities_for_sections": sections,
         "graph.sections_for_entities": {"entity_ids": ["backups"]},
         "find_vendor_info": {"vendor_name": "acme"},
+        "query": {"project": "p", "text": ASKED["query"]},
+        "query_hybrid": {"project": "p", "text": ASKED["query"]},
+        "inspect_collection": {"project": "p"},
     }
     return of.get(tool, ASKED)
 

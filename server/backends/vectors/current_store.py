@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from server.backends.base import Point, SparseVector, Vector, VectorStore
 from server.backends.catalogue import Binding, Catalogue
 from server.errors import WinnowError
-from server.models import Filters
+from server.models import CollectionFacts, Filters
 from server.runtime.waits import WaitCounter, WriterClock
 
 # Builds the graph of this many vectors in a copy; returns the copy's binding, or None where it did not.
@@ -132,6 +132,11 @@ class CurrentVectors:
         """See ``VectorStore``."""
         with self._in_use() as store:
             return store.count()
+
+    def inspect(self, filters: Filters, sample: int = 0) -> CollectionFacts:
+        """See ``VectorStore``."""
+        with self._reading() as store:
+            return store.inspect(filters, sample)
 
     def flush(self) -> None:
         """See ``VectorStore``."""

@@ -42,7 +42,7 @@ from server.backends.base import (
 from server.backends.files import seal
 from server.backends.files.lock import HOLDER, StoreLock
 from server.backends.files.seal import SealCheck
-from server.backends.files.store_folder import folder_error
+from server.backends.files.store_folder import folder_error, map_os_errors
 from server.backends.files.temporary_folders import CREATING, temporary_folder
 from server.backends.vectors.edge_files import (
     REINDEX,
@@ -55,7 +55,7 @@ from server.backends.vectors.edge_files import (
 )
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
-from server.models import Filters
+from server.models import CollectionFacts, Filters
 from server.runtime.deadlines import check_deadline
 
 # int8 vectors find twice as many candidates as asked for, float32 vectors choose among them.
@@ -75,6 +75,8 @@ _INDEXES: Mapping[str, qdrant.KeywordIndexParams | qdrant.FloatIndexParams] = {
     "keyword": qdrant.KeywordIndexParams(memory=qdrant.Memory.Cached),
     "float": qdrant.FloatIndexParams(memory=qdrant.Memory.Cached),
 }
+_KINDS = {str(getattr(qdrant.PayloadSchemaType, kind.title())): kind for kind in _INDEXES}
+_ON_DISK = "cold"  # in the stored configuration
 _FLOAT_VECTORS = "vector_storage-" + DENSE
 _WARM_BYTES_A_MB = 1 << 19
 _PROJECT = "project"  # the key of the payload that every point has
@@ -174,6 +176,29 @@ class EdgeStore:
         """Points in all projects."""
         with self._map_errors():
             return self._shard.count(qdrant.CountRequest(exact=True))
+
+    def inspect(self, filters: Filters, sample: int = 0) -> CollectionFacts:
+        """The figures of the shard and of its stored configuration.
+
+        ``Memory.Cold`` means that a part is read from disk; other parts are held in the page cache.
+        """
+        where = _filter(filters)
+        stored = self._stored_config()
+        dense = stored["vectors"].get(DENSE, {})
+        with self._map_errors():
+            records, _ = self._shard.scroll(qdrant.ScrollRequest(None, sample or 1, where, with_payload=True))
+            return CollectionFacts(
+                self._shard.count(qdrant.CountRequest(exact=True, filter=where)),
+                frozenset((*stored["vectors"], *stored["sparse_vectors"])),
+                {key: _KINDS[str(index.data_type)] for key, index in self._shard.info().payload_schema.items()},
+                dense.get("memory") == _ON_DISK,
+                dense.get("hnsw_config", {}).get("memory") == _ON_DISK,
+                [(_chunk(record.id), record.payload or {}) for record in records[:sample]],
+            )
+
+    def _stored_config(self) -> dict[str, Any]:
+        with map_os_errors(self._folder):
+            return dict(json.loads((self._folder / "edge_config.json").read_text("utf-8")))
 
     def flush(self) -> None:
         """Return once everything upserted so far survives the machine."""

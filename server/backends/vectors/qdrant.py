@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -45,7 +45,7 @@ from server.backends.base import (
 from server.configuration.addresses import Address
 from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
-from server.models import Filters
+from server.models import CollectionFacts, Filters
 from server.runtime.deadlines import current_deadline
 
 MEMORY = ":memory:"
@@ -145,6 +145,24 @@ class QdrantStore:
     def count(self) -> int:
         """Points in all projects."""
         return self._call(lambda: self._client.count(self._name, exact=True, timeout=_timeout())).count
+
+    def inspect(self, filters: Filters, sample: int = 0) -> CollectionFacts:
+        """The figures of the collection, as the server states them."""
+        where, timeout = _filter(filters), _timeout()
+        found = self._call(lambda: self._client.get_collection(self._name))
+        size = self._call(lambda: self._client.count(self._name, where, exact=True, timeout=timeout)).count
+        records = next(self._pages(where, None, sample, whole=True)) if sample else ()
+        dense = _vectors_of(found.config).get(DENSE)
+        graph = dense.hnsw_config if dense else None
+        on_disk = graph.on_disk if graph and graph.on_disk is not None else found.config.hnsw_config.on_disk
+        return CollectionFacts(
+            size,
+            frozenset((*_vectors_of(found.config), *(found.config.params.sparse_vectors or ()))),
+            {key: index.data_type.value for key, index in found.payload_schema.items()},
+            bool(dense and dense.on_disk),
+            bool(on_disk),
+            [(_chunk(record.id), record.payload or {}) for record in records],
+        )
 
     def flush(self) -> None:
         """Nothing to do: every write returns after it is in the server's log."""
@@ -266,6 +284,12 @@ class QdrantStore:
                 f"{self._address.without_credentials(error)}",
                 retryable=True,
             ) from error
+
+
+def _vectors_of(config: models.CollectionConfig) -> Mapping[str, models.VectorParams]:
+    """The named dense vectors of a collection."""
+    vectors = config.params.vectors
+    return vectors if isinstance(vectors, dict) else {}
 
 
 def _timeout() -> int:

@@ -103,7 +103,7 @@ def rank_chunks(
     ranking, cache_hit = _cached_ranking(context, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
     kept: list[Candidate] = []
     for batch in _batches(ranking.hits, wanted):
-        kept += _load_candidates(context, batch, asked.filters)
+        kept += load_candidates(context, batch, asked.filters)
         if len(kept) >= wanted:
             break
     return CandidateList(
@@ -144,7 +144,7 @@ def rank_distinct(
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
         with notes.stage("read"):
             for batch in _batches(fresh):
-                kept += _limit_per_document(_load_candidates(context, batch, asked.filters), per_document, seen)
+                kept += _limit_per_document(load_candidates(context, batch, asked.filters), per_document, seen)
                 if len(kept) >= wanted:
                     break
         read = frozenset(hit.chunk_id for hit in ranking.hits)
@@ -297,7 +297,7 @@ def _with_nearest(context: RequestContext, asked: ParsedQuery) -> str:
     return ", ".join(described)
 
 
-def _load_candidates(context: RequestContext, hits: Sequence[Hit], filters: Filters) -> tuple[Candidate, ...]:
+def load_candidates(context: RequestContext, hits: Sequence[Hit], filters: Filters) -> tuple[Candidate, ...]:
     """The hits that the catalogue still has and the filters admit: an index may lag behind the catalogue."""
     check_deadline()
     known = context.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)

@@ -42,7 +42,7 @@ def filters_of(
             without documents, INVALID_REQUEST for a path that is given twice or a field with several meanings.
     """
     scope, filters = scope or Scope(), filters or SearchFilters()
-    project = _require_reachable(context.settings, scope.project_id)
+    project = require_reachable(context.settings, scope.project_id)
     narrowed = _narrow(context.settings, scope, filters)
     _require_indexed(context, project)
     reach = _in_project(_narrow(context.settings, scope, SearchFilters()), project)
@@ -116,7 +116,7 @@ def check_passage_scope(context: RequestContext, scope: Scope | None, project: s
             documents any more.
     """
     scope = scope or Scope()
-    named = _require_reachable(context.settings, scope.project_id or project)
+    named = require_reachable(context.settings, scope.project_id or project)
     _require_indexed(context, named)
     narrowed = _narrow(context.settings, scope, SearchFilters())
     if named != project or not context.index.admits(_in_project(narrowed, project), document):
@@ -156,7 +156,8 @@ def _in_project(narrowed: Filters, project: str) -> Filters:
     )
 
 
-def _require_reachable(settings: Settings, asked: str | None) -> str:
+def require_reachable(settings: Settings, asked: str | None) -> str:
+    """The project, the server's own if none is named. Raises ``WinnowError("SCOPE_VIOLATION")``."""
     project = asked or settings.project
     if project not in settings.reachable:
         raise WinnowError(

@@ -1,29 +1,55 @@
-"""Which models a project can be searched with, and the name of its collection."""
+"""A project as the research tools see it: whether it exists, its settings, its models and its collection."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from server.models import ProjectInfo
+from server.errors import WinnowError
 from server.operations.base import RequestContext
+from server.operations.ranking.scope import require_reachable
+from server.projects.settings import ProjectSettings, unknown_project
 from server.text.printable import one_line
 
 # BM25 of ``server.retrieval.lexical``; every point has such a vector.
 SPARSE_MODEL = "winnow/bm25"
 _MODEL_CHARS = 200
+_HYBRID_OFF = (
+    "hybrid search is switched off for project {project!r}; call query, or switch it on: "
+    "winnow project set {project} --hybrid"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class BoundModels:
-    """The models that a project is bound to; ``dense`` is None where no model can search its vectors."""
+    """The models that a project is searched with; ``dense`` is None where no model can search its vectors."""
 
     dense: str | None
     sparse: str | None
 
     @property
-    def is_hybrid(self) -> bool:
+    def has_both(self) -> bool:
         """Whether both legs of a hybrid search can answer."""
         return self.dense is not None and self.sparse is not None
+
+
+def require_project(context: RequestContext, name: str) -> ProjectSettings:
+    """The settings of a project that the caller names.
+
+    Raises:
+        WinnowError: SCOPE_VIOLATION for a project that this server does not search, whether it exists or not;
+            INVALID_PROJECT, with the projects that there are, for one that it would search.
+    """
+    require_reachable(context.settings, name)
+    if not context.index.catalogue.has_project(name):
+        infos = context.index.catalogue.existing_projects()
+        raise unknown_project(name, [info.name for info in infos if info.name in context.settings.reachable])
+    return context.index.catalogue.project_settings(name)
+
+
+def require_hybrid(own: ProjectSettings, project: str) -> None:
+    """Raise ``WinnowError("HYBRID_NOT_SUPPORTED")`` if the project's settings have hybrid search off."""
+    if not own.hybrid:
+        raise WinnowError("HYBRID_NOT_SUPPORTED", _HYBRID_OFF.format(project=project))
 
 
 def collection_of(project: str) -> str:
@@ -35,10 +61,10 @@ def collection_of(project: str) -> str:
     return f"proj-{project.replace('/', '-')}"
 
 
-def bound_models(context: RequestContext, info: ProjectInfo) -> BoundModels:
-    """The models of a project. A model that is still loading counts as bound."""
-    sparse = SPARSE_MODEL if info.chunks else None
-    embedder = context.index.embedder
+def bound_models(context: RequestContext, project: str) -> BoundModels:
+    """The models of a project, none for one without documents. A model that is still loading counts as bound."""
+    embedding, embedder = context.index.catalogue.embedding(project), context.index.embedder
     model = embedder.ready()
-    is_usable = model.fingerprint == info.embedding if model else embedder.state == "loading"
-    return BoundModels(one_line(info.embedding, _MODEL_CHARS) if info.embedding and is_usable else None, sparse)
+    is_usable = model.fingerprint == embedding if model else embedder.state == "loading"
+    sparse = SPARSE_MODEL if context.index.catalogue.generation(project) else None
+    return BoundModels(one_line(embedding, _MODEL_CHARS) if embedding and is_usable else None, sparse)
