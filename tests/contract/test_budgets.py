@@ -58,7 +58,9 @@ async def hostile(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App
     folder, store = tmp_path_factory.mktemp("hostile"), tmp_path_factory.mktemp("store")
     for name, text in TEXTS.items():
         (folder / name).write_text(text, encoding="utf-8", errors="replace")
-    chosen = load_settings(store=store, project="hostile", embedding="off", execute_code="off", legacy_tools=True)
+    chosen = load_settings(
+        store=store, project="hostile", embedding="off", execute_code="off", legacy_tools=True, tools="research"
+    )
     backends = open_backends(chosen, wait_for_model=False)
     try:
         report = ingest_paths(target_of(chosen, backends, None), [folder])
