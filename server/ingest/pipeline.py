@@ -82,6 +82,7 @@ from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
 from server.ingest.selection.ignore_files import ALL_FILES, FileRules
 from server.models import Chunk, Document, Environment
 from server.projects.states import ProjectState, check_state
+from server.runtime.memory import release_memory
 from server.text.printable import one_line
 
 __all__ = [
@@ -101,6 +102,9 @@ __all__ = [
 _BATCH_CHUNKS = 128  # one transaction, one progress report: about two seconds of embedding
 # Batches in memory: the one being written, and those that are read, and embedded or about to be.
 _BATCHES_HELD = 3
+# The memory of a batch of this weight is given back at once: a document takes twenty times its size while it is
+# split and written.
+_LARGE_WEIGHT = 16 * _BATCH_CHUNKS
 _NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
 _ENVIRONMENTS = frozenset(get_args(Environment))
 _NAME_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
@@ -285,7 +289,10 @@ class _Run:
         ):
             for batch in batches:
                 self._write(batch)
+                is_large = batch.weight >= _LARGE_WEIGHT
                 del batch  # it may be large, and the next one may take long
+                if is_large:
+                    release_memory()
 
     def delete_missing(self, part: SourcePart) -> None:
         """Delete the documents of files that no longer exist, unless that is held back."""
@@ -325,6 +332,8 @@ class _Run:
             self._target.catalogue.finish_write(self._target.project)
         indexing = index_texts(self._target.catalogue)
         graph, warnings = self._update_graph()
+        if self._is_marked:
+            release_memory()
         environments = environment_warnings(self._unknown_environments)
         return IngestReport(
             project=self._target.project,
