@@ -22,7 +22,7 @@ from threading import Event
 from typing import Protocol
 
 from server.errors import WinnowError
-from server.ingest.file_discovery import Root, SourcePart, resolve_roots
+from server.ingest.file_discovery import File, Root, SourcePart, resolve_roots
 from server.ingest.report import IngestReport, Progress
 from server.ingest.selection.deletions import DeletionRule
 from server.runtime.logs import log
@@ -58,6 +58,9 @@ class WatchedStore(Protocol):
     def known_sources(self, project: str) -> list[str]:
         """The folders and files that were ingested into the project."""
 
+    def expect(self, source: WatchedSource, files: Sequence[File]) -> None:
+        """Prepare for an ingest of these files in a moment."""
+
     def ingest(
         self,
         source: WatchedSource,
@@ -91,7 +94,7 @@ class PathWatcher:
         self._next_scan, self._is_due = 0.0, True  # monotonic time; or now
         self._root = Root(status.path, "")
         self._snapshot: dict[str, tuple[int, int]] = {}
-        self._settling = Settling(self._pause)
+        self._settling = Settling(self._pause, lambda files: store.expect(self.source, files))
         self._deleted: deque[tuple[float, int]] = deque()
 
     def stop(self) -> None:

@@ -68,9 +68,13 @@ def _is_at_or_below(folder: str, listed: Collection[str]) -> bool:
 
 @dataclass(slots=True)
 class Settling:
-    """Leaves out files that are still being written, until they are not or until it has waited long enough."""
+    """Leaves out files that are still being written, until they are not or until it has waited long enough.
+
+    ``expect`` is called with the recent files before each wait: they will be ingested soon.
+    """
 
     sleep: Callable[[float], object]
+    expect: Callable[[Sequence[File]], None]
     _since: dict[Path, float] = field(default_factory=dict)
 
     def leave_out_unfinished(self, parts: Sequence[SourcePart]) -> set[str]:
@@ -82,6 +86,7 @@ class Settling:
         if not recent:
             self._since.clear()
             return set()
+        self.expect([file for _, file in recent])
         self.sleep(SETTLE_SECONDS)
         now = time.monotonic()
         unfinished = [(part, file) for part, file in recent if _has_changed(file)]

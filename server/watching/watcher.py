@@ -16,7 +16,8 @@ from typing import Protocol
 
 from server.backends.files.lock import WATCHER, StoreLock
 from server.errors import WinnowError
-from server.ingest.file_discovery import SourcePart
+from server.ingest.file_discovery import File, SourcePart
+from server.ingest.parsing.parser import is_parsed_in_child
 from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.report import IngestReport, Progress
 from server.ingest.selection.deletions import DeletionRule
@@ -118,6 +119,11 @@ class Watcher:
     def known_sources(self, project: str) -> list[str]:
         """See ``WatchedStore``."""
         return self._catalogue().sources(project)
+
+    def expect(self, source: WatchedSource, files: Sequence[File]) -> None:
+        """See ``WatchedStore``: the children start while it is waited for the end of writing."""
+        if any(is_parsed_in_child(file.path) for file in files):
+            self._pool.start_early(source.options)
 
     def ingest(
         self,

@@ -100,8 +100,8 @@ ROOMS: Mapping[str, str] = {
     "server.ingest.target server.models server.opening server.projects.settings server.projects.states "
     "server.settings server.text server.watching",
     "server.findings": "server.settings",
-    "server.watching": "server.findings server.ingest server.ingest.parsing.reader_pool server.ingest.target "
-    "server.opening server.backends "
+    "server.watching": "server.findings server.ingest server.ingest.parsing.parser "
+    "server.ingest.parsing.reader_pool server.ingest.target server.opening server.backends "
     "server.backends.base server.errors server.models server.projects.states server.runtime server.settings "
     "server.text",
     # the seam, and the rooms that use it
@@ -371,6 +371,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "sandbox.child.monty_child": "walls and limits of one kernel: not every system has the modules",
     "sandbox.modules.class_factories": "a module of Python 3.14",
     "server.backends.base": "numpy, which a server that shares an engine does without",
+    "server.ingest.formats.pdf.ocr": "the runtime of the models, which readers without OCR do without",
     "server.ingest.parsing.reader_pool": "tables of the walls, on Linux only",
     "server.retrieval.evaluation": "an optional package",
     "server.retrieval.lexical": "the stemmers, which English does without",

@@ -15,11 +15,11 @@ import pytest
 from server.ingest.documents import RawDocument, UnreadableFile
 from server.ingest.formats.format_table import Format
 from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.parsing import walled_children
+from server.ingest.parsing import reader_pool, walled_children
 from server.ingest.parsing.parser import ParserProcess
-from server.ingest.parsing.reader_pool import ReaderPool
+from server.ingest.parsing.reader_pool import ReaderPool, StartedChildren
 from server.ingest.parsing.walled_children import WalledChildren
-from tests.patience import LIMIT
+from tests.patience import LIMIT, family
 from tests.watched import add_source, settings_of, wait_for, watched
 
 pytestmark = pytest.mark.walls
@@ -166,6 +166,56 @@ def test_a_closed_pool_keeps_nothing(pool: ReaderPool, path: Path) -> None:
         pool.close()
         assert _read(readers, path)[0] == process  # the ingest goes on to its end
     assert _is_gone(process)
+
+
+def test_a_start_ahead_of_the_ingest_is_the_only_one(
+    pool: ReaderPool, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = _count_starts(monkeypatch)
+    for _ in range(3):
+        pool.start_early(ReadOptions())
+    assert _ingest(pool, path)[1] == "The text of the file.\n"
+    pool.start_early(ReadOptions())
+    _ingest(pool, path)
+    assert started == [ReadOptions()]
+
+
+def test_a_pool_that_is_closed_during_a_start_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = _count_starts(monkeypatch)
+    before = family(os.getpid())
+    pool = ReaderPool()
+    pool.start_early(ReadOptions())
+    pool.close()
+    pool.start_early(ReadOptions())
+    assert started == [ReadOptions()]
+    assert family(os.getpid()) == before
+
+
+def test_a_host_without_walls_is_not_tried_again_for_every_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    monkeypatch.setattr(
+        reader_pool,
+        "start_walled_children",
+        lambda options: started.append(options) or StartedChildren(options, None, "landlock"),
+    )
+    pool = ReaderPool()
+    for _ in range(3):
+        with ParserProcess(pool=pool) as readers:
+            assert [one.text for one in readers.parse("html", "<p>Words.", "a") if isinstance(one, RawDocument)]
+    pool.close()
+    assert started == [ReadOptions()]
+
+
+def _count_starts(monkeypatch: pytest.MonkeyPatch) -> list[ReadOptions]:
+    """The options of each start from now on."""
+    started, start = [], reader_pool.start_walled_children
+
+    def count(options: ReadOptions) -> StartedChildren:
+        started.append(options)
+        return start(options)
+
+    monkeypatch.setattr(reader_pool, "start_walled_children", count)
+    return started
 
 
 def test_a_kept_fork_server_ends_with_a_process_that_is_killed() -> None:

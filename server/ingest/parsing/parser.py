@@ -24,13 +24,13 @@ from typing import Any, BinaryIO
 from server.ingest.bounded_files import open_file, read_whole, size_of
 from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
 from server.ingest.formats.common.signatures import check_signature
-from server.ingest.formats.format_table import Format
+from server.ingest.formats.format_table import Format, format_of
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.parsing import answers, frames
 from server.ingest.parsing.confined_process import ConfinedProcess
 from server.ingest.parsing.failures import STOPPED, ChildFailed
 from server.ingest.parsing.reader_pool import Children, ReaderPool, StartedChildren, start_walled_children
-from server.ingest.readers import ReaderOutput, decode, parse, stem
+from server.ingest.readers import ReaderOutput, decode, kind_of, parse, stem
 from server.libraries.reading import SUFFIXES, Bibliography, unpack
 from server.models import DocumentType
 
@@ -59,6 +59,11 @@ _NO_WALLS = (
 _REASON_CHARS = 200
 _NEEDS_OCR = "an image; to read it by OCR: --ocr"
 _NO_OPTIONS = ReadOptions()
+
+
+def is_parsed_in_child(path: Path) -> bool:
+    """Whether a file of this name is parsed in a child, whatever its size."""
+    return format_of(path.name) is not None or kind_of(path) in _PARSED_IN_CHILD
 
 
 class ParserProcess:

@@ -33,7 +33,7 @@ class PooledChildren(Children, Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether they wait for a document; False if they have died."""
+        """Whether they wait for a document; False once they have died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class StartedChildren:
 
     @property
     def is_idle(self) -> bool:
-        """Whether there are children, and they wait for a document."""
-        return self.children is not None and self.children.is_idle
+        """Whether they wait for a document; also where there are none, so that no start is tried again at once."""
+        return self.children is None or self.children.is_idle
 
     def close(self) -> None:
         """End the children."""
@@ -89,10 +89,28 @@ class ReaderPool:
         self._lock = threading.Lock()
         self._kept: StartedChildren | None = None
         self._timer: threading.Timer | None = None
+        self._starting: threading.Thread | None = None
         self._is_closed = False
+
+    def start_early(self, options: ReadOptions) -> None:
+        """Start children in a thread, for an ingest that begins in a moment; ``take`` waits for them."""
+        with self._lock:
+            if self._is_closed or self._kept is not None or self._starting is not None:
+                return
+            self._starting = threading.Thread(
+                target=self._start, args=(options,), name="winnow-children", daemon=True
+            )
+            self._starting.start()
+
+    def _start(self, options: ReadOptions) -> None:
+        try:
+            self.give_back(start_walled_children(options))
+        finally:
+            self._starting = None
 
     def take(self, options: ReadOptions) -> StartedChildren:
         """Children for one ingest alone: those that were kept, or new ones."""
+        self._await_start()
         kept = self._remove()
         if kept is not None:
             if kept.options == options and kept.is_idle:
@@ -118,8 +136,13 @@ class ReaderPool:
         """End the children that are kept, and keep none from now on."""
         with self._lock:
             self._is_closed = True
+        self._await_start()
         if kept := self._remove():
             kept.close()
+
+    def _await_start(self) -> None:
+        if (starting := self._starting) is not None:
+            starting.join()
 
     def _remove(self) -> StartedChildren | None:
         """Take out what is kept, and stop its timer."""

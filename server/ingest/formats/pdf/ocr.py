@@ -15,7 +15,6 @@ from typing import Any
 
 import pypdfium2  # type: ignore[import-untyped]
 
-from server.backends.models.onnx_runtime import import_with_runtime
 from server.ingest.formats.common import pictures
 from server.ingest.formats.pdf.layout import Box
 from server.ingest.formats.pdf.lines import Cell, Line
@@ -94,6 +93,8 @@ def read_picture(picture: Any, size: tuple[float, float], scale: float) -> list[
 
 def _start() -> Any:
     """The engine after a first picture: only then it loads its models, and the libraries that make pictures."""
+    from server.backends.models.onnx_runtime import import_with_runtime
+
     package = import_with_runtime(PACKAGE)
     pictures.load()
     folder = Path(package.__file__).parent / "models"
