@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from server.libraries.facts import item_of
-from server.models import Document, Passage, Place, PlaceKind
+from server.models import Document, DocumentType, Passage, Place, PlaceKind
 from server.text.printable import one_line
+from server.text.sizes import count_of
 
 LOCATOR_CHARS, LINK_CHARS = 300, 1_200
 _LABEL_CHARS, _FILE_CHARS = 80, 1_000
@@ -26,6 +28,8 @@ _AUTHORS_SHOWN, _AUTHORS_BEFORE_OTHERS = 5, 3
 _PAGE_OF_LINK = re.compile(r"#page=\d+\Z")
 # Kinds of which a reader turns the pages: those that ``Reading.pages`` counts.
 _PAGES: frozenset[PlaceKind] = frozenset({"page", "slide", "sheet"})
+# What those are called in files of a type; "page" in all others.
+_PAGE_NOUNS: Mapping[DocumentType, str] = MappingProxyType({"slides": "slide", "sheet": "sheet"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,18 @@ def work_fields(document: Document) -> dict[str, Any]:
     work = {"authors": shown, "year": item.year, "doi": one_line(item.doi, _LABEL_CHARS_OF_WORK)}
     known = {name: value for name, value in work.items() if value}
     return {"citekey": citekey, **known}
+
+
+def count_pages(counts: Mapping[DocumentType, int]) -> str:
+    """Numbers of pages by the type of their files, in words; "" for none.
+
+    >>> count_pages({"pdf": 3, "slides": 1, "image": 2})
+    '5 pages, 1 slide'
+    """
+    by_noun: Counter[str] = Counter()
+    for type, count in counts.items():
+        by_noun[_PAGE_NOUNS.get(type, "page")] += count
+    return ", ".join(count_of(count, noun) for noun, count in by_noun.items() if count)
 
 
 def cite_place(row: Mapping[str, Any]) -> str:

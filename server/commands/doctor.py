@@ -20,13 +20,17 @@ from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.findings import Finding
 from server.health import examine, is_healthy
+from server.locators import count_pages
 from server.settings import Settings, load_settings
 from server.text.printable import one_line
+from server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from security.audit import Audit, Column
     from security.soak import Soak
     from security.suite import Attack
+
+_NOT_READ = "files that could not be read are not in the index: winnow ingest names each with its reason"
 
 app = command()
 
@@ -107,14 +111,18 @@ def _print_thin_documents(settings: Settings, *, as_json: bool) -> None:
         print_json({"documents": count, "thin": [found.to_json() for found in thin]})
         return
     for found in thin:
-        pages = f", {found.pages:,} pages" if found.pages else ""
-        print_lines(
-            f"{one_line(found.file)} ({found.project}, {found.type}{pages}, {found.characters:,} characters, "
-            f"{found.passages:,} passages)"
+        pages = count_pages({found.type: found.pages})
+        facts = (
+            f"project {found.project}",
+            found.type,
+            *filter(None, [pages]),
+            count_of(found.characters, "character"),
+            count_of(found.passages, "passage"),
         )
+        print_lines(f"{one_line(found.file)} ({', '.join(facts)})")
         for problem in found.problems:
             print_lines(f"  {problem.problem}", f"  → {one_line(problem.advice)}")
-    print_lines(f"{len(thin):,} of {count:,} documents came out thin")
+    print_lines(f"{len(thin):,} of {count_of(count, 'document')} came out thin", _NOT_READ)
 
 
 def _print_findings(findings: Sequence[Finding], *, healthy: bool) -> None:

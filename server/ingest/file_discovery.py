@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packag
 STORE_MARK = "catalogue.sqlite3"
 # Deeper folders exceed the stack when they are walked, and each folder is a label of every chunk.
 _DEEPEST_FOLDER = 100
+_SUFFIX_CHARS = 12  # what follows the last dot of a longer name is no suffix
 # Surrogates, which stand for bytes that are not UTF-8, control characters and line separators.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -63,13 +65,13 @@ class Root:
 class Listing:
     """The files below a root, how many others there are, and unreadable paths with their reasons.
 
-    ``skipped`` files are of unknown types. ``ignored`` files and folders are left out by patterns. ``folders`` are
-    those that were looked into. ``is_emptied``: in the source's folder is nothing at all, or it is gone. Files
-    that are ``pending`` are read later.
+    ``skipped`` counts files of unknown types by the end of their names. ``ignored`` files and folders are left out
+    by patterns. ``folders`` are those that were looked into. ``is_emptied``: in the source's folder is nothing at
+    all, or it is gone. Files that are ``pending`` are read later.
     """
 
     files: list[File] = field(default_factory=list)
-    skipped: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
     ignored: int = 0
     folders: list[str] = field(default_factory=list)
     is_emptied: bool = False
@@ -161,7 +163,8 @@ def find_files(root: Root, rules: FileRules = ALL_FILES) -> Listing:
             if is_known(path):
                 _add(listing, path, _uri(path, root))
             else:
-                listing.skipped += 1
+                suffix = name_of(path.suffix.lower())
+                listing.skipped[suffix if len(suffix) <= _SUFFIX_CHARS else ""] += 1
     listing.files.sort(key=lambda file: (file.uri, str(file.path)))
     _report_duplicate_names(listing)
     return listing

@@ -105,6 +105,7 @@ _BATCHES_HELD = 3
 # The memory of a batch of this weight is given back at once: a document takes twenty times its size while it is
 # split and written.
 _LARGE_WEIGHT = 16 * _BATCH_CHUNKS
+_MOST_SUFFIXES = 20  # of skipped files, in a report
 _NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
 _ENVIRONMENTS = frozenset(get_args(Environment))
 _NAME_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
@@ -224,7 +225,8 @@ class _Run:
         self._stamp = partial(stamp_of, labels=self._labels, options=parser.options)
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._is_marked = False
-        self._unchanged = self._deleted = self._skipped = self._ignored = self._images = 0
+        self._unchanged = self._deleted = self._ignored = self._images = 0
+        self._skipped: Counter[str] = Counter()
         self._failures: list[IngestFailure] = []
         self._unknown_environments: list[tuple[str, str]] = []
         check_model(target.catalogue, target.project, self._fingerprint)
@@ -342,7 +344,8 @@ class _Run:
             deleted=self._deleted,
             chunks=self._meter.chunks,
             seconds=self._meter.seconds,
-            skipped=self._skipped,
+            skipped=self._skipped.total(),
+            skipped_suffixes=dict(self._skipped.most_common(_MOST_SUFFIXES)),
             ignored=self._ignored,
             images_skipped=self._images,
             images_blank=self._parser.blank_images,

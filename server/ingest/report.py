@@ -12,6 +12,7 @@ from server.backends.base import CatalogueEntry, DocumentStore
 from server.errors import WinnowError
 from server.ingest.graph_update import GraphReport
 from server.ingest.references.reference_report import ReferenceReport
+from server.models import DocumentType
 from server.text.printable import one_line
 
 # Of a name in a line of a report.
@@ -55,13 +56,15 @@ class ReadingSummary:
     """How the documents that an ingest wrote were read.
 
     ``readers`` counts documents by reader, those of text by their type. ``pages`` counts pages, slides and sheets,
-    ``hidden_runs`` runs of text that a person does not see, ``hidden_kept`` those of them that are in the index.
-    ``needs_ocr`` counts pages without text of their own, ``ocr_pages`` those that were read by OCR,
-    ``attachments`` files within files, which are not read, ``notes`` documents by what their readers note.
+    ``pages_by_type`` the same by the type of their documents, ``hidden_runs`` runs of text that a person does not
+    see, ``hidden_kept`` those of them that are in the index. ``needs_ocr`` counts pages without text of their own,
+    ``ocr_pages`` those that were read by OCR, ``attachments`` files within files, which are not read, ``notes``
+    documents by what their readers note.
     """
 
     readers: Mapping[str, int] = field(default_factory=dict)
     pages: int = 0
+    pages_by_type: Mapping[DocumentType, int] = field(default_factory=dict)
     hidden_runs: int = 0
     hidden_kept: int = 0
     needs_ocr: int = 0
@@ -75,10 +78,11 @@ class IngestReport:
     """The result of an ingest.
 
     ``documents`` were written (new or changed), ``unchanged`` were not, ``deleted`` were removed; ``chunks``
-    counts the points that were written, ``skipped`` files of unknown kinds, ``ignored`` files and folders that
-    patterns leave out. ``images_skipped`` were not read, because OCR was not used; ``images_blank`` were, and have
-    no text. ``held`` documents are gone and were kept. ``reading`` is of the documents that were written.
-    ``graph`` is None where the graph did not change or there is none, ``references`` without a bibliography.
+    counts the points that were written, ``skipped`` files of unknown types, ``skipped_suffixes`` the same by the
+    end of their names, the most frequent ones. ``ignored`` files and folders are those that patterns leave out.
+    ``images_skipped`` were not read, because OCR was not used; ``images_blank`` were, and have no text. ``held``
+    documents are gone and were kept. ``reading`` is of the documents that were written. ``graph`` is None where
+    the graph did not change or there is none, ``references`` without a bibliography.
     """
 
     project: str
@@ -88,6 +92,7 @@ class IngestReport:
     chunks: int = 0
     seconds: float = 0.0
     skipped: int = 0
+    skipped_suffixes: Mapping[str, int] = field(default_factory=dict)
     ignored: int = 0
     images_skipped: int = 0
     images_blank: int = 0
@@ -108,6 +113,7 @@ class ReadingTally:
 
     readers: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
+    pages: Counter[DocumentType] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
 
     def add(self, entries: Sequence[CatalogueEntry]) -> None:
@@ -117,6 +123,7 @@ class ReadingTally:
             self.readers[reading.reader if reading else entry.document.type] += 1
             if reading:
                 kept = reading.hidden_runs if reading.hidden_kept else 0
+                self.pages[entry.document.type] += reading.pages
                 self.counts.update(pages=reading.pages, hidden_runs=reading.hidden_runs, hidden_kept=kept)
                 self.counts.update(needs_ocr=len(reading.needs_ocr), ocr_pages=reading.ocr_pages)
                 self.counts.update(attachments=len(reading.attachments))
@@ -125,7 +132,8 @@ class ReadingTally:
     def summarize(self) -> ReadingSummary:
         """The summary, the most frequent first."""
         notes = dict(self.notes.most_common(_MOST_NOTES))
-        return ReadingSummary(dict(self.readers.most_common()), notes=notes, **self.counts)
+        pages = {type: count for type, count in self.pages.most_common() if count}
+        return ReadingSummary(dict(self.readers.most_common()), pages_by_type=pages, notes=notes, **self.counts)
 
 
 @dataclass(slots=True)

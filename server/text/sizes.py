@@ -1,8 +1,12 @@
-"""Numbers of bytes as a reader sees them."""
+"""Sizes, counts and lists of numbers as sentences have them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
+
 _MIB = 1024 * 1024
+_RUNS_SHOWN = 10
 
 
 def describe_bytes(size: int) -> str:
@@ -14,3 +18,26 @@ def describe_bytes(size: int) -> str:
     if size < _MIB // 100:
         return f"{size:,} bytes"
     return f"{size / _MIB:,.2f}".rstrip("0").rstrip(".") + " MiB"
+
+
+def count_of(number: int, one: str, several: str = "") -> str:
+    """A number and the noun that goes with it; ``several`` is the plural where that is not formed by an s.
+
+    >>> count_of(1, "page"), count_of(1_200, "page"), count_of(2, "run of text", "runs of text")
+    ('1 page', '1,200 pages', '2 runs of text')
+    """
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
+def name_numbers(numbers: Sequence[int]) -> str:
+    """Numbers in short, the first ten runs of them.
+
+    >>> name_numbers([3, 1, 2, 7])
+    '1-3, 7'
+    """
+    runs = [
+        [number for _, number in run]
+        for _, run in groupby(enumerate(sorted(set(numbers))), lambda pair: pair[1] - pair[0])
+    ]
+    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:_RUNS_SHOWN]]
+    return ", ".join([*shown, "..."] if len(runs) > _RUNS_SHOWN else shown)

@@ -26,6 +26,7 @@ from server.ingest.file_discovery import File, Root, SourcePart, resolve_roots
 from server.ingest.report import IngestReport, Progress
 from server.ingest.selection.deletions import DeletionRule
 from server.runtime.logs import log
+from server.text.printable import one_line
 from server.watching.events import EventsUnavailable, FolderEvents
 from server.watching.file_systems import remote_type
 from server.watching.scans import Settling, changed_parts, list_parts, snapshot_of, watched_folders
@@ -37,6 +38,7 @@ _SECONDS_PER_MINUTE = 60.0
 _RETRY_SECONDS, _AWAY_SECONDS, _BUSY_SECONDS = 15.0, 3.0, 1.0
 # Deletions of the last minute count as made at once.
 _RECENT_SECONDS = 60.0
+_FAILURES_SHOWN, _REASON_CHARS = 5, 300
 _HIDDEN_LINK = "it has become a link, or a folder above it has; add the folder that it leads to instead"
 
 
@@ -96,6 +98,7 @@ class PathWatcher:
         self._snapshot: dict[str, tuple[int, int]] = {}
         self._settling = Settling(self._pause, lambda files: store.expect(self.source, files))
         self._deleted: deque[tuple[float, int]] = deque()
+        self._failures: dict[str, str] = {}  # the reason of each file that is not in the index
 
     def stop(self) -> None:
         """Make ``run`` return soon."""
@@ -165,7 +168,6 @@ class PathWatcher:
         self._set_status(
             held=report.held,
             files=sum(len(part.listing.files) for part in parts) - report.images_skipped,
-            unreadable=len(report.failures),
             scanned_at=time.time(),
             confirmed_at=source.confirmed_at,
         )
@@ -194,6 +196,7 @@ class PathWatcher:
         report = self._store.ingest(self.source, parts, DeletionRule(True, recent, confirmed), self._on_progress)
         if report.deleted and not confirmed:
             self._deleted.append((now, report.deleted))
+        self._note_failures(parts, report)
         changed = {"changed_at": time.time()} if report.documents or report.deleted else {}
         self._set_status(
             indexing="",
@@ -201,9 +204,21 @@ class PathWatcher:
             why="" if self._events else self._status.why,
             written=self._status.written + report.documents,
             deleted=self._status.deleted + report.deleted,
+            unreadable=len(self._failures),
+            failures=tuple(f"{name}: {self._failures[name]}" for name in sorted(self._failures)[:_FAILURES_SHOWN]),
             **changed,
         )
         return report
+
+    def _note_failures(self, parts: Sequence[SourcePart], report: IngestReport) -> None:
+        """Replace what is known of the failures in these parts by what an ingest of them reports."""
+        kept = {
+            name: reason
+            for name, reason in self._failures.items()
+            if not any(part.root.holds(name.partition("#")[0]) for part in parts)
+        }
+        new = {one_line(one.name): one_line(one.reason, _REASON_CHARS) for one in report.failures}
+        self._failures = kept | new
 
     def _on_progress(self, progress: Progress) -> None:
         of = f" of {progress.documents_total:,}" if progress.documents_total else ""

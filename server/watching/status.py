@@ -29,7 +29,8 @@ class PathStatus:
 
     ``events``: the kernel reports changes; ``polling``: the path is listed every few seconds, ``why`` says the
     reason; ``away``: it is not there; ``failed``: the last ingest failed. ``held`` documents
-    are gone and wait for a confirmation; ``confirmed_at`` is the last one that was used. ``scanned_at`` and
+    are gone and wait for a confirmation; ``confirmed_at`` is the last one that was used. ``unreadable`` files are
+    not in the index, ``failures`` names the first of them, each with its reason. ``scanned_at`` and
     ``changed_at`` are seconds since 1970, 0 before. ``indexing`` says how far a running ingest has come.
     """
 
@@ -42,6 +43,7 @@ class PathStatus:
     indexing: str = ""
     held: int = 0
     unreadable: int = 0
+    failures: tuple[str, ...] = ()
     scanned_at: float = 0.0
     changed_at: float = 0.0
     confirmed_at: float = 0.0
@@ -80,7 +82,7 @@ def read_status(store: Path) -> WatcherStatus:
 
 def _from_json(row: dict[str, Any]) -> PathStatus:
     values = {field.name: row[field.name] for field in fields(PathStatus) if field.name in row}
-    return PathStatus(**values)
+    return PathStatus(**{**values, "failures": tuple(values.get("failures", ()))})
 
 
 def reason_of(error: Exception) -> str:

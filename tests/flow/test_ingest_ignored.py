@@ -158,7 +158,21 @@ def test_the_command_ignores_and_deletes_as_its_flags_say(tmp_path: Path, docs: 
     assert run("--allow-deletions") == {"documents": 0, "deleted": 40, "ignored": 0, "held": 0}
 
 
-def test_an_address_is_answered_with_the_way_to_fetch_it() -> None:
-    result = CliRunner().invoke(app, ["https://example.org/docs/"])
+@pytest.mark.parametrize("option", [[], ["--explain"]])
+def test_an_address_is_answered_with_the_way_to_fetch_it(option: list[str]) -> None:
+    result = CliRunner().invoke(app, [*option, "https://me:secret@example.org/docs/?a=1&b=two words"])
     assert result.exit_code == 2
+    shown = "https://***@example.org/docs/?a=***&b=*** words"
+    assert f"{shown} is an address; winnow reads files, no web pages" in result.stderr
     assert "wget --mirror" in result.stderr
+    assert f"--directory-prefix=site '{shown}' and then: winnow ingest site/" in result.stderr
+
+
+def test_files_of_unknown_types_are_counted_by_the_end_of_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_EMBEDDING", "off")
+    for name in ("a.md", "b.zzz", "c.ZZZ", "d.yyy", "e.a_long_end_of_a_name", "f"):
+        (tmp_path / name).write_bytes(b"# Text")
+    result = CliRunner().invoke(app, [str(tmp_path), "--store", str(tmp_path / ".store")])
+    assert "5 files of unknown types were skipped: .zzz 2, (no suffix) 2, .yyy 1\n" in result.stdout

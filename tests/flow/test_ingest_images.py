@@ -63,7 +63,7 @@ def test_an_ingest_without_ocr_skips_images_and_says_how_to_read_them(docs: Path
 
 def test_an_ingest_of_images_alone_without_ocr_has_read_nothing(docs: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [str(docs / "b.PNG"), "--store", str(tmp_path / "s")])
-    assert (done.exit_code, "1 images were skipped; --ocr reads them" in done.output) == (1, True)
+    assert (done.exit_code, "1 image was skipped; --ocr reads it" in done.output) == (1, True)
 
 
 def test_an_explanation_of_an_image_says_that_it_needs_ocr(docs: Path) -> None:

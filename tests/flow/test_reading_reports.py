@@ -17,10 +17,10 @@ from server.commands.ingest import app as ingest
 from server.commands.ingest.report import print_report, to_json
 from server.commands.search import app as search
 from server.ingest.documents import RawDocument
-from server.ingest.inspection import thin_documents
 from server.ingest.report import IngestFailure, IngestReport, group_failures
 from server.models import Place, Reading
 from server.settings import Settings
+from server.text.sizes import name_numbers
 from tests.pdf_files import PdfFile, Picture, Text, build_pdf, paragraph
 from tests.placed_documents import index_placed_documents
 
@@ -61,6 +61,7 @@ def test_a_pdf_is_reported_explained_found_by_its_page_and_examined(report_pdf: 
     assert told["reading"] == {
         "readers": {"liteparse": 1, "markdown": 1},
         "pages": 4,
+        "pages_by_type": {"pdf": 4},
         "hidden_runs": 1,
         "hidden_kept": 0,
         "needs_ocr": 1,
@@ -76,8 +77,8 @@ def test_a_pdf_is_reported_explained_found_by_its_page_and_examined(report_pdf: 
     assert (thin["file"], thin["pages"]) == ("valves.pdf", 4)
     assert [(problem["problem"], problem["advice"]) for problem in thin["problems"]] == [
         (
-            "1 of 4 pages are images without text (3)",
-            f"read them by OCR: winnow ingest --ocr {docs / 'valves.pdf'}",
+            "1 of 4 pages is an image without text (3)",
+            f"read it by OCR: winnow ingest --ocr {docs / 'valves.pdf'}",
         )
     ]
 
@@ -90,14 +91,14 @@ def test_an_explanation_shows_readers_pages_passages_and_hidden_text_and_changes
     (document,) = told["documents"]
     reading = document["reading"]
     assert (told["readers"], reading["pages"], reading["hidden_runs"], reading["needs_ocr"]) == (
-        [{"reader": "pdf_liteparse", "failure": ""}], 4, 1, [3])  # fmt: skip
+        [{"reader": "liteparse", "failure": ""}], 4, 1, [3])  # fmt: skip
     assert document["places"] == 3  # the picture has no text
     assert document["passages"][0]["locator"].startswith("p")
     assert document["passages"][-1]["locator"].endswith("4")
     assert document["tokens"] == sum(passage["tokens"] for passage in document["passages"])
     code, shown = run(ingest, "--explain", report_pdf, "--store", store, "--allow-weaker-reader")
-    assert (code, "reader pdf_liteparse: read it" in shown, "--hidden keep" in shown) == (0, True, True)
-    assert "1 pages without text of their own (pages 3); --ocr reads them" in shown
+    assert (code, "reader liteparse: read it" in shown, "--hidden keep" in shown) == (0, True, True)
+    assert "1 page is an image without text (3); to read by OCR: --ocr" in shown
     assert not store.exists()
 
 
@@ -106,9 +107,9 @@ def test_an_explanation_of_what_no_reader_reads_names_each_reader_and_its_reason
     path.write_bytes(build_pdf(PdfFile([[Picture()], [Picture()]])))
     told = read_json(ingest, "--explain", path, "--allow-weaker-reader")
     failures = {tried["reader"]: tried["failure"] for tried in told["readers"]}
-    assert list(failures) == ["pdf_liteparse", "pdf_pdfium"]
+    assert list(failures) == ["liteparse", "pdfium"]
     assert all("--ocr" in failure for failure in failures.values())
-    assert (told["documents"], told["flaws"]) == ([], [failures["pdf_liteparse"]])
+    assert (told["documents"], told["flaws"]) == ([], [failures["liteparse"]])
     code, shown = run(ingest, "--explain", path, "--allow-weaker-reader")
     assert (code, "not read: no text in it, but 2 pages" in shown) == (1, True)
 
@@ -155,6 +156,7 @@ def test_a_report_counts_readers_pages_hidden_text_and_notes(
     assert to_json(report, settings)["reading"] == {
         "readers": {"slides_reader": 2, "liteparse": 1, "markdown": 1},
         "pages": 8,
+        "pages_by_type": {"slides": 6, "pdf": 2},
         "hidden_runs": 4,
         "hidden_kept": 4,
         "needs_ocr": 2,
@@ -165,10 +167,10 @@ def test_a_report_counts_readers_pages_hidden_text_and_notes(
     print_report(report, settings, as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == [
-        "read by slides_reader 2, liteparse 1, markdown 1; 8 pages, slides and sheets",
-        "4 runs of text that a person does not see are in the index",
-        "1 pages were read by OCR",
-        "1 pages are images without text; --ocr reads them, winnow doctor --documents lists them",
+        "documents by reader: slides_reader (2), liteparse (1), markdown (1); 6 slides, 2 pages",
+        "in the index: 4 runs of text that a person does not see",
+        "1 page was read by OCR",
+        "1 page is an image without text; --ocr reads such pages, winnow doctor --documents names their files",
         "2 files within files were not read",
         "  2 documents: cut",
     ]
@@ -252,7 +254,7 @@ def test_the_doctor_says_where_there_is_no_index_to_list(tmp_path: Path) -> None
 
 @given(st.lists(st.integers(1, 60), max_size=30))
 def test_pages_are_named_in_short(numbers: list[int]) -> None:
-    named = thin_documents._name_numbers(numbers)
+    named = name_numbers(numbers)
     shown = set()
     for part in filter(None, named.removesuffix(", ...").split(", ")):
         first, _, last = part.partition("-")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from server.commands.watching.sources import format_attention
 from server.errors import WinnowError
 from server.models import Filters
 from server.watching.check import check_watching
@@ -89,6 +90,31 @@ def test_folders_that_are_made_filled_and_moved_are_followed(store: Path, notes:
         wait_for(lambda: index_of(backends) == fresh_index(notes))
         assert backends.catalogue.count_documents(Filters("p"))[0] == 46
         assert status_of(store, notes).held == 0  # type: ignore[union-attr]
+
+
+def test_files_that_are_not_read_are_named_as_soon_as_they_change_and_until_they_are_read(
+    store: Path, notes: Path
+) -> None:
+    add_source(store, notes)
+    broken = notes / "part0" / "broken.txt"
+
+    def failures() -> tuple[int, tuple[str, ...]]:
+        status = status_of(store, notes)
+        assert status is not None
+        return status.unreadable, status.failures
+
+    with watched(settings_of(store)):
+        wait_for(lambda: is_watched(store, notes))
+        assert failures() == (0, ())
+        broken.write_bytes(bytes(2_000))
+        unreadable, (named,) = wait_for(lambda: failures()[0] and failures())
+        assert (unreadable, named.startswith("part0/broken.txt: ")) == (1, True)
+        (notes / "part1" / "0001.md").write_text("Another file changes.\n")
+        wait_for(lambda: status_of(store, notes).written == 31)  # type: ignore[union-attr]
+        assert failures() == (1, (named,))
+        assert f"not read: {named}" in format_attention(status_of(store, notes))  # type: ignore[arg-type]
+        broken.write_text("It can be read now.\n")
+        wait_for(lambda: failures() == (0, ()))
 
 
 def test_a_file_that_is_written_slowly_is_read_when_it_is_whole(store: Path, notes: Path) -> None:

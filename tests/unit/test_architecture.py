@@ -88,7 +88,7 @@ ROOMS: Mapping[str, str] = {
     "server.ingest.parsing.reader_pool server.ingest.formats.pdf.ocr",
     # readers of files run behind the walls of the sandbox
     "server.ingest.parsing.parser": "server.ingest server.ingest.parsing.reader_pool server.libraries "
-    "server.models",
+    "server.models server.text",
     "server.ingest.parsing.reader_pool": "server.ingest sandbox.protocol server.ingest.parsing.walled_children",
     "server.ingest.parsing.walled_children": "server.ingest sandbox.protocol sandbox.runners sandbox.walls",
     "server.ingest.formats.pdf.ocr": "server.ingest server.backends",

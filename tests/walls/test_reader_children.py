@@ -92,7 +92,7 @@ def test_line_ends_are_cleaned_and_places_follow_them(readers: ParserProcess, pa
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("crash", "its parser crashed (SIGSEGV)"),
+        ("crash", "its parser crashed (SIGSEGV); the file may be damaged: save it again from its program"),
         ("panic", "its parser failed (BaseException)"),
         ("memory", "needs more memory than its reader may have; split it"),
         ("exit", "its parser gave no answer"),
@@ -109,7 +109,7 @@ def test_the_next_reader_reads_what_the_first_does_not(
     document = _read(readers, path, name, "whole")
     assert document.reading is not None
     assert document.text == "The text of the file.\n"
-    assert document.reading.notes == (f"another reader failed before: {reason}",)
+    assert document.reading.notes == (f"another reader did not read it: {reason}",)
     assert _reason(readers, path, name, "crash") == reason
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from server.commands.ingest.addresses import refuse_addresses
 from server.commands.ingest.explanation import print_explanation
 from server.commands.ingest.report import print_report
 from server.commands.terminal.output import (
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 app = command()
 
-# Addresses are not read: what a server sends is fetched by a program that is made for it.
-_ADDRESS = re.compile(r"(?i)https?:/")
 # Files that are given by --references; collections of other data end in .json too.
 _BIBLIOGRAPHIES = frozenset({".bib", ".bibtex", ".biblatex", ".ris"})
 _LABEL_CHARS = 200  # the longest label that a request may name
@@ -76,8 +74,8 @@ for this run: give it again when you ingest again.
 What .gitignore and .winnowignore name is left out; --no-ignore reads it. Documents below a folder that is empty
 or not there are kept, because its disk may not be mounted: --allow-deletions deletes them.
 
-A web site is fetched first: wget --mirror --no-parent --convert-links --directory-prefix=site https://example.org/docs/
-and then: winnow ingest site/
+Web pages are not fetched. Fetch a site first: wget --mirror --no-parent --adjust-extension --convert-links
+--directory-prefix=site https://example.org/docs/ and then: winnow ingest site/
 
 Exit code: 0 when something is in the index, even if some files failed (they are listed); 1 when nothing could
 be read; 2 for usage; 4 when the index is held by another process or cannot be opened.
@@ -186,17 +184,6 @@ def _check_given(paths: list[Path], references: Path | None) -> list[Path]:
             f"{bibliography}, with the folder of its files or without one",
         )
     return paths
-
-
-def refuse_addresses(paths: Sequence[Path]) -> None:
-    """Raise ``WinnowError`` with the way to fetch a site if one of the paths is an address."""
-    address = next((str(path) for path in paths if _ADDRESS.match(str(path))), None)
-    if address:
-        raise WinnowError(
-            "INVALID_REQUEST",
-            f"{address} is an address; winnow reads files. Fetch it first: wget --mirror --no-parent "
-            "--convert-links --directory-prefix=site ADDRESS, then: winnow ingest site/",
-        )
 
 
 def _repair(settings: Settings) -> tuple[str, ...]:

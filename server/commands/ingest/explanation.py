@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from server.commands.ingest.addresses import refuse_addresses
 from server.commands.terminal.output import print_json, print_lines
 from server.errors import WinnowError
 from server.ingest.formats.parsed_file import ReadOptions
+from server.locators import count_pages
 from server.text.framing import MARK
 from server.text.printable import one_line
+from server.text.sizes import count_of, name_numbers
 
 if TYPE_CHECKING:
-    from server.ingest.inspection.explanation import ExplainedDocument, Explanation
-    from server.models import Reading
+    from server.ingest.inspection.explanation import ExplainedDocument, ExplainedPassage, Explanation
+    from server.models import DocumentType, Reading
 
 _PASSAGES_SHOWN, _HEADINGS_SHOWN = 40, 40
 _LINE_CHARS = 90
@@ -24,6 +27,7 @@ def print_explanation(path: Path, options: ReadOptions, *, allows_weaker: bool, 
     """Print how the file is read; returns whether anything of it is."""
     from server.ingest.inspection.explanation import explain_file
 
+    refuse_addresses([path])
     if not path.is_file():
         what = "a folder; name one of its files" if path.is_dir() else "not there"
         raise WinnowError("INVALID_REQUEST", f"--explain: {path} is {what}")
@@ -44,44 +48,48 @@ def _format(explanation: Explanation) -> Iterator[str]:
     for document in explanation.documents:
         yield from _format_document(document)
     if explanation.more:
-        yield f"... and {explanation.more:,} more documents"
+        yield f"... and {count_of(explanation.more, 'more document')}"
 
 
 def _format_document(document: ExplainedDocument) -> Iterator[str]:
     yield ""
     yield (
-        f"{document.uri}: {document.characters:,} characters, {document.tokens:,} tokens, "
-        f"{len(document.passages):,} passages"
+        f"{document.uri}: {count_of(document.characters, 'character')}, {count_of(document.tokens, 'token')}, "
+        f"{count_of(len(document.passages), 'passage')}"
     )
     yield f"  title: {document.title or '(none)'}; language: {document.language or 'unknown'}"
     if document.reading:
-        yield from _format_reading(document.reading)
+        yield from _format_reading(document.reading, document.type)
     yield "  first lines:"
     yield from (f"   {MARK}{line[:_LINE_CHARS]}" for line in document.first_lines)
     yield from _format_some("headings", document.headings, _HEADINGS_SHOWN)
-    passages = [
-        f"{number:>4} {passage.tokens:>5} tokens  {passage.locator or f'{passage.start}-{passage.end}'}  "
-        f"{passage.first_line[:_LINE_CHARS]}"
-        for number, passage in enumerate(document.passages, start=1)
-    ]
+    passages = [_format_passage(number, one) for number, one in enumerate(document.passages, start=1)]
     yield from _format_some("passages", passages, _PASSAGES_SHOWN)
 
 
+def _format_passage(number: int, passage: ExplainedPassage) -> str:
+    size = f"{count_of(passage.tokens, 'token'):>12}"
+    place = passage.locator or f"characters {passage.start:,}-{passage.end:,}"
+    return f"{number:>4} {size}  {place}  {passage.first_line[:_LINE_CHARS]}"
+
+
 def _format_some(name: str, lines: list[str] | tuple[str, ...], most: int) -> Iterator[str]:
-    yield f"  {name}: {len(lines) or 'none'}"
+    yield f"  {name}: {f'{len(lines):,}' if lines else 'none'}"
     yield from (f"   {MARK}{line}" for line in lines[:most])
     if len(lines) > most:
         yield f"    ... and {len(lines) - most:,} more; --json lists all"
 
 
-def _format_reading(reading: Reading) -> Iterator[str]:
-    yield f"  read by {reading.reader}; pages, slides or sheets: {reading.pages:,}"
+def _format_reading(reading: Reading, type: DocumentType) -> Iterator[str]:
+    pages = count_pages({type: reading.pages})
+    yield f"  read by {reading.reader}{f'; {pages}' if pages else ''}"
     if reading.hidden_runs:
         done = "in the text" if reading.hidden_kept else "left out; --hidden keep reads it"
-        yield f"  {reading.hidden_runs:,} runs of text that a person does not see: {done}"
+        runs = count_of(reading.hidden_runs, "run of text", "runs of text")
+        yield f"  {runs} that a person does not see: {done}"
     if reading.needs_ocr:
-        numbers = ", ".join(map(str, reading.needs_ocr[:_HEADINGS_SHOWN]))
-        yield f"  {len(reading.needs_ocr):,} pages without text of their own (pages {numbers}); {_ocr(reading)}"
+        pages = count_of(len(reading.needs_ocr), "page is an image", "pages are images")
+        yield f"  {pages} without text ({name_numbers(reading.needs_ocr)}); {_ocr(reading)}"
     for name in reading.attachments:
         yield f"  a file within it, not read: {one_line(name)}"
     for note in reading.notes:
@@ -89,4 +97,4 @@ def _format_reading(reading: Reading) -> Iterator[str]:
 
 
 def _ocr(reading: Reading) -> str:
-    return f"{reading.ocr_pages:,} were read by OCR" if reading.ocr_pages else "--ocr reads them"
+    return f"{reading.ocr_pages:,} read by OCR" if reading.ocr_pages else "to read by OCR: --ocr"

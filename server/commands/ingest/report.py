@@ -7,8 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from server.commands.terminal.output import print_json, print_lines
+from server.locators import count_pages
+from server.models import DocumentType
 from server.settings import Settings
 from server.text.printable import one_line
+from server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from server.ingest.pipeline import GraphReport, IngestReport
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 _FAILURES_SHOWN = 20
 _FLAWS_SHOWN = 10
+# Types of text, which have no reader with a name of its own.
+_TEXTS: frozenset[DocumentType] = frozenset({"markdown", "text", "html", "rst", "code", "record"})
 
 
 def print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> None:
@@ -26,17 +31,10 @@ def print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> 
         return
     rate = f" ({report.chunks / report.seconds:.0f} chunks/s)" if report.chunks and report.seconds else ""
     print_lines(
-        f"{report.project}: {report.documents:,} documents written, {report.unchanged:,} unchanged, "
-        f"{report.deleted:,} deleted; {report.chunks:,} chunks in {report.seconds:.1f} s{rate}"
+        f"{report.project}: {count_of(report.documents, 'document')} written, {report.unchanged:,} unchanged, "
+        f"{report.deleted:,} deleted; {count_of(report.chunks, 'chunk')} in {report.seconds:.1f} s{rate}"
     )
-    if report.skipped:
-        print_lines(f"{report.skipped:,} files of unknown types were skipped")
-    if report.images_skipped:
-        print_lines(f"{report.images_skipped:,} images were skipped; --ocr reads them")
-    if report.images_blank:
-        print_lines(f"{report.images_blank:,} images have no text")
-    if report.ignored:
-        print_lines(f"{report.ignored:,} files and folders were ignored (.gitignore, .winnowignore, stores)")
+    print_lines(*_format_left_out(report))
     for failure in report.failures[:_FAILURES_SHOWN]:
         print_lines(f"not read: {one_line(failure.name)}: {one_line(failure.reason)}")
     if len(report.failures) > _FAILURES_SHOWN:
@@ -48,6 +46,22 @@ def print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> 
     if report.graph:
         print_lines(*format_graph_report(report.graph))
     print_lines(*report.warnings)
+
+
+def _format_left_out(report: IngestReport) -> Iterator[str]:
+    """Lines for files that were not looked at."""
+    if report.skipped:
+        kinds = ", ".join(f"{suffix or '(no suffix)'} {n:,}" for suffix, n in report.skipped_suffixes.items())
+        files = count_of(report.skipped, "file of an unknown type was", "files of unknown types were")
+        yield f"{files} skipped: {one_line(kinds)}"
+    if report.images_skipped:
+        them = "it" if report.images_skipped == 1 else "them"
+        yield f"{count_of(report.images_skipped, 'image was', 'images were')} skipped; --ocr reads {them}"
+    if report.images_blank:
+        yield f"{count_of(report.images_blank, 'image has', 'images have')} no text"
+    if report.ignored:
+        ignored = count_of(report.ignored, "file or folder was", "files and folders were")
+        yield f"{ignored} ignored (.gitignore, .winnowignore, stores)"
 
 
 def _format_flaws(report: IngestReport) -> Iterator[str]:
@@ -63,28 +77,32 @@ def _format_flaws(report: IngestReport) -> Iterator[str]:
 
 def _format_reading(reading: ReadingSummary) -> Iterator[str]:
     """Lines for how files were read; none where all were text."""
-    if reading.pages:
-        readers = ", ".join(f"{name} {count:,}" for name, count in reading.readers.items())
-        yield f"read by {readers}; {reading.pages:,} pages, slides and sheets"
+    if reading.readers.keys() - _TEXTS:
+        readers = ", ".join(f"{name} ({count:,})" for name, count in reading.readers.items())
+        yield "; ".join(filter(None, (f"documents by reader: {readers}", count_pages(reading.pages_by_type))))
     if left_out := reading.hidden_runs - reading.hidden_kept:
-        yield f"{left_out:,} runs of text that a person does not see were left out; --hidden keep indexes them"
+        runs = count_of(left_out, "run of text", "runs of text")
+        yield f"left out: {runs} that a person does not see; --hidden keep indexes such text"
     if reading.hidden_kept:
-        yield f"{reading.hidden_kept:,} runs of text that a person does not see are in the index"
+        runs = count_of(reading.hidden_kept, "run of text", "runs of text")
+        yield f"in the index: {runs} that a person does not see"
     if reading.ocr_pages:
-        yield f"{reading.ocr_pages:,} pages were read by OCR"
+        yield f"{count_of(reading.ocr_pages, 'page was', 'pages were')} read by OCR"
     if (images := reading.needs_ocr - reading.ocr_pages) > 0:
-        yield f"{images:,} pages are images without text; --ocr reads them, winnow doctor --documents lists them"
+        pages = count_of(images, "page is an image", "pages are images")
+        yield f"{pages} without text; --ocr reads such pages, winnow doctor --documents names their files"
     if reading.attachments:
-        yield f"{reading.attachments:,} files within files were not read"
+        yield f"{count_of(reading.attachments, 'file within a file was', 'files within files were')} not read"
     for note, count in list(reading.notes.items())[:_FLAWS_SHOWN]:
-        yield f"  {count:,} documents: {one_line(note)}"
+        yield f"  {count_of(count, 'document')}: {one_line(note)}"
 
 
 def _format_references(references: ReferenceReport) -> Iterator[str]:
     """Lines for how the bibliography and the files fit together."""
     yield (
-        f"references: {references.entries:,} entries, {references.matched:,} files matched, "
-        f"{references.without_file:,} entries indexed by title and abstract"
+        f"references: {count_of(references.entries, 'entry', 'entries')}, "
+        f"{count_of(references.matched, 'file')} matched, "
+        f"{count_of(references.without_file, 'entry', 'entries')} indexed by title and abstract"
     )
     yield from _list_reasons("not read", references.flaws, len(references.flaws))
     yield from _list_reasons("no entry", references.unmatched_files, references.unmatched_files_count)
@@ -101,8 +119,8 @@ def _list_reasons(head: str, named: Sequence[NamedReason], count: int) -> Iterat
 def format_graph_report(graph: GraphReport) -> Iterator[str]:
     """Lines for the changes of the graph and its size."""
     yield (
-        f"graph: {graph.documents:,} documents drawn, {graph.deleted:,} deleted in {graph.seconds:.1f} s; "
-        f"{sum(graph.nodes.values()):,} nodes, {sum(graph.edges.values()):,} edges"
+        f"graph: {count_of(graph.documents, 'document')} drawn, {graph.deleted:,} deleted in {graph.seconds:.1f} s"
+        f"; {count_of(sum(graph.nodes.values()), 'node')}, {count_of(sum(graph.edges.values()), 'edge')}"
     )
     yield from format_graph_counts(graph.nodes, graph.entities, graph.edges)
 

@@ -33,6 +33,7 @@ from server.commands.terminal.reading_options import (
 )
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
+from server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from server.watching.sources import WatchedSource
@@ -151,7 +152,8 @@ def make_source(settings: Settings, paths: Sequence[Path], name: str, fields: di
     """A source of these paths; its id is only suggested unless ``name`` is given. Raises ``WinnowError``."""
     from pydantic import ValidationError
 
-    from server.commands.ingest import check_label, refuse_addresses
+    from server.commands.ingest import check_label
+    from server.commands.ingest.addresses import refuse_addresses
     from server.ingest.file_discovery import check_paths
     from server.ingest.selection.ignore_files import check_patterns
     from server.watching.sources import WatchedSource, new_id
@@ -280,13 +282,17 @@ def _format_sources(
             row = rows.get(path)
             state = format_status(row, is_watched=status.holder is not None) if row else "not scanned yet"
             yield f"  {path}: {state}"
-            if row and row.held:
-                yield f"    {format_held(row)}"
+            yield from (f"    {line}" for line in (format_attention(row) if row else ()))
 
 
-def format_held(row: PathStatus) -> str:
-    """One line for deletions that wait for a confirmation."""
-    return f"{row.held:,} documents are gone and were kept; to delete them: winnow sources confirm {row.source}"
+def format_attention(row: PathStatus) -> Iterator[str]:
+    """Lines for what needs a person: files that are not read, deletions that wait for a confirmation."""
+    yield from (f"not read: {failure}" for failure in row.failures)
+    if row.unreadable > len(row.failures):
+        yield f"... and {row.unreadable - len(row.failures):,} more; winnow ingest {row.path} names all"
+    if row.held:
+        gone = count_of(row.held, "document is gone and was", "documents are gone and were")
+        yield f"{gone} kept; to delete: winnow sources confirm {row.source}"
 
 
 def _format_choices(source: WatchedSource) -> Iterator[str]:
@@ -315,7 +321,8 @@ def format_status(row: PathStatus, *, is_watched: bool = True) -> str:
     parts += [f"indexing: {row.indexing}"] if row.indexing else []
     if row.scanned_at:
         when = datetime.fromtimestamp(row.scanned_at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        parts.append(f"{row.files:,} files when scanned at {when}")
-    parts += [f"{row.written:,} documents written, {row.deleted:,} deleted"] if row.written or row.deleted else []
+        parts.append(f"{count_of(row.files, 'file')} when scanned at {when}")
+    if row.written or row.deleted:
+        parts.append(f"{count_of(row.written, 'document')} written, {row.deleted:,} deleted")
     parts += [f"{row.unreadable:,} not read"] if row.unreadable else []
     return "; ".join(parts)

@@ -182,14 +182,14 @@ class _Shown:
 
     def update(self, store: Path) -> Sequence[PathStatus]:
         """Print what has changed; returns all states."""
-        from server.watching.status import read_status
+        from server.watching.status import PathStatus, read_status
 
         rows = read_status(store).paths
         for row in rows:
             key = row.source, row.path
             if row != self._rows.get(key) and not (row.indexing and self._is_early()):
+                self._print(row, self._rows.get(key) or PathStatus(row.source, row.path, row.project))
                 self._rows[key] = row
-                self._print(row)
         return rows
 
     def _is_early(self) -> bool:
@@ -199,12 +199,12 @@ class _Shown:
         self._progress_at = now
         return False
 
-    def _print(self, row: PathStatus) -> None:
-        from server.commands.watching.sources import format_held, format_status
+    def _print(self, row: PathStatus, former: PathStatus) -> None:
+        from server.commands.watching.sources import format_attention, format_status
 
         if self._as_json:
             print_json_line(asdict(row))
             return
         print_lines(f"{row.source}: {row.path}: {format_status(row)}")
-        if row.held:
-            print_lines(f"{row.source}: {format_held(row)}")
+        if (row.failures, row.held) != (former.failures, former.held):
+            print_lines(*(f"{row.source}: {line}" for line in format_attention(row)))

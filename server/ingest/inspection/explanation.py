@@ -15,11 +15,12 @@ from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.parsing.parser import ParserProcess
 from server.ingest.readers import ReadFlaw, kind_of, read
 from server.locators import locate
-from server.models import Chunk, Place, Reading
+from server.models import Chunk, DocumentType, Place, Reading
 from server.text.printable import one_line
 
 # Of a collection, so many documents are explained; so many headings and lines of each.
 MOST_DOCUMENTS = 20
+_PDF = "pdf_"  # of the modules that read PDF; reports name their libraries
 _MOST_HEADINGS, _MOST_LINES, _LINE_CHARS = 200, 10, 160
 
 
@@ -41,7 +42,7 @@ class ExplainedDocument:
 
     uri: str
     title: str
-    type: str
+    type: DocumentType
     language: str
     characters: int
     tokens: int
@@ -89,7 +90,8 @@ def explain_file(path: Path, options: ReadOptions, *, allows_weaker: bool = Fals
                     more += 1
         except (OSError, UnreadableFile) as error:
             flaws.append(one_line(reason_of(error)))
-        return Explanation(path.name, kind_of(path), tuple(parser.tried), tuple(documents), tuple(flaws), more)
+        tried = tuple((name.removeprefix(_PDF), failure) for name, failure in parser.tried)
+        return Explanation(path.name, kind_of(path), tried, tuple(documents), tuple(flaws), more)
 
 
 def _explain(parser: ParserProcess, raw: RawDocument) -> ExplainedDocument:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from server.backends.base import DocumentStore
 from server.models import DocumentReading, DocumentText, DocumentType, Filters
+from server.text.sizes import count_of, name_numbers
 
 # Fewer visible characters a page, slide or sheet than these are few.
 _FEW: Mapping[DocumentType, int] = MappingProxyType({"pdf": 200, "image": 50, "slides": 10, "sheet": 10})
@@ -20,7 +20,6 @@ _FEW: Mapping[DocumentType, int] = MappingProxyType({"pdf": 200, "image": 50, "s
 _UNREADABLE = re.compile(r"[\ufffd\ue000-\uf8ff\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\(cid:\d+\)")
 _WHITE = re.compile(r"\s+")
 _MOST_UNREADABLE = 0.2
-_PAGES_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class ThinDocument:
 
     project: str
     file: str
-    type: str
+    type: DocumentType
     characters: int
     pages: int
     passages: int
@@ -94,11 +93,13 @@ def _needs_ocr(examined: _Examined) -> Problem | None:
     reading = examined.document.reading
     if reading is None or len(reading.needs_ocr) <= reading.ocr_pages:
         return None
-    numbers = _name_numbers(reading.needs_ocr)
+    numbers = name_numbers(reading.needs_ocr)
     count = len(reading.needs_ocr) - reading.ocr_pages
+    are = "is an image" if count == 1 else "are images"
+    of = "its page" if reading.pages == 1 else f"{count:,} of {reading.pages:,} pages"
     return Problem(
-        f"{count:,} of {reading.pages:,} pages are images without text ({numbers})",
-        f"read them by OCR: winnow ingest --ocr {examined.path}",
+        f"{of} {are} without text ({numbers})",
+        f"read {'it' if count == 1 else 'them'} by OCR: winnow ingest --ocr {examined.path}",
     )
 
 
@@ -118,8 +119,9 @@ def _has_few_characters(examined: _Examined) -> Problem | None:
     pages = document.reading.pages if document.reading else 0
     if not pages or examined.visible >= pages * _FEW.get(document.type, 0):
         return None
+    each = count_of(round(examined.visible / pages), "character")
     return Problem(
-        f"{examined.visible / pages:.0f} characters a page on {pages:,} pages",
+        f"{each} on its page" if pages == 1 else f"{each} a page on {pages:,} pages",
         f"look at what was read: winnow ingest --explain {examined.path}",
     )
 
@@ -138,13 +140,3 @@ _CHECKS: Sequence[Callable[[_Examined], Problem | None]] = (
     _is_unreadable,
     _has_few_characters,
 )
-
-
-def _name_numbers(numbers: Sequence[int]) -> str:
-    """Numbers in short: "1-3, 7"."""
-    runs = [
-        [number for _, number in run]
-        for _, run in groupby(enumerate(sorted(set(numbers))), lambda pair: pair[1] - pair[0])
-    ]
-    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:_PAGES_SHOWN]]
-    return ", ".join([*shown, "..."] if len(runs) > _PAGES_SHOWN else shown)

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from server.ingest.documents import UnreadableFile
 from server.ingest.parsing import frames
-from server.ingest.parsing.failures import STOPPED, ChildFailed, name_exit, too_slow
+from server.ingest.parsing.failures import STOPPED, ChildFailed, crashed, too_slow
 
 # The limit on the clock is a multiple, because other processes run too, and the child needs time to start.
 _CLOCK_FACTOR, _START_SECONDS = 4, 30.0
@@ -77,7 +77,7 @@ class ConfinedProcess:
             raise UnreadableFile(STOPPED)
         if -code in _OUT_OF_TIME:
             return too_slow(seconds)
-        return f"its parser crashed ({name_exit(code)})"
+        return crashed(code)
 
     def _end(self) -> None:
         child, self._child = self._child, None

@@ -17,6 +17,11 @@ def too_slow(seconds: float) -> str:
     return f"takes longer than {seconds:.0f} s to parse, or more memory than is available; split it"
 
 
+def crashed(code: int) -> str:
+    """The reason of a child that ended by itself; ``code`` as ``Popen.returncode`` has it."""
+    return f"its parser crashed ({name_exit(code)}); the file may be damaged: save it again from its program"
+
+
 def name_exit(code: int) -> str:
     """The name of the signal that ended a process, or its exit code; ``code`` as ``Popen.returncode`` has it."""
     try:

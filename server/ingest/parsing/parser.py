@@ -33,6 +33,7 @@ from server.ingest.parsing.reader_pool import Children, ReaderPool, StartedChild
 from server.ingest.readers import ReaderOutput, decode, kind_of, parse, stem
 from server.libraries.reading import SUFFIXES, Bibliography, unpack
 from server.models import DocumentType
+from server.text.sizes import count_of
 
 # Processor seconds for each document, for each MiB of it, and at most: several times those of the slowest real
 # documents. A page of a PDF takes about 10 ms and 20 kB; by OCR 20 s and 100 kB.
@@ -278,15 +279,16 @@ def _seconds(work: str, size: int) -> float:
 
 def _note_failure(parsed: ParsedFile, reasons: list[str]) -> ParsedFile:
     """The file with a note on the readers that failed before."""
-    notes = tuple(f"another reader failed before: {reason}" for reason in reasons)
+    notes = tuple(f"another reader did not read it: {reason}" for reason in reasons)
     return replace(parsed, reading=replace(parsed.reading, notes=(*notes, *parsed.reading.notes)))
 
 
 def _describe_no_text(parsed: ParsedFile, *, uses_ocr: bool) -> str:
     scans = len(parsed.reading.needs_ocr)
     if scans and not uses_ocr:
-        return f"no text in it, but {scans:,} pages that are images; to read them by OCR: --ocr"
-    return "no text in it"
+        pages = count_of(scans, "page that is an image", "pages that are images")
+        return f"no text in it, but {pages}; to read {'it' if scans == 1 else 'them'} by OCR: --ocr"
+    return "no text in it; if you see some when you open it, save it again from its program"
 
 
 def _checked(check: Any, facts: Mapping[str, Any]) -> Any:

@@ -22,7 +22,7 @@ from sandbox.runners.runner_table import CONTAINER_WALLS
 from sandbox.walls.profiles import READER
 from server.ingest.documents import UnreadableFile
 from server.ingest.parsing import frames
-from server.ingest.parsing.failures import STOPPED, TOO_LARGE, ChildFailed, name_exit, too_slow
+from server.ingest.parsing.failures import STOPPED, TOO_LARGE, ChildFailed, crashed, too_slow
 
 # With what the fork server has imported, a child stays below 1 GiB of resident memory.
 _MEMORY_BYTES = 832 * MIB
@@ -114,7 +114,7 @@ def _failure_reason(end: ChildEnd, limits: Limits) -> str:
         return TOO_LARGE
     if end.signal == signal.SIGSYS:
         return "its parser was ended at a system call that no reader needs"
-    return f"its parser crashed ({name_exit(-end.signal)})" if end.signal else "its parser gave no answer"
+    return crashed(-end.signal) if end.signal else "its parser gave no answer"
 
 
 def _package_folders() -> tuple[Path, ...]:
