@@ -11,7 +11,7 @@ SETUP := $(VENV)/.setup-done
 VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	$(PYTHON) -m pip --disable-pip-version-check --quiet --python $(BIN)/python install pip; }
 
-.PHONY: demo test coverage fuzz soak bench setup lock clean
+.PHONY: demo test coverage fuzz fuzz-files soak bench setup lock clean
 
 demo: $(SETUP)
 	$(BIN)/winnow demo
@@ -35,6 +35,10 @@ SECONDS := 300
 fuzz: $(SETUP)
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PIP) install --require-hashes -r requirements-fuzz.txt || true
 	$(BIN)/python -m tests.fuzz.campaign --seconds $(SECONDS)
+
+# Damaged files of every format, read behind the walls: `make fuzz-files SECONDS=3600`.
+fuzz-files: $(SETUP)
+	$(BIN)/python -m tests.fuzz.reading --seconds $(SECONDS)
 
 # An hour of three clients, an ingest of changes every 30 s, failing and cancelled scripts on one store: what do its
 # processes hold afterwards? Shorter: `make soak SECONDS=600`.

@@ -50,8 +50,10 @@ def rows(*values: Sequence[str | bool | Number | Formula]) -> Sheet:
 # --- XLS
 
 
-def xls(sheets: Mapping[str, Sheet], *, stream: str = "Workbook", is_encrypted: bool = False) -> io.BytesIO:
-    """An XLS file. Encrypted, it says so; its records are not."""
+def xls(
+    sheets: Mapping[str, Sheet], *, stream: str = "Workbook", is_encrypted: bool = False, is_short: bool = False
+) -> io.BytesIO:
+    """An XLS file. Encrypted, it says so; its records are not. Short, it is kept in sectors of 64 bytes."""
     parts = [_sheet_records(sheet) for sheet in sheets.values()]
     head = [_biff(0x809, struct.pack("<HHHHII", 0x600, 5, 0, 0, 0, 6))]
     head += [_biff(0x2F, b"\1\0\1\0\1\0" + bytes(48))] if is_encrypted else []
@@ -61,7 +63,8 @@ def xls(sheets: Mapping[str, Sheet], *, stream: str = "Workbook", is_encrypted: 
     for place, part in enumerate(parts):
         names[place] = names[place][:4] + struct.pack("<I", offset) + names[place][8:]
         offset += len(part)
-    return io.BytesIO(ole({stream: b"".join((*head, *names, _biff(0x0A), *parts))}))
+    records = b"".join((*head, *names, _biff(0x0A), *parts))
+    return io.BytesIO(_short_ole(stream, records) if is_short else ole({stream: records}))
 
 
 def _bound_sheet(name: str, sheet: Sheet) -> bytes:
@@ -114,6 +117,19 @@ def ole(streams: Mapping[str, bytes]) -> bytes:
     ]
     body = [struct.pack(f"<{_SECTOR // 4}I", *chains), _padded(b"".join(entries)), *map(_padded, data)]
     return _ole_head() + b"".join(body)
+
+
+def _short_ole(name: str, stream: bytes) -> bytes:
+    """An OLE container with one short stream, within that of the root."""
+    held, small = -(-len(stream) // _SECTOR), -(-len(stream) // 64)
+    assert len(stream) < _SMALLEST_STREAM
+    chains = [_FAT, _END, _END, *_chain(3, held)]  # the table, the directory, the table of short streams
+    tables = [chains + [_FREE] * (_SECTOR // 4 - len(chains)), _chain(0, small) + [_FREE] * (_SECTOR // 4 - small)]
+    entries = _entry("Root Entry", 5, 3, held * _SECTOR, 1) + _entry(name, 2, 0, len(stream), _FREE)
+    head = bytearray(_ole_head())
+    struct.pack_into("<II", head, 60, 2, 1)
+    table, short = (struct.pack(f"<{_SECTOR // 4}I", *numbers) for numbers in tables)
+    return b"".join((head, table, _padded(entries), short, _padded(stream)))
 
 
 def _chain(first: int, count: int) -> list[int]:

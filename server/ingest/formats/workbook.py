@@ -20,7 +20,7 @@ from python_calamine import CalamineError, CalamineWorkbook, PasswordError, Shee
 
 from server.ingest.documents import UnreadableFile
 from server.ingest.formats.common.archives import Archive, open_archive
-from server.ingest.formats.common.binary_sheets import check_xls, check_xlsb_sheet
+from server.ingest.formats.common.binary_sheets import check_xlsb_sheet, prepare_xls
 from server.ingest.formats.common.bounded_xml import attribute, descendants, parse_xml
 from server.ingest.formats.common.markdown_draft import MarkdownDraft
 from server.ingest.formats.common.open_xml import PartLink, properties, relationships
@@ -84,9 +84,7 @@ def _prepare(file: BinaryIO, options: ReadOptions) -> tuple[str, Mapping[str, An
     start = file.read(_START_BYTES)
     file.seek(0)
     if start.startswith(_OLE):
-        data = _read_bounded(file)
-        check_xls(data, _MOST_SPANNED_CELLS)
-        return "", {}, _Copy(io.BytesIO(data))
+        return "", {}, _Copy(io.BytesIO(prepare_xls(_read_bounded(file), _MOST_SPANNED_CELLS)))
     for signature, name in _OTHERS:
         if signature.match(start):
             raise UnreadableFile(f"is {name}, not a workbook; open it and save it as XLSX")
