@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from server.engine import endpoint
 from server.engine.client import EngineKnowledge
 from server.errors import WinnowError
+from server.jobs.queue import JobQueue, JobRunner
 from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
 from server.runtime.logs import log
 from server.runtime.priority import SWITCH_SECONDS
@@ -20,6 +21,8 @@ from server.settings import Settings
 from server.tools import Context
 
 if TYPE_CHECKING:
+    from server.ingest.report import Progress
+    from server.jobs.records import Job, JobResult
     from server.opening import Backends
     from server.watching.watcher import Watcher
 
@@ -112,8 +115,11 @@ class Application:
         await self.kb.aclose()
 
 
-def make_knowledge_base(settings: Settings, *, wait_for_model: bool) -> KnowledgeBase:
-    """Create the knowledge base of these settings; it opens its store at the first use."""
+def make_knowledge_base(settings: Settings, *, wait_for_model: bool, runs_jobs: bool = False) -> KnowledgeBase:
+    """Create the knowledge base of these settings; it opens its store at the first use.
+
+    ``runs_jobs``: this process runs the jobs of the store.
+    """
 
     def open_library() -> Library:
         # Vector stores and model runtimes take half a second to import, so they are imported in the opener's
@@ -122,7 +128,14 @@ def make_knowledge_base(settings: Settings, *, wait_for_model: bool) -> Knowledg
 
         return open_backends(settings, wait_for_model=wait_for_model)
 
-    return KnowledgeBase(open_library, settings)
+    def run(job: Job, on_progress: Callable[[Progress], None]) -> JobResult:
+        from server.jobs.ingesting import run_ingest
+
+        return run_ingest(settings, cast("Backends", kb.library()), job, on_progress)
+
+    jobs = JobQueue(settings.store, JobRunner(lambda: kb.library(), run)) if runs_jobs else None
+    kb = KnowledgeBase(open_library, settings, jobs=jobs)
+    return kb
 
 
 def shares_engine(settings: Settings) -> bool:
@@ -136,11 +149,14 @@ def has_engine(settings: Settings) -> bool:
 
 
 def open_knowledge(settings: Settings, *, wait_for_model: bool, starts_engine: bool = False) -> Knowledge:
-    """A knowledge base over the store's engine, if one runs or ``starts_engine``, otherwise in this process."""
+    """A knowledge base over the store's engine, if one runs or ``starts_engine``, otherwise in this process.
+
+    What starts an engine is a server: without an engine it runs the jobs of the store itself.
+    """
     if shares_engine(settings) if starts_engine else has_engine(settings):
         watches = starts_engine and settings.watch == "on"
         return EngineKnowledge(settings, waits_for_model=wait_for_model, watches=watches)
-    return make_knowledge_base(settings, wait_for_model=wait_for_model)
+    return make_knowledge_base(settings, wait_for_model=wait_for_model, runs_jobs=starts_engine)
 
 
 @asynccontextmanager

@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "watch": ("watching.watch", "keep the index up to date while files change"),
         "sources": ("watching.sources", "add, list and remove the folders that are watched"),
         "project": ("projects.project", "create, show, change, rename and delete projects"),
+        "job": ("jobs", "list, show and cancel the ingests that agents asked for"),
         "reindex": ("reindex", "embed everything anew, with another model or the same"),
         "search": ("search", "search from the shell"),
         "scan": ("corpus.scan", "list every match of a pattern, or count them"),

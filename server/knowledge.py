@@ -8,13 +8,14 @@ a direct answer goes into a model's context and must be short, an answer to a sc
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
 
@@ -40,6 +41,7 @@ from server.contracts import (
 )
 from server.contracts.corpus import Count, Scan
 from server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
+from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus
 from server.contracts.research import InspectCollection, ListProjects, QueryProject, QueryProjectHybrid
 from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.errors import WinnowError
@@ -72,6 +74,7 @@ from server.operations.graph.walks import (
     graph_paths,
     graph_sections_for_entities,
 )
+from server.operations.jobs import cancel_job, queue_ingest, show_job
 from server.operations.kb import kb_search
 from server.operations.legacy import get_section_text, search_sections
 from server.operations.research.collections import inspect_collection
@@ -89,6 +92,9 @@ from server.sessions.result_store import ResultStore
 from server.sessions.saved_values import SavedValues
 from server.settings import MIB, Settings
 from server.text.tokens import count_tokens, encoding_name, first_tokens
+
+if TYPE_CHECKING:  # its records are built at import, which a handshake does not wait for
+    from server.jobs.queue import JobQueue
 
 __all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Library"]
 
@@ -171,11 +177,17 @@ class KnowledgeBase:
 
     ``open_library`` is called in a thread on ``load`` or on the first call. If it fails, for example because
     another process holds the index, that call gets the error and the next call tries again. ``calls``: the threads
-    of an engine, which owns the library and closes both itself.
+    of an engine, which owns the library and closes both itself. ``jobs``: the jobs of the store, if this process
+    runs them.
     """
 
     def __init__(
-        self, open_library: Callable[[], Library], settings: Settings, *, calls: CallThreads | None = None
+        self,
+        open_library: Callable[[], Library],
+        settings: Settings,
+        *,
+        calls: CallThreads | None = None,
+        jobs: JobQueue | None = None,
     ) -> None:
         self._open_library = open_library
         self._settings = settings
@@ -183,11 +195,13 @@ class KnowledgeBase:
         self._calls = calls or CallThreads()
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="winnow-open")
         self._opening: Future[Library] | None = None
+        self._opening_guard = threading.Lock()
         self._caches = RankingCaches()
         self.passages = PassageStore(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.results = ResultStore(settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.saved = SavedValues(settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.metrics = Metrics()
+        self._jobs = jobs
 
     async def open(self) -> None:
         """See ``Knowledge.open``."""
@@ -197,13 +211,19 @@ class KnowledgeBase:
         """The open library. Raises as ``open`` does."""
         return await self._open_library_once()
 
+    def library(self) -> Library:
+        """The open library, for threads that may wait for it. Raises as ``open`` does."""
+        return self._start_opening().result()
+
     async def load(self) -> None:
-        """See ``Knowledge.load``.
+        """See ``Knowledge.load``. Jobs that an earlier process left behind go on.
 
         A search that comes earlier waits for its graph, up to its own limit: without the graph, the same question
         would get another answer a second later.
         """
         await asyncio.gather(self.count_tokens("warm"), self._load_graphs())
+        if self._jobs is not None:
+            await asyncio.to_thread(self._jobs.wake)
 
     async def _load_graphs(self) -> None:
         with suppress(WinnowError):
@@ -214,9 +234,10 @@ class KnowledgeBase:
                 await asyncio.wrap_future(self._opener.submit(library.retriever.load, project))
 
     def close(self) -> None:
-        """Close the store, if it was opened."""
+        """Close the store, if it was opened; where a job does not end in time, the end of the process does."""
+        has_ended = self._is_library_shared or self._jobs is None or self._jobs.stop()
         self._opener.shutdown(wait=True)
-        if self._is_library_shared:
+        if self._is_library_shared or not has_ended:
             return
         self._calls.close()
         if self._opening is not None and not self._opening.exception():
@@ -285,6 +306,7 @@ class KnowledgeBase:
                 self._caches.of(caller.run),
                 self.results,
                 self.saved,
+                self._jobs,
             )
             answer = await self._calls.run(deadline, partial(_answer_and_count, known, context, request))
         except TimeoutError:
@@ -306,10 +328,11 @@ class KnowledgeBase:
         return await asyncio.shield(opening)
 
     def _start_opening(self) -> Future[Library]:
-        failed = self._opening is not None and self._opening.done() and self._opening.exception() is not None
-        if self._opening is None or failed:
-            self._opening = self._opener.submit(self._open_library)
-        return self._opening
+        with self._opening_guard:
+            failed = self._opening is not None and self._opening.done() and self._opening.exception() is not None
+            if self._opening is None or failed:
+                self._opening = self._opener.submit(self._open_library)
+            return self._opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +386,9 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "graph.entities_for_sections": _over_graph(EntitiesForSections, graph_entities_for_sections),
         "graph.sections_for_entities": _over_graph(SectionsForEntities, graph_sections_for_entities),
         "find_vendor_info": _over_graph(FindVendorInfo, find_vendor_info),
+        "ingest_from_source": Operation(IngestFromSource, queue_ingest, in_scripts=False),
+        "job_status": Operation(JobStatus, show_job, in_scripts=False),
+        "job_cancel": Operation(JobCancel, cancel_job, in_scripts=False),
         "search_sections": Operation(SearchSections, search_sections, in_scripts=False),
         "get_section_text": Operation(GetSectionText, get_section_text, in_scripts=False),
         "list_projects": Operation(ListProjects, list_projects, in_scripts=False),

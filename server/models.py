@@ -294,6 +294,10 @@ class Ranking:
     relevance: float | None = None
 
 
+# The name of the lexical leg's model: BM25 over stemmed words (``server.retrieval.lexical``). Every point has it.
+SPARSE_MODEL = "winnow/bm25"
+
+
 @dataclass(frozen=True, slots=True)
 class CollectionFacts:
     """What a vector engine says about the collection that holds a project's points.

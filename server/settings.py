@@ -25,6 +25,7 @@ from server.configuration.value_types import (
     Folders,
     Labels,
     Names,
+    Roots,
     ServerAddress,
     ToolSets,
     split_names,
@@ -154,6 +155,15 @@ class Settings(BaseModel):
         default=False,
         description="read PDF, office files, books and mail where the walls around their readers are missing, in "
         "a process that limits only its memory and time",
+    )
+    enable_writes: bool = Field(
+        default=False,
+        description="list the tools of the research pack that change the index: ingest_from_source and job_cancel",
+    )
+    ingest_roots: Roots = Field(
+        default=(),
+        max_length=100,
+        description="folders that agents may have ingested, with all that is below them; empty: none",
     )
     daemon: Literal["on", "off"] = Field(
         default="on",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
@@ -24,7 +24,7 @@ from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from server.backends.catalogue import Catalogue
-    from server.ingest.reindexing import EmbeddingCounts
+    from server.projects.rebuilding import ReindexReport
 
 app = command()
 
@@ -50,15 +50,6 @@ _TAKES = (
     "takes the new vectors with its next search; with another --embedder than this it goes on with the former "
     "ones until: winnow engine stop"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ReindexReport:
-    """Counts of a reindex and its model; the fingerprint is "" for an index by words alone."""
-
-    fingerprint: str
-    dimension: int
-    report: EmbeddingCounts
 
 
 @app.command(epilog=_EPILOG)
@@ -93,11 +84,8 @@ def run_reindex(settings: Settings) -> ReindexReport:
     from server.backends.catalogue import Catalogue
     from server.backends.files.store_folder import require_index
     from server.backends.models.embedders import LazyEmbedder
-    from server.backends.vectors.reindex_plan import finish_reindex, plan_reindex
-    from server.ingest.embedding import check_binding
-    from server.ingest.reindexing import embed_all
-    from server.opening import catalogue_path, open_store
-    from server.projects.removal import check_no_import, clear_hidden, forget_removed
+    from server.opening import catalogue_path
+    from server.projects.rebuilding import rebuild_vectors
 
     require_index(settings.store)
     source = LazyEmbedder(settings)
@@ -106,22 +94,8 @@ def run_reindex(settings: Settings) -> ReindexReport:
     try:
         if model is None and not _is_lexical(catalogue):
             raise WinnowError("MODEL_UNAVAILABLE", source.why)
-        fingerprint = model.fingerprint if model else ""
-        for project in catalogue.existing_projects():
-            check_binding(catalogue, project.name, fingerprint)
-        dimension = model.dimension if model else catalogue.binding.dimension
-        with catalogue.only_writer(), show_progress("embedding") as on_progress:
-            check_no_import(catalogue)
-            removed = clear_hidden(catalogue)
-            binding = plan_reindex(settings.store, catalogue, fingerprint, dimension)
-            target = open_store(settings, catalogue.identity, binding, is_unlocked=True)
-            try:
-                report = embed_all(catalogue, target, model, on_progress)
-            finally:
-                target.close()
-            finish_reindex(settings.store, catalogue, binding, fingerprint)
-            forget_removed(settings, catalogue, removed)
-            return ReindexReport(fingerprint, dimension, report)
+        with show_progress("embedding") as on_progress:
+            return rebuild_vectors(settings, catalogue, model, on_progress)
     finally:
         catalogue.close()
 

@@ -61,6 +61,10 @@ EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
 # In the environment a list is written a,b,c.
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 Folders = Annotated[tuple[Path, ...], BeforeValidator(split_names)]
+# Resolved when they are read: a root that becomes a link later admits nothing.
+Roots = Annotated[
+    Folders, AfterValidator(lambda folders: tuple(folder.expanduser().resolve() for folder in folders))
+]
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Labels = Annotated[tuple[Label, ...], BeforeValidator(split_names)]
 ToolSets = Annotated[tuple[ToolSet, ...], BeforeValidator(split_names), AfterValidator(_check_tool_sets)]

@@ -30,6 +30,7 @@ from server.engine.messages import (
 )
 from server.engine.wire import REPLIES, REQUESTS, Connection, Message, WireError
 from server.errors import WinnowError
+from server.jobs.queue import JobQueue
 from server.knowledge import DIRECT, SCRIPT, KnowledgeBase, Library
 from server.runtime.call_threads import CallThreads
 from server.runtime.deadlines import deadline_after, use_deadline
@@ -77,6 +78,7 @@ class Service(Protocol):
     ingest: Ingest
     clients: set[ClientConnection]
     jobs: set[IngestJob]
+    job_queue: JobQueue
     requests: set[asyncio.Task[None]]
 
     @property
@@ -200,7 +202,9 @@ class ClientConnection(Connection):
                 library.embedder.wait()
             return library
 
-        self.kb = KnowledgeBase(get_library, self.settings, calls=self._service.calls)
+        self.kb = KnowledgeBase(
+            get_library, self.settings, calls=self._service.calls, jobs=self._service.job_queue
+        )
         self._service.add_client(self)
         log("client came", pid=self._peer.pid, clients=len(self._service.clients))
         return asdict(Welcome(os.getpid(), self.kb.tokenizer))

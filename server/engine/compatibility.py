@@ -41,6 +41,7 @@ OWN_SETTINGS = frozenset(
         *("calls_per_minute", "scripts_per_minute", "reads_per_minute"),
         *("workers", "queue", "queue_seconds", "audit", "audit_mb", "audit_days"),
         *("daemon", "engine_idle_minutes", "watch", "allow_weaker_reader"),
+        *("enable_writes", "ingest_roots"),
     )
 )
 # Not compared: the values of the client that started the engine apply (every client has the same ``store``).

@@ -41,6 +41,7 @@ from server.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from server.engine.client_connection import IngestJob
+    from server.jobs.records import Job, JobResult
     from server.opening import Backends
     from server.watching.watcher import Watcher
 
@@ -123,7 +124,7 @@ async def _serve(settings: Settings, listener: endpoint.Listener, pipe: int) -> 
 
     sys.setswitchinterval(SWITCH_SECONDS)
     backends = _EngineBackends(settings)
-    service = EngineService(settings, backends.open, backends.ingest, backends.make_watcher)
+    service = EngineService(settings, backends.open, backends.ingest, backends.run_job, backends.make_watcher)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, service.stop)
@@ -156,6 +157,12 @@ class _EngineBackends:
 
         return watcher_of(self._settings, lambda: self._backends)
 
+    def run_job(self, job: Job, on_progress: Callable[[Any], None]) -> JobResult:
+        """Run a job that an agent asked for; the backends are open."""
+        from server.jobs.ingesting import run_ingest
+
+        return run_ingest(self._settings, self._backends, job, on_progress)
+
     def ingest(self, settings: Settings, job: IngestJob, on_progress: Callable[[Any], None]) -> dict[str, Any]:
         """Run a client's ingest under that client's settings; returns the report as JSON data."""
         from server.ingest.documents import labels_of
@@ -163,11 +170,9 @@ class _EngineBackends:
         from server.ingest.pipeline import ingest_paths
         from server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
         from server.ingest.selection.ignore_files import FileRules
-        from server.ingest.target import target_of
+        from server.ingest.target import open_target
 
-        embedder = self._backends.embedder.wait()
-        warnings = () if embedder else (f"indexed by words alone: {self._backends.embedder.why}",)
-        target = target_of(settings, self._backends, embedder)
+        target, warnings = open_target(settings, self._backends)
         request = job.request
         report = ingest_paths(
             target,

@@ -28,6 +28,8 @@ from server.engine.compatibility import (
 from server.engine.messages import Hello
 from server.engine.wire import PROTOCOL, Message
 from server.errors import WinnowError
+from server.jobs.queue import JobQueue, JobRunner, RunJob
+from server.jobs.records import Job, JobResult
 from server.knowledge import Library
 from server.runtime.call_threads import AT_ONCE, CallThreads
 from server.runtime.logs import log
@@ -94,12 +96,15 @@ class EngineService:
         settings: Settings,
         open_library: Callable[[], Library],
         ingest: Ingest,
+        run_job: RunJob,
         make_watcher: Callable[[], StoreWatcher],
     ) -> None:
         self.settings = settings
         self.shared_library = _LazyLibrary(open_library)
         self.calls = CallThreads()
         self.ingest = ingest
+        self._run_job = run_job
+        self.job_queue = JobQueue(settings.store, JobRunner(self.shared_library.get, self._run_before_watcher))
         self._make_watcher = make_watcher
         self._watcher: StoreWatcher | None = None
         self._watching_clients: set[ClientConnection] = set()
@@ -120,6 +125,7 @@ class EngineService:
             lambda: ClientConnection(self), sock=listener.socket, **_KEEP_SOCKET_FILE
         )
         loop.run_in_executor(None, self.shared_library.open_early)
+        loop.run_in_executor(None, self.job_queue.wake)
         self._start_idle_timer(max(self._idle_seconds, _FIRST_CLIENT_SECONDS))
         await self._stopping.wait()
         endpoint.close_listener(self.settings.store, listener)
@@ -137,6 +143,7 @@ class EngineService:
         for job in self.jobs:
             job.stopped.set()
         has_ended = await self._stop_watcher()
+        has_ended &= await asyncio.to_thread(self.job_queue.stop)
         if self.requests:
             await asyncio.wait(self.requests, timeout=_SHUTDOWN_SECONDS)
         if self.jobs or not has_ended:
@@ -194,6 +201,10 @@ class EngineService:
         """Around an ingest of a client: the watcher's own waits."""
         return self._watcher.give_way() if self._watcher else nullcontext()
 
+    def _run_before_watcher(self, job: Job, on_progress: Callable[[Any], None]) -> JobResult:
+        with self.give_way():
+            return self._run_job(job, on_progress)
+
     async def _end_unwanted_watching(self) -> None:
         if not self._watching_clients:
             await self._stop_watcher()
@@ -205,7 +216,14 @@ class EngineService:
             return await asyncio.to_thread(watcher.stop) if watcher else True
 
     def _start_idle_timer(self, seconds: float) -> None:
-        self._idle_timer = asyncio.get_running_loop().call_later(seconds, self.stop)
+        self._idle_timer = asyncio.get_running_loop().call_later(seconds, self._leave_if_idle)
+
+    def _leave_if_idle(self) -> None:
+        """Leave, unless jobs are unfinished: they survive the servers that took them."""
+        if self.job_queue.is_busy:
+            self._start_idle_timer(self._idle_seconds)
+        else:
+            self.stop()
 
     def status(self) -> Message:
         """Facts for ``winnow engine status``, as JSON data."""
@@ -217,7 +235,7 @@ class EngineService:
             "uptime_seconds": round(now - self._started, 1),
             "pss_mb": _pss_mb(),
             "idle_minutes": self.settings.engine_idle_minutes,
-            "ingests": len(self.jobs),
+            "ingests": len(self.jobs) + self.job_queue.is_busy,
             "watching": self._watcher is not None,
             "waits": self.shared_library.waits(),
             "clients": [client.facts(now) for client in sorted(self.clients, key=lambda client: client.since)],

@@ -244,6 +244,7 @@ class _Run:
         todo = [self.changed_files(part) for part in parts]
         self._meter.documents_total = count_documents(todo)
         self._meter.bytes_total = sum(file.size for files in todo for file in files)
+        self._meter.report()
         for part, files in zip(parts, todo, strict=True):
             self.report_listing(part.listing)
             origins = (Origin(file.uri, read(file.path, file.uri, self._parser), file) for file in files)
@@ -385,6 +386,7 @@ class _Run:
 
     def _read(self, source: str, origins: Iterable[Origin]) -> Iterator[PreparedDocument | CompletedOrigin]:
         for origin in origins:
+            self._meter.current = one_line(origin.name, NAME_CHARS)
             failures, remaining = len(self._failures), origin.file.size if origin.file else 0
             seen: set[str] = set()
             for raw in self._documents(source, origin):

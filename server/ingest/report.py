@@ -40,7 +40,8 @@ class Progress:
     """How far an ingest has come; what is counted here is durable.
 
     ``fraction`` is the part that is done, 0 to 1, None where the total is unknown; ``documents_total`` is 0 then.
-    ``seconds_left`` is an estimate from the pace so far.
+    ``seconds_left`` is an estimate from the pace so far. ``bytes`` are those of files, ``pages`` counts pages,
+    slides and sheets, ``current`` is the file that is being read, "" where none is.
     """
 
     documents: int
@@ -49,6 +50,10 @@ class Progress:
     chunks_per_second: float
     seconds_left: float | None
     fraction: float | None = None
+    bytes: int = 0
+    bytes_total: int = 0
+    pages: int = 0
+    current: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,7 @@ class ProgressMeter:
     documents: int = 0
     chunks: int = 0
     bytes: int = 0
+    current: str = ""
     reading: ReadingTally = field(default_factory=ReadingTally)
     began: float = field(default_factory=time.monotonic)
 
@@ -160,6 +166,10 @@ class ProgressMeter:
         self.reading.add(entries)
         self.chunks += chunks
         self.bytes += bytes
+        self.report()
+
+    def report(self) -> None:
+        """Report the counts so far."""
         if self.on_progress:
             self.on_progress(self._progress())
 
@@ -167,7 +177,18 @@ class ProgressMeter:
         done = self._fraction()
         left = self.seconds / done * (1 - done) if done else None
         rate = self.chunks / max(self.seconds, 1e-9)
-        return Progress(self.documents, self.documents_total, self.chunks, rate, left, done)
+        return Progress(
+            self.documents,
+            self.documents_total,
+            self.chunks,
+            rate,
+            left,
+            done,
+            self.bytes,
+            self.bytes_total,
+            self.reading.counts["pages"],
+            self.current,
+        )
 
     def _fraction(self) -> float | None:
         if self.bytes_total:

@@ -38,6 +38,13 @@ def target_of(settings: Settings, backends: Backends, embedder: Embedder | None)
     return Target(settings.project, backends.catalogue, backends.store, embedder, graph)
 
 
+def open_target(settings: Settings, backends: Backends) -> tuple[Target, tuple[str, ...]]:
+    """As ``target_of`` with the backends' own model, which is waited for; and a warning where there is none."""
+    embedder = backends.embedder.wait()
+    warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
+    return target_of(settings, backends, embedder), warnings
+
+
 def _open_replaced_vectors(backends: Backends, embedder: Embedder | None) -> bool:
     """Open the vectors that replaced the open ones, unless another model made them; whether they are open now."""
     fingerprints = {project.embedding for project in backends.catalogue.projects()}

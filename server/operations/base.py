@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake
     from server.backends.base import DocumentStore, EmbedderSource, Reranker, Vector
     from server.graph.base import GraphStore
     from server.graph.base import Scope as GraphScope
+    from server.jobs.queue import JobQueue
     from server.retrieval.hybrid import Retriever
 
 _CACHED_RANKINGS = 512  # one is about 100 hits: 20 KiB
@@ -174,7 +175,8 @@ class SessionStores(Protocol):
 class RequestContext:
     """The context of one request: open index, settings, caller, session and caches.
 
-    ``results`` has the large results of scripts, by connection, and ``saved`` the values they saved.
+    ``results`` has the large results of scripts, by connection, and ``saved`` the values they saved. ``jobs`` are
+    those of the store, None in a process that runs none.
     ``generations`` are the generations of projects at their first use in this request, so that the whole answer
     has the same. ``warnings`` are those about the request itself, such as a filter that matches no document.
     """
@@ -186,6 +188,7 @@ class RequestContext:
     rankings: RankingCache
     results: ResultStore
     saved: SavedValues
+    jobs: JobQueue | None = None
     generations: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 

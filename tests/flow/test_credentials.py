@@ -28,6 +28,7 @@ ARGUMENTS = {
     "watch": ["{notes}", "--once"],
     "sources": ["list"],
     "project": ["list"],
+    "job": ["list"],
     "reindex": [],
     "search": ["backup"],
     "scan": ["backup"],

@@ -140,7 +140,13 @@ async def serve_world(world: World) -> AsyncIterator[tuple[EngineService, Engine
     """An engine in this process over the library of ``world``, and a client of it."""
     store = world.settings.store
     lock, listener = StoreLock(store, ENGINE), endpoint.open_listener(store)
-    host = EngineService(world.settings, world.library, lambda *_: {}, lambda: pytest.fail("nothing is watched"))
+    host = EngineService(
+        world.settings,
+        world.library,
+        lambda *_: {},
+        lambda *_: pytest.fail("no job was asked for"),
+        lambda: pytest.fail("nothing is watched"),
+    )
     serving = asyncio.create_task(host.serve(listener))
     kb = EngineKnowledge(world.settings, waits_for_model=False)
     try:

@@ -92,8 +92,12 @@ ROOMS: Mapping[str, str] = {
     "server.ingest.parsing.reader_pool": "server.ingest sandbox.protocol server.ingest.parsing.walled_children",
     "server.ingest.parsing.walled_children": "server.ingest sandbox.protocol sandbox.runners sandbox.walls",
     "server.ingest.formats.pdf.ocr": "server.ingest server.backends",
-    "server.ingest.target": "server.ingest server.opening server.backends.base server.graph "
+    "server.ingest.target": "server.ingest server.opening server.backends server.backends.base server.graph "
     "server.graph.extraction server.errors server.settings",
+    # records, files and the queue of jobs: a server that shares an engine runs none of them
+    "server.jobs": "server.backends server.ingest server.runtime server.errors server.text",
+    "server.jobs.ingesting": "server.jobs server.ingest server.ingest.target server.projects server.opening "
+    "server.errors server.models server.settings server.text",
     "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
     "server.models server.settings server.runtime server.text",
     "server.projects": "server.backends server.backends.base server.errors server.graph server.ids server.ingest "
@@ -105,25 +109,26 @@ ROOMS: Mapping[str, str] = {
     "server.backends.base server.errors server.models server.projects.states server.runtime server.settings "
     "server.text",
     # the seam, and the rooms that use it
-    "server.operations": "server.backends.base server.projects.settings server.runtime server.graph "
+    "server.operations": "server.backends.base server.jobs server.projects.settings server.runtime server.graph "
     "server.retrieval server.contracts "
     "server.locators "
     "server.tiers server.text server.evidence server.intake server.sessions server.ids server.models "
     "server.errors server.settings",
-    "server.knowledge": "server.operations server.contracts server.runtime server.sessions server.errors "
-    "server.settings server.text",
-    "server.engine": "server.knowledge server.operations server.contracts server.runtime server.sessions "
-    "server.models server.errors server.settings server.text server.backends server",
+    "server.knowledge": "server.operations server.jobs server.contracts server.runtime server.sessions "
+    "server.errors server.settings server.text",
+    "server.engine": "server.knowledge server.jobs server.operations server.contracts server.runtime "
+    "server.sessions server.models server.errors server.settings server.text server.backends server",
     # the engine's program composes what an engine needs
-    "server.engine.process": "server.engine server.opening server.ingest server.ingest.target server.watching "
+    "server.engine.process": "server.engine server.jobs server.jobs.ingesting server.opening server.ingest "
+    "server.ingest.target server.watching "
     "server.backends "
     "server.errors server.runtime server.settings server.text",
     "server.scripts": "sandbox sandbox.language sandbox.modules server.sessions server.runtime server.text "
     "server.knowledge server.contracts server.intake server.errors server.settings",
     "server.reference": "client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
     "server.scripts server.settings server.text",
-    "server.tools": "sandbox server.sessions server.knowledge server.scripts server.contracts server.tiers "
-    "server.reference server.locators server.configuration server.errors server.text server.settings",
+    "server.tools": "sandbox server.jobs server.sessions server.knowledge server.scripts server.contracts "
+    "server.tiers server.reference server.locators server.configuration server.errors server.text server.settings",
     # the outermost rooms: they compose all others, and no room below imports them
     "server.transports": ANYTHING,
     "server.app": ANYTHING,

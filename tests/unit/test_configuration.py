@@ -68,6 +68,8 @@ OTHER = {
     "execute_code": '"off"',
     "sandbox": '"monty"',
     "allow_weaker_reader": "true",
+    "enable_writes": "true",
+    "ingest_roots": '["/elsewhere"]',
     "allow_weaker_sandbox": '["landlock"]',
     "skills": '["/elsewhere"]',
     "limits": '"strict"',

@@ -25,6 +25,7 @@ FAMILIES: Mapping[str, int] = {
     "session_state": 3,
     "text_budget": 2,
     "watching": 11,
+    "jobs": 10,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
 

@@ -21,8 +21,8 @@ from server.errors import WinnowError
 CATALOGUE = "catalogue.sqlite3"
 # The files of a store beside its vectors.
 FILES = (CATALOGUE, "graph.sqlite3", "ledger.sqlite3")
-_OTHER_FILES = ("holder", "writer", "engine", "starter", "watcher", "sources", "engine.log")
-_FOLDERS = ("run", "vectors")
+_OTHER_FILES = ("holder", "writer", "engine", "starter", "watcher", "sources", "runner", "engine.log")
+_FOLDERS = ("run", "jobs", "vectors")
 _MIB = 1 << 20
 
 _OTHER_STORE = "or choose another folder: --store DIR, or WINNOW_STORE"

@@ -234,7 +234,7 @@ def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestRepor
     from server.ingest.pipeline import ingest_paths
     from server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
     from server.ingest.selection.ignore_files import FileRules
-    from server.ingest.target import target_of
+    from server.ingest.target import open_target
     from server.opening import open_backends
 
     labels = {name: check_label(name, text) for name, text in how.stated.items()}
@@ -242,9 +242,7 @@ def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestRepor
         return asyncio.run(_ingest_in_engine(settings, paths, replace(how, stated=labels)))
     backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
     try:
-        embedder = backends.embedder.ready()
-        warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
-        target = target_of(settings, backends, embedder)
+        target, warnings = open_target(settings, backends)
         with show_progress() as on_progress:
             report = ingest_paths(
                 target,

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from server.errors import WinnowError
+from server.models import SPARSE_MODEL
 from server.operations.base import RequestContext
 from server.operations.ranking.scope import require_reachable
 from server.projects.settings import ProjectSettings, unknown_project
 from server.text.printable import one_line
 
-# BM25 of ``server.retrieval.lexical``; every point has such a vector.
-SPARSE_MODEL = "winnow/bm25"
 _MODEL_CHARS = 200
 _HYBRID_OFF = (
     "hybrid search is switched off for project {project!r}; call query, or switch it on: "

@@ -15,12 +15,12 @@ from server import tiers
 from server.contracts.base import Scope
 from server.contracts.research import QueryProject, QueryProjectHybrid
 from server.errors import WinnowError
-from server.models import Filters, Hit, Passage
+from server.models import SPARSE_MODEL, Filters, Hit, Passage
 from server.operations.base import Answer, RequestContext
 from server.operations.ranking.candidates import load_candidates
 from server.operations.ranking.scope import filters_of
 from server.operations.research.items import build_item, full_text
-from server.operations.research.models import SPARSE_MODEL, bound_models, require_hybrid, require_project
+from server.operations.research.models import bound_models, require_hybrid, require_project
 from server.projects.settings import ProjectSettings
 from server.retrieval.fusion import reciprocal_rank_fusion
 from server.text.printable import one_line

@@ -1,0 +1,111 @@
+"""``ingest_from_source``, ``job_status`` and ``job_cancel``: ingests that agents ask for, and how far they are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from server.contracts.base import LISTED, WHOLE, Arguments, Label, Meta, Payload
+
+# The state of a job, as in ``server.jobs.records``.
+JobStateName = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+MAX_WAIT_SECONDS = 15.0
+
+_JobId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+_Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z]{2,8})?$", max_length=12)]
+_Count = Annotated[int, Field(ge=0, le=10**15)]
+_Seconds = Annotated[float, Field(ge=0, le=1e12)]
+_Name = Annotated[str, StringConstraints(max_length=500)]
+_Text = Annotated[str, StringConstraints(max_length=2_000)]
+
+
+class IngestOptions(Arguments):
+    """Options of ``ingest_from_source``."""
+
+    ocr_languages: list[_Language] = Field(
+        default_factory=list,
+        max_length=10,
+        description="languages of scanned pages; if given, pages without text are read by OCR",
+        json_schema_extra=LISTED,
+    )
+    force_rebuild: bool = Field(
+        default=False,
+        description="where the project's vectors come from another model: embed the store again with this one",
+        json_schema_extra=LISTED,
+    )
+
+
+class IngestFromSource(Arguments):
+    """Arguments of ``ingest_from_source``."""
+
+    project: Label = Field(description="a project that exists", json_schema_extra=LISTED)
+    source: Annotated[str, StringConstraints(min_length=1, max_length=2_000)] = Field(
+        description="file or folder: absolute, or below a folder that the operator allows",
+        json_schema_extra=LISTED,
+    )
+    options: IngestOptions = Field(
+        default_factory=IngestOptions, description="how files are read", json_schema_extra=WHOLE
+    )
+
+
+class JobStatus(Arguments):
+    """Arguments of ``job_status``."""
+
+    job_id: _JobId = Field(description="job_id of ingest_from_source", json_schema_extra=LISTED)
+    wait_seconds: float = Field(
+        default=10.0, ge=0, le=MAX_WAIT_SECONDS, description="wait so long for its end", json_schema_extra=LISTED
+    )
+
+
+class JobCancel(Arguments):
+    """Arguments of ``job_cancel``."""
+
+    job_id: _JobId = Field(description="job_id of ingest_from_source", json_schema_extra=LISTED)
+
+
+class ProgressRow(Payload):
+    """How far a job has come; what is counted is in the index. What is unknown is left out."""
+
+    documents: _Count
+    documents_total: _Count | None = None
+    passages: _Count
+    bytes: _Count
+    bytes_total: _Count | None = None
+    pages: _Count | None = None
+    current_file: _Name | None = None
+    fraction: Annotated[float, Field(ge=0, le=1)] | None = None
+    seconds_left: _Seconds | None = None
+
+
+class JobFailureRow(Payload):
+    """Why a job failed, as an error of the call would say it."""
+
+    reason: Annotated[str, StringConstraints(max_length=40)]
+    message: _Text
+
+
+class JobAnswer(Payload):
+    """Answer of the tools of jobs: the state and the progress of a job, and the result of one that is done.
+
+    ``place`` is its turn: 0 runs. ``note`` says why it waits or how to go on. ``cancelling``: it ends after its
+    current batch. From ``chunks_written`` on the fields are the result.
+    """
+
+    job_id: Annotated[str, StringConstraints(max_length=36)]
+    state: JobStateName
+    project: Annotated[str, StringConstraints(max_length=64)]
+    source: Annotated[str, StringConstraints(max_length=4_096)]
+    place: _Count | None = None
+    cancelling: bool | None = None
+    progress: ProgressRow
+    note: _Text | None = None
+    failure: JobFailureRow | None = None
+    chunks_written: _Count | None = None
+    documents_processed: _Count | None = None
+    documents_deleted: _Count | None = None
+    dense_model: _Name | None = None
+    sparse_model: _Name | None = None
+    duration_seconds: _Seconds | None = None
+    warnings: list[_Text] | None = Field(default=None, max_length=31)
+    meta: Meta

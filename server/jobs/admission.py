@@ -1,0 +1,120 @@
+"""Which files an agent may have ingested: those at or below a folder that the operator named.
+
+The path is resolved before it is compared, so neither ``..`` nor a link leads out. It is compared again when the
+job runs, and files are opened without following links (``server.ingest.bounded_files``), so a folder that is
+replaced by a link in between is refused as well.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from server.errors import WinnowError
+from server.ingest.bounded_files import describe_type
+from server.text.printable import one_line
+
+# Addresses, and the library of a program that keeps its own files.
+_ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*:/|(source\s*=\s*)?zotero(:|\s|$)")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SHOWN_ROOTS, _SHOWN_CHARS = 10, 200
+_NO_ROOTS = (
+    "this server ingests no files for agents: the operator has named no folder; start it with --ingest-roots "
+    "FOLDER, or set WINNOW_INGEST_ROOTS"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AdmittedSource:
+    """A file or folder that may be ingested, resolved, and the root that it is at or below."""
+
+    path: Path
+    root: Path
+
+
+def admit(source: str, roots: Sequence[Path], store: Path) -> AdmittedSource:
+    """The file or folder that ``source`` means: an absolute path, or one below any of the roots.
+
+    Raises ``WinnowError``: "SCOPE_VIOLATION" for anything outside the roots, whether it exists or not,
+    "INVALID_REQUEST" for what is not a path, does not exist, is hidden, or is neither a file nor a folder.
+    """
+    if not roots:
+        raise WinnowError("SCOPE_VIOLATION", _NO_ROOTS)
+    if _ADDRESS.match(source):
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"source: {source[:_SHOWN_CHARS]!r} is not a path; name a file or a folder below {_names(roots)}",
+        )
+    found = _find(source, roots)
+    if _UNPRINTABLE.search(str(found.path) if found else source):
+        raise WinnowError("INVALID_REQUEST", "source: the path holds characters that are not printable")
+    if found is None:
+        raise WinnowError(
+            "SCOPE_VIOLATION",
+            f"source: {source[:_SHOWN_CHARS]!r} is not below a folder that this server may ingest from: "
+            f"{_names(roots)}; name a file or a folder there, or ask the operator to add its folder to "
+            "ingest_roots",
+        )
+    _check_kind(found, store)
+    return found
+
+
+def check_unmoved(path: Path, root: Path) -> None:
+    """Raise ``WinnowError("SCOPE_VIOLATION")`` if the path, or a folder above it, has become a link."""
+    try:
+        is_same = path.resolve(strict=True) == path and path.is_relative_to(root)
+    except (OSError, RuntimeError):  # it is gone, or a link that leads back to itself
+        raise WinnowError(
+            "INVALID_REQUEST", f"{one_line(str(path))} is no longer there; its documents were kept"
+        ) from None
+    if not is_same:
+        raise WinnowError(
+            "SCOPE_VIOLATION",
+            f"{one_line(str(path))} has become a link, or a folder above it has; name the folder that it leads to",
+        )
+
+
+def _find(source: str, roots: Sequence[Path]) -> AdmittedSource | None:
+    """The source below a root; of several roots the one where it exists, else the first."""
+    found = [
+        AdmittedSource(path, root)
+        for root in roots
+        for path in (_resolve(Path(root, source)),)
+        if path is not None and path.is_relative_to(root)
+    ]
+    existing = [each for each in found if os.path.lexists(each.path)]
+    return next(iter(existing or found), None)
+
+
+def _resolve(path: Path) -> Path | None:
+    """The path without links and ``..``; None for one that cannot be followed."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def _check_kind(found: AdmittedSource, store: Path) -> None:
+    shown = one_line(str(found.path), _SHOWN_CHARS)
+    if found.path.is_relative_to(store.resolve()):
+        raise WinnowError("SCOPE_VIOLATION", f"source: {shown} is in the store of this index")
+    if any(part.startswith(".") for part in found.path.relative_to(found.root).parts):
+        raise WinnowError(
+            "SCOPE_VIOLATION", f"source: {shown} is hidden; hidden files are not ingested for agents"
+        )
+    try:
+        mode = found.path.lstat().st_mode
+    except OSError:
+        raise WinnowError("INVALID_REQUEST", f"source: {shown} does not exist") from None
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise WinnowError("INVALID_REQUEST", f"source: {shown} is {describe_type(mode)}")
+
+
+def _names(roots: Sequence[Path]) -> str:
+    shown = [one_line(str(root), _SHOWN_CHARS) for root in roots[:_SHOWN_ROOTS]]
+    more = f" and {len(roots) - _SHOWN_ROOTS} more" if len(roots) > _SHOWN_ROOTS else ""
+    return ", ".join(shown) + more

@@ -1,0 +1,108 @@
+"""Runs a job into open backends: checks its path again, lists it, and has the pipeline ingest it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from server.errors import WinnowError
+from server.ingest.file_discovery import SourcePart, find_files, resolve_roots
+from server.ingest.formats.parsed_file import ReadOptions
+from server.ingest.pipeline import ingest_parts
+from server.ingest.report import IngestReport, Progress, group_failures
+from server.ingest.selection.deletions import CAUTIOUS
+from server.ingest.target import open_target
+from server.jobs.admission import check_unmoved
+from server.jobs.records import MAX_WARNINGS, WARNING_CHARS, Job, JobRequest, JobResult
+from server.models import SPARSE_MODEL
+from server.opening import Backends
+from server.projects.rebuilding import rebuild_vectors
+from server.settings import Settings
+from server.text.printable import one_line
+
+_HIDDEN = (
+    "force_rebuild embeds the whole store again, and its deleted projects could not be restored then; ask the "
+    "operator to run: winnow reindex"
+)
+_FAILURES_SHOWN, _REASONS_SHOWN = 10, 10
+
+
+def run_ingest(
+    settings: Settings, backends: Backends, job: Job, on_progress: Callable[[Progress], None]
+) -> JobResult:
+    """Ingest the source of a job into its project; returns what this run wrote.
+
+    Raises ``WinnowError`` as ``ingest_parts`` does, and "SCOPE_VIOLATION" where a link has taken the place of the
+    source. ``on_progress`` may raise to end the run where it can be resumed.
+    """
+    request = job.request
+    own = settings.model_copy(update={"project": request.project})
+    path, root = Path(request.path), Path(request.root)
+    check_unmoved(path, root)
+    if request.may_rebuild:
+        _replace_other_vectors(own, backends, on_progress)
+    target, warnings = open_target(own, backends)
+    roots = resolve_roots([path], backends.catalogue.sources(request.project))
+    parts = [SourcePart(each, find_files(each)) for each in roots]
+    check_unmoved(path, root)
+    report = ingest_parts(
+        target,
+        parts,
+        options=ReadOptions(uses_ocr=bool(request.languages)),
+        deletions=CAUTIOUS,
+        allows_weaker=request.reads_weaker,
+        progress=on_progress,
+    )
+    return JobResult(
+        chunks_written=report.chunks,
+        documents_processed=report.documents + report.unchanged,
+        documents_deleted=report.deleted,
+        dense_model=target.embedder.fingerprint if target.embedder else "",
+        sparse_model=SPARSE_MODEL,
+        duration_seconds=round(report.seconds, 3),
+        warnings=_bound([*warnings, *_describe(report, request)]),
+    )
+
+
+def _replace_other_vectors(
+    settings: Settings, backends: Backends, on_progress: Callable[[Progress], None]
+) -> None:
+    """Embed the store again where the project's vectors come from another model than this process has."""
+    embedder = backends.embedder.wait()
+    if embedder is not None and _needs_rebuild(backends, settings.project, embedder.fingerprint):
+        if backends.catalogue.hidden_projects():
+            raise WinnowError("SCOPE_VIOLATION", _HIDDEN)
+        rebuild_vectors(settings, backends.catalogue, embedder, on_progress)
+
+
+def _needs_rebuild(backends: Backends, project: str, fingerprint: str) -> bool:
+    """Whether the project's vectors come from another model than this."""
+    return backends.catalogue.embedding(project) not in ("", fingerprint)
+
+
+def _describe(report: IngestReport, request: JobRequest) -> Iterator[str]:
+    """What the caller should know of an ingest, each in one line."""
+    yield from report.warnings
+    for failure in report.failures[:_FAILURES_SHOWN]:
+        yield f"not read: {failure.name}: {failure.reason}"
+    if len(report.failures) > _FAILURES_SHOWN:
+        yield f"not read: {len(report.failures):,} files in all; by reason:"
+        yield from (
+            f"{count:,} files: {reason}" for reason, count in group_failures(report.failures)[:_REASONS_SHOWN]
+        )
+    if report.skipped:
+        yield f"{report.skipped:,} files of unknown types were skipped"
+    images = report.reading.needs_ocr - report.reading.ocr_pages
+    if images > 0:
+        advice = "" if request.languages else "; name ocr_languages to have them read"
+        yield f"{images:,} pages are images without text{advice}"
+    yield from (
+        f"{count:,} documents: {note}" for note, count in islice(report.reading.notes.items(), _REASONS_SHOWN)
+    )
+
+
+def _bound(warnings: list[str]) -> tuple[str, ...]:
+    lines = [one_line(warning, WARNING_CHARS) for warning in warnings]
+    more = len(lines) - MAX_WARNINGS
+    return (*lines[:MAX_WARNINGS], *([f"and {more} more warnings"] if more > 0 else []))

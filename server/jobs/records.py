@@ -1,0 +1,117 @@
+"""The records of jobs, as their files hold them: what was asked for, the state, the progress and the result."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+JOB_ID = r"^job_[0-9a-f]{32}$"
+MAX_WARNINGS, WARNING_CHARS, NAME_CHARS = 30, 300, 500
+MAX_LANGUAGES = 10
+
+JobState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+# States that a job does not leave.
+FINAL = frozenset({"done", "failed", "cancelled", "interrupted"})
+
+_Count = Annotated[int, Field(ge=0, le=10**15)]
+_Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+_Text = Annotated[str, Field(max_length=2_000)]
+_PathText = Annotated[str, Field(min_length=1, max_length=4_096, pattern=r"^/[^\x00-\x1f\x7f]*$")]
+_Project = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$")]
+
+
+class _Record(BaseModel):
+    # Built on first use: a server that answers a handshake imports them, and may never need them.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
+
+
+class JobRequest(_Record):
+    """What an agent asked for, and what the operator's settings allowed at that time.
+
+    ``path`` is a file or folder, resolved, at or below ``root``, one of the operator's ``ingest_roots``.
+    ``languages`` are those of scanned pages: if there are any, pages without text are read by OCR.
+    ``may_rebuild``: vectors of another model may be replaced. ``reads_weaker``: the setting
+    ``allow_weaker_reader`` of the server that took the request.
+    """
+
+    project: _Project
+    path: _PathText
+    root: _PathText
+    languages: Annotated[tuple[Annotated[str, Field(max_length=20)], ...], Field(max_length=MAX_LANGUAGES)] = ()
+    may_rebuild: bool = False
+    reads_weaker: bool = False
+
+
+class JobProgress(_Record):
+    """How far a job has come; what is counted is in the index.
+
+    ``documents_total`` is 0 where it is unknown. ``current_file`` is being read, "" where none is. ``fraction`` is
+    the part that is done, 0 to 1; it and ``seconds_left`` are None where they are unknown.
+    """
+
+    documents: _Count = 0
+    documents_total: _Count = 0
+    passages: _Count = 0
+    bytes: _Count = 0
+    bytes_total: _Count = 0
+    pages: _Count = 0
+    current_file: Annotated[str, Field(max_length=NAME_CHARS)] = ""
+    fraction: Annotated[float, Field(ge=0, le=1)] | None = None
+    seconds_left: _Seconds | None = None
+
+
+class JobResult(_Record):
+    """What a job did. ``documents_processed`` counts written documents and those that had not changed."""
+
+    chunks_written: _Count
+    documents_processed: _Count
+    documents_deleted: _Count
+    dense_model: Annotated[str, Field(max_length=500)]
+    sparse_model: Annotated[str, Field(max_length=100)]
+    duration_seconds: _Seconds
+    warnings: Annotated[tuple[_Text, ...], Field(max_length=MAX_WARNINGS + 1)] = ()
+
+
+class JobFailure(_Record):
+    """Why a job failed: a reason of ``server.errors``, and what to do."""
+
+    reason: Annotated[str, Field(max_length=40)]
+    message: _Text
+
+
+class Job(_Record):
+    """A job. Times are seconds since 1970, 0 before.
+
+    ``starts`` counts the runs that began and have written nothing so far: a file that ends each process which
+    reads it is not tried for ever. ``note`` says why a job waits, or how to go on.
+    """
+
+    id: Annotated[str, Field(pattern=JOB_ID)]
+    request: JobRequest
+    state: JobState = "queued"
+    created_at: _Seconds = 0.0
+    started_at: _Seconds = 0.0
+    ended_at: _Seconds = 0.0
+    starts: Annotated[int, Field(ge=0, le=100)] = 0
+    progress: JobProgress = JobProgress()
+    result: JobResult | None = None
+    failure: JobFailure | None = None
+    note: _Text = ""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the job has ended."""
+        return self.state in FINAL
+
+    @property
+    def order(self) -> tuple[float, str]:
+        """The key by which jobs take their turns."""
+        return self.created_at, self.id
+
+
+def new_job(request: JobRequest) -> Job:
+    """A queued job. Its id cannot be guessed: it is what a caller must know to ask about the job."""
+    return Job(id=f"job_{secrets.token_hex(16)}", request=request, created_at=time.time())

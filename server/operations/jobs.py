@@ -1,0 +1,111 @@
+"""Ingests that an agent asks for: to queue one, to look at it, to cancel it.
+
+No script reaches these operations, and those that write need the operator's switch ``enable_writes``. A job is
+found by its id, which cannot be guessed and which no tool lists, and only in projects that the caller may name.
+"""
+
+from __future__ import annotations
+
+from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus
+from server.errors import WinnowError
+from server.jobs.admission import admit
+from server.jobs.queue import JobQueue
+from server.jobs.records import Job, JobRequest
+from server.jobs.reports import describe_job
+from server.operations.base import Answer, RequestContext
+from server.operations.research.models import require_project
+from server.text.printable import one_line
+
+_OFF = "this server does not change the index: the operator starts it with --enable-writes"
+_NO_QUEUE = "this process runs no jobs; ask a server (winnow serve)"
+
+
+def queue_ingest(context: RequestContext, request: IngestFromSource) -> Answer:
+    """Queue an ingest, or find the unfinished one that was asked for with the same arguments."""
+    queue = _writable_queue(context)
+    own = require_project(context, request.project)
+    project, settings = request.project, context.settings
+    found = admit(request.source, settings.ingest_roots, settings.store)
+    _check_model(context, project, may_rebuild=request.options.force_rebuild)
+    chosen = request.options.ocr_languages or own.languages
+    asked = JobRequest(
+        project=project,
+        path=str(found.path),
+        root=str(found.root),
+        languages=tuple(chosen[:10]),
+        may_rebuild=request.options.force_rebuild,
+        reads_weaker=settings.allow_weaker_reader,
+    )
+    return _answer(queue, queue.submit(asked))
+
+
+def show_job(context: RequestContext, request: JobStatus) -> Answer:
+    """The state of a job; one that another process left behind goes on."""
+    queue = _queue_of(context)
+    job = _find(context, queue, request.job_id)
+    if not job.is_final:
+        queue.wake()
+    return _answer(queue, job)
+
+
+def cancel_job(context: RequestContext, request: JobCancel) -> Answer:
+    """Ask for the end of a job; one that has ended stays as it is."""
+    queue = _writable_queue(context)
+    job = _find(context, queue, request.job_id)
+    if not job.is_final:
+        queue.cancel(job)
+    return _answer(queue, queue.files.read(job.id) or job)
+
+
+def _answer(queue: JobQueue, job: Job) -> Answer:
+    unfinished = [each.id for each in queue.files.list_jobs().unfinished]
+    place = unfinished.index(job.id) if job.id in unfinished else 0
+    payload = describe_job(job, place, is_cancelling=queue.files.is_to_cancel(job.id))
+    return Answer(payload, "metadata", 1, 0)
+
+
+def _writable_queue(context: RequestContext) -> JobQueue:
+    if not context.settings.enable_writes:
+        raise WinnowError("SCOPE_VIOLATION", _OFF)
+    return _queue_of(context)
+
+
+def _queue_of(context: RequestContext) -> JobQueue:
+    if context.jobs is None:
+        raise WinnowError("INDEX_UNAVAILABLE", _NO_QUEUE)
+    return context.jobs
+
+
+def _find(context: RequestContext, queue: JobQueue, job_id: str) -> Job:
+    job = queue.files.read(job_id)
+    if job is None or job.request.project not in context.settings.reachable:
+        raise WinnowError(
+            "NOT_FOUND",
+            f"there is no job {one_line(job_id)}; ids are kept for a week. What a job wrote stays in the index: "
+            "call ingest_from_source again to go on",
+        )
+    return job
+
+
+def _check_model(context: RequestContext, project: str, *, may_rebuild: bool) -> None:
+    """Raise ``WinnowError`` where the project's vectors come from another model, unless they may be rebuilt.
+
+    A rebuild embeds every project of the store again, so all of them must be in scope.
+    """
+    embedder, catalogue = context.index.embedder.ready(), context.index.catalogue
+    indexed_with = catalogue.embedding(project)
+    if embedder is None or indexed_with in ("", embedder.fingerprint):
+        return
+    if not may_rebuild:
+        raise WinnowError(
+            "EMBEDDING_MISMATCH",
+            f"project {project!r} was indexed with {indexed_with}, and the model of this server is "
+            f"{embedder.fingerprint}; with options.force_rebuild the whole store is embedded again with it",
+            details={"project": project, "indexed_with": indexed_with, "model": embedder.fingerprint},
+        )
+    if any(other.name not in context.settings.reachable for other in catalogue.projects()):
+        raise WinnowError(
+            "SCOPE_VIOLATION",
+            "force_rebuild embeds the whole store again, and it has projects outside this server's scope; ask the "
+            "operator to run: winnow reindex",
+        )
