@@ -9,12 +9,16 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from types import MappingProxyType
 
 from tests.office_files import docx, epub, opendocument, paragraph, pptx, shape, xlsx
 from tests.old_workbooks import DATE, HIDDEN, HOURS, Formula, Number, Sheet, rows, xls, xlsb
 from tests.pdf_files import PdfFile, Picture, Text, build_pdf
 from tests.pdf_files import paragraph as pdf_lines
+
+if find_spec("PIL"):
+    from PIL import Image
 
 _SENTENCE = "The pump at the north gate opens at four bar and closes again."
 _BINARY = {
@@ -89,6 +93,23 @@ SEEDS: Mapping[str, bytes] = MappingProxyType(
         ".vtt": f"WEBVTT\n\n{_CUES.replace(',', '.')}".encode(),
     }
 )
+
+
+def make_images() -> Mapping[str, bytes]:
+    """An image of each format, by its suffix. Needs Pillow, which comes with the extra ``ocr``."""
+    forms = {".png": "PNG", ".jpg": "JPEG", ".tif": "TIFF", ".webp": "WEBP", ".bmp": "BMP"}
+    return {suffix: _make_image(form) for suffix, form in forms.items()}
+
+
+def _make_image(form: str) -> bytes:
+    """A small picture with some black in it; a TIFF has two pages."""
+    picture, out = Image.new("RGB", (48, 32), "white"), io.BytesIO()
+    picture.paste("black", (8, 8, 40, 12))
+    pages = {"save_all": True, "append_images": [picture.convert("1")], "compression": "tiff_lzw"}
+    picture.save(out, format=form, **(pages if form == "TIFF" else {}))
+    return out.getvalue()
+
+
 _NUMBERS = (b"0", b"-1", b"1", b"255", b"65535", b"4294967295", b"99999999999999999999", b"1e308", b"NaN", b"")
 _WORDS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF)
 _NODE = re.compile(rb"<([\w:]+)\b[^<>]*>[^<>]*(?:<[^<>]*>[^<>]*){0,6}?</\1>")

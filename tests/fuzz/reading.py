@@ -17,7 +17,7 @@ import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from server.ingest.change_detection import document_of
@@ -27,19 +27,21 @@ from server.ingest.formats.format_table import FORMATS
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.parsing.parser import ParserProcess
 from server.ingest.parsing.walled_children import WalledChildren
-from tests.fuzz.damaged_files import SEEDS, damage
+from tests.fuzz.damaged_files import SEEDS, damage, make_images
 
 _FAILURE = re.compile(r"(its parser|the reader|takes longer|needs more memory|nested too deeply)\b.*")
 READ = "read"
+_PLAIN, _OCR = ReadOptions(), ReadOptions(uses_ocr=True)
 
 
 class Reading:
     """Reads one file after another in a folder, with the children of one ingest."""
 
-    def __init__(self, folder: Path, options: ReadOptions) -> None:
+    def __init__(self, folder: Path, seeds: Mapping[str, bytes], options: ReadOptions = _PLAIN) -> None:
         self._folder = folder
+        self._seeds = seeds
         self._parser = ParserProcess(options)
-        self._good = {suffix: self._read(suffix, data) for suffix, data in SEEDS.items()}
+        self._good = {suffix: self._read(suffix, data) for suffix, data in seeds.items()}
         assert self._parser._walled is not None
         assert isinstance(self._parser._walled.children, WalledChildren)
         self._children = self._parser._walled.children
@@ -77,7 +79,7 @@ class Reading:
 
     def check_good_file(self, suffix: str) -> None:
         """Raise ``AssertionError`` unless the undamaged file is read as at the beginning."""
-        assert self._read(suffix, SEEDS[suffix]) == self._good[suffix]
+        assert self._read(suffix, self._seeds[suffix]) == self._good[suffix]
 
     def _read(self, suffix: str, data: bytes) -> list[str]:
         """The texts of a file that is read and split as an ingest does."""
@@ -100,12 +102,12 @@ def _descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def damaged_files(seed: int, suffixes: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def damaged_files(seed: int, seeds: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
     """Damaged files without an end: the suffix and the bytes of each. The same for the same seed."""
     choices = random.Random(seed)
     while True:
-        for suffix in suffixes:
-            yield suffix, damage(SEEDS[suffix], choices)
+        for suffix, data in seeds.items():
+            yield suffix, damage(data, choices)
 
 
 def main() -> int:
@@ -113,13 +115,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32)
-    parser.add_argument("--formats", nargs="*", default=list(SEEDS), help="suffixes, such as .docx")
+    parser.add_argument("--formats", nargs="*", help="suffixes, such as .docx")
+    parser.add_argument("--ocr", action="store_true", help="images, and these alone; needs winnow-mcp[ocr]")
     given = parser.parse_args()
+    seeds = {
+        suffix: data
+        for suffix, data in (make_images() if given.ocr else SEEDS).items()
+        if not given.formats or suffix in given.formats
+    }
+    options = _OCR if given.ocr else _PLAIN
     kept = Path(tempfile.mkdtemp(prefix="damaged-files-"))
     outcomes: Counter[tuple[str, str]] = Counter()
     until = time.monotonic() + given.seconds
-    with tempfile.TemporaryDirectory() as folder, Reading(Path(folder), ReadOptions()) as reading:
-        for number, (suffix, data) in enumerate(damaged_files(given.seed, given.formats)):
+    with tempfile.TemporaryDirectory() as folder, Reading(Path(folder), seeds, options) as reading:
+        for number, (suffix, data) in enumerate(damaged_files(given.seed, seeds)):
             outcome = reading.read(suffix, data)
             if _FAILURE.fullmatch(outcome):
                 name = hashlib.blake2b(data, digest_size=8).hexdigest()

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from server.ingest.formats.format_table import FORMATS
-from server.ingest.formats.parsed_file import ReadOptions
 from tests.fuzz.damaged_files import SEEDS
 from tests.fuzz.reading import READ, Reading, damaged_files
 
@@ -23,8 +22,8 @@ def test_every_format_has_a_file_to_damage() -> None:
 
 @pytest.mark.walls
 def test_damaged_files_are_read_or_refused_with_a_reason_and_leave_nothing(tmp_path: Path) -> None:
-    with Reading(tmp_path, ReadOptions()) as reading:
-        outcomes = [reading.read(*file) for file in islice(damaged_files(7, list(SEEDS)), _FILES)]
+    with Reading(tmp_path, SEEDS) as reading:
+        outcomes = [reading.read(*file) for file in islice(damaged_files(7, SEEDS), _FILES)]
         for suffix in SEEDS:
             reading.check_good_file(suffix)
         reading.check_nothing_is_left()

@@ -58,6 +58,7 @@ _LETTERS = 26
 _BOOK = "xl/workbook.xml"
 _XLSB_SHEET = re.compile(r"xl/worksheets/.*\.bin\Z", re.I)
 _DAYS_SHOWN_AS_DATE = time()
+_UNKNOWN = "Cannot detect file format"  # what calamine says of any workbook that it cannot open
 _NOT_A_WORKBOOK = "is damaged or not a workbook"
 
 
@@ -111,7 +112,8 @@ def _calamine_errors() -> Iterator[None]:
     except PasswordError:
         raise UnreadableFile("is encrypted; save it without a password") from None
     except (CalamineError, OSError) as error:
-        raise UnreadableFile(f"{_NOT_A_WORKBOOK} ({str(error)[:100]})") from None
+        reason = str(error)[:100]
+        raise UnreadableFile(_NOT_A_WORKBOOK if reason == _UNKNOWN else f"{_NOT_A_WORKBOOK} ({reason})") from None
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
