@@ -394,7 +394,7 @@ class DocumentStore(TextStore, Protocol):
         """All projects that were created or hold documents, by name."""
 
     def has_project(self, project: str) -> bool:
-        """Whether the project was created or holds documents."""
+        """Whether the project was created or holds documents, and is in use."""
 
     def embedding(self, project: str) -> str:
         """The fingerprint that all documents of the project share; "" where they have none or several."""

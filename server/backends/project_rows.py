@@ -50,14 +50,14 @@ class ProjectRows:
         ]
 
     def has_project(self, project: str) -> bool:
-        """Whether the project was created or holds documents."""
-        ((is_there,),) = self._database.rows(
-            "SELECT EXISTS (SELECT 1 FROM documents WHERE project = ?)"
-            " OR EXISTS (SELECT 1 FROM project_settings WHERE project = ?)",
-            project,
+        """Whether the project was created or holds documents, and is in use."""
+        rows = self._database.rows(
+            "SELECT 1 FROM projects WHERE name = ?1 AND state = ''"
+            " AND (EXISTS (SELECT 1 FROM documents WHERE project = ?1)"
+            " OR EXISTS (SELECT 1 FROM project_settings WHERE project = ?1))",
             project,
         )
-        return bool(is_there)
+        return bool(rows)
 
     def embedding(self, project: str) -> str:
         """The fingerprint that all documents of the project share; "" where they have none or several."""

@@ -44,11 +44,11 @@ def serve(
     """Serve MCP clients; stdio unless --http is given."""
     with report_errors(as_json=False):
         configuration = load(flags)
-        _check_projects(configuration)
-        asyncio.run(_serve(configuration.settings, http))
+        check_projects(configuration)
+        asyncio.run(serve_settings(configuration.settings, http))
 
 
-def _check_projects(configuration: Configuration) -> None:
+def check_projects(configuration: Configuration) -> None:
     """Raise ``WinnowError`` if a flag or variable names a project that the operator's file does not allow."""
     project = configuration.settings.project
     if configuration.wider and project not in configuration.wider:
@@ -59,7 +59,8 @@ def _check_projects(configuration: Configuration) -> None:
         )
 
 
-async def _serve(settings: Settings, http: str | None) -> None:
+async def serve_settings(settings: Settings, http: str | None) -> None:
+    """Serve MCP clients with these settings: on stdio, or on the address ``http`` (HOST:PORT)."""
     with _pause_garbage_collector():
         from server.app import open_application
         from server.runtime.logs import set_up_logs

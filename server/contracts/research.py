@@ -1,7 +1,7 @@
 """The research tools: projects, their passages and what the index holds of them.
 
 Names and shapes of fields are those of an earlier system for people who write with sources, so that its clients
-work with this server (docs/decisions/0017-projects-and-libraries.md).
+work with this server (docs/decisions/0017-projects-libraries-jobs.md).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from server.contracts.base import (
     WHOLE,
     Arguments,
     ChunkId,
+    Cited,
     JsonValue,
-    Located,
     Meta,
     Payload,
     Query,
@@ -100,7 +100,7 @@ class QueryProjectHybrid(_ProjectQuery):
     """Arguments of ``query_hybrid``."""
 
 
-class PassageItem(Located):
+class PassageItem(Cited):
     """A passage with what a citation needs. ``id`` is the section_id that kb_read_excerpt takes.
 
     ``section`` is the heading of the passage, ``section_path`` those above it.

@@ -87,7 +87,8 @@ def required_values(value: Any) -> Iterator[str]:
         if name in LISTS_OF_IDS:
             yield from part
         elif name in SCORES:
-            yield f"{part:.3f}"
+            # Fused scores of ranks differ from the fourth digit on.
+            yield f"{part:.6f}" if "render_text" in value else f"{part:.3f}"
         elif (name in IDS or name in FIGURES) and part is not None:
             yield str(part)
         elif name != "meta":

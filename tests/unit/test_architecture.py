@@ -141,7 +141,7 @@ ROOMS: Mapping[str, str] = {
 
 # Third-party package -> the modules that may import it ("x." is everything below x).
 VENDORS: Mapping[str, str] = {
-    "mcp": "server.transports. server.demo.client server.bench.tokens.",
+    "mcp": "server.transports. server.commands.fastmcp_server server.demo.client server.bench.tokens.",
     "mcp_types": "server.transports.",
     "starlette": "server.transports.http server.transports.origins",
     "uvicorn": "server.transports.http server.transports.connections",

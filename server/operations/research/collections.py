@@ -16,7 +16,7 @@ from server.models import CollectionFacts, Filters, Passage
 from server.operations.base import Answer, RequestContext
 from server.operations.ranking.scope import filters_of
 from server.operations.research.items import section_names, text_fact
-from server.operations.research.models import BoundModels, bound_models, collection_of, require_project
+from server.operations.research.models import bound_models, collection_of, has_documents, require_project
 from server.projects.settings import ProjectSettings
 from server.text import stated_facts
 from server.text.printable import one_line, printable, shorten
@@ -78,12 +78,12 @@ def inspect_collection(context: RequestContext, request: InspectCollection) -> A
         "indexes": _indexes(facts),
         "storage": {"on_disk_vectors": facts.on_disk_vectors, "on_disk_hnsw": facts.on_disk_hnsw},
     }
-    return _with_samples(context, payload, _samples(context, request.project, own, models, facts))
+    return _with_samples(context, payload, _samples(context, request.project, own, facts))
 
 
 def _filters_of(context: RequestContext, project: str) -> Filters:
     """The filters of the server's scope within a project, which may have no documents yet."""
-    if not context.index.catalogue.generation(project):
+    if not has_documents(context, project):
         return Filters(project)
     return filters_of(context, Scope(project_id=project))
 
@@ -113,7 +113,7 @@ def _payload_keys(context: RequestContext, filters: Filters) -> list[str]:
 
 
 def _samples(
-    context: RequestContext, project: str, own: ProjectSettings, models: BoundModels, facts: CollectionFacts
+    context: RequestContext, project: str, own: ProjectSettings, facts: CollectionFacts
 ) -> list[dict[str, Any]]:
     known = context.index.catalogue.passages([id for id, _ in facts.sample], project)
     model = one_line(context.index.catalogue.embedding(project), SECTION_CHARS)

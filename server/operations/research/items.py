@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from server.contracts.research import FACT_CHARS, MAX_FULL_CHARS, MAX_SECTIONS, SECTION_CHARS
-from server.locators import passage_fields
+from server.locators import cited_fields
 from server.models import Passage
 from server.text.printable import one_line, printable, shorten
 
@@ -16,18 +16,18 @@ _SCORE_DIGITS = 6
 def build_item(passage: Passage, score: float, max_chars: int) -> dict[str, Any]:
     """A row of ``query_hybrid``: text of at most ``max_chars`` characters, and what a citation needs."""
     document, headings = passage.document, section_names(passage)
-    place = passage_fields(passage)
+    cited = cited_fields(passage)
     return {
         "render_text": shorten(printable(passage.chunk.text).strip(), max_chars),
         "score": round(min(max(score, 0.0), 1.0), _SCORE_DIGITS),
-        "citekey": text_fact(document.metadata, "citekey"),
+        "citekey": cited.pop("citekey", None),
         "section": headings[-1] if headings else None,
-        "page_span": place.pop("page_span", None),
+        "page_span": cited.pop("page_span", None),
         "section_path": headings[:-1],
-        "doi": text_fact(document.metadata, "doi"),
+        "doi": cited.pop("doi", None) or text_fact(document.metadata, "doi"),
         "id": passage.chunk.id,
         "title": one_line(document.title or document.uri, SECTION_CHARS),
-        **place,
+        **cited,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from server.errors import WinnowError
-from server.models import SPARSE_MODEL
+from server.models import SPARSE_MODEL, Filters
 from server.operations.base import RequestContext
 from server.operations.ranking.scope import require_reachable
 from server.projects.settings import ProjectSettings, unknown_project
@@ -60,10 +60,15 @@ def collection_of(project: str) -> str:
     return f"proj-{project.replace('/', '-')}"
 
 
+def has_documents(context: RequestContext, project: str) -> bool:
+    """Whether the project holds any document; a created one may hold none."""
+    return context.index.catalogue.has_documents(Filters(project))
+
+
 def bound_models(context: RequestContext, project: str) -> BoundModels:
     """The models of a project, none for one without documents. A model that is still loading counts as bound."""
     embedding, embedder = context.index.catalogue.embedding(project), context.index.embedder
     model = embedder.ready()
     is_usable = model.fingerprint == embedding if model else embedder.state == "loading"
-    sparse = SPARSE_MODEL if context.index.catalogue.generation(project) else None
+    sparse = SPARSE_MODEL if has_documents(context, project) else None
     return BoundModels(one_line(embedding, _MODEL_CHARS) if embedding and is_usable else None, sparse)

@@ -20,7 +20,7 @@ from server.operations.base import Answer, RequestContext
 from server.operations.ranking.candidates import load_candidates
 from server.operations.ranking.scope import filters_of
 from server.operations.research.items import build_item, full_text
-from server.operations.research.models import bound_models, require_hybrid, require_project
+from server.operations.research.models import bound_models, has_documents, require_hybrid, require_project
 from server.projects.settings import ProjectSettings
 from server.retrieval.fusion import reciprocal_rank_fusion
 from server.text.printable import one_line
@@ -85,7 +85,7 @@ def _begin(context: RequestContext, request: QueryProject | QueryProjectHybrid) 
     if request.top_k is not None and request.top_k > own.top_k:
         context.warnings.append(_CAPPED.format(project=request.project, most=own.top_k))
     top_k = min(request.top_k or own.top_k, own.top_k)
-    if not context.index.catalogue.generation(request.project):
+    if not has_documents(context, request.project):
         context.warnings.append(_NO_DOCUMENTS.format(project=request.project))
         return _Search(request.text, request.project, Filters(request.project), own, top_k, ())
     filters = filters_of(context, Scope(project_id=request.project), request.filters)
