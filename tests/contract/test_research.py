@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -286,6 +287,23 @@ async def test_a_project_among_the_filters_is_ignored_with_a_warning(client: Cli
         widened = await answer(client, tool, project=MINE, text="proxy gateway", filters={key: THEIRS})
         assert widened["items"] == plain["items"]
         assert f"filters.{key} is ignored; use project" in widened["meta"]["warnings"]
+
+
+PAGE = Path(__file__).parents[2] / "docs/research-tools.md"
+EXAMPLES = [
+    json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["name"])
+async def test_every_example_of_the_page_is_answered(client: Client, example: dict[str, Any]) -> None:
+    found = await answer(client, example["name"], **example["arguments"])
+    assert found.get("count", found.get("size")) > 0
+    assert found["meta"]["warnings"] == []
+
+
+def test_the_page_has_an_example_of_every_tool() -> None:
+    assert {example["name"] for example in EXAMPLES} == {*LIMITS, "list_projects"}
 
 
 # --- errors ------------------------------------------------------------------------------------------------------
