@@ -122,7 +122,7 @@ class Watcher:
 
     def expect(self, source: WatchedSource, files: Sequence[File]) -> None:
         """See ``WatchedStore``: the children start while it is waited for the end of writing."""
-        if any(is_parsed_in_child(file.path) for file in files):
+        if any(is_parsed_in_child(file.path, source.options) for file in files):
             self._pool.start_early(source.options)
 
     def ingest(

@@ -15,19 +15,36 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import psutil
 
 from server.watching.status import PathStatus, read_status
+from tests import office_files, pdf_files
 
 _POLL_SECONDS = 0.01
 _LIMIT_SECONDS = 600.0
 _FOLDERS = 50
 _CHANGES = 10
+
+
+def _small_pdf(text: str) -> bytes:
+    return pdf_files.build_pdf(pdf_files.PdfFile([[pdf_files.Text(72, 700, text)]]))
+
+
+# Suffix -> how a small file of that kind is made of a text.
+_KINDS: Mapping[str, Callable[[str], bytes]] = MappingProxyType(
+    {
+        "md": lambda text: f"# {text}\n\n{text}.\n".encode(),
+        "html": lambda text: f"<title>{text}</title><h1>{text}</h1><p>{text}.".encode(),
+        "pdf": _small_pdf,
+        "docx": lambda text: office_files.docx(office_files.paragraph(text)).getvalue(),
+    }
+)
 
 
 def measure(files: int, idle_seconds: float) -> dict[str, Any]:
@@ -42,7 +59,7 @@ def measure(files: int, idle_seconds: float) -> dict[str, Any]:
             before = _processor_seconds(process)
             time.sleep(idle_seconds)
             idle = (_processor_seconds(process) - before) / idle_seconds
-            one = sorted(_time_change(store, folder, number) for number in range(_CHANGES))
+            changes = {kind: _time_changes(store, folder, kind) for kind in _KINDS}
             began, written = time.monotonic(), _written(store)
             _write_pages(folder, files, "other words")
             _wait(lambda: _written(store) >= written + files)
@@ -51,8 +68,7 @@ def measure(files: int, idle_seconds: float) -> dict[str, Any]:
         "files": files,
         "first_scan_seconds": round(first_scan, 2),
         "idle_percent_of_a_processor": round(100 * idle, 3),
-        "change_seconds_median": round(one[_CHANGES // 2], 2),
-        "change_seconds_longest": round(one[-1], 2),
+        **{f"{kind}_seconds_{name}": value for kind, row in changes.items() for name, value in row.items()},
         "all_files_changed_seconds": round(all_changed, 2),
     }
 
@@ -82,10 +98,17 @@ def _processor_seconds(process: psutil.Process) -> float:
     return sum(times.user + times.system for times in (each.cpu_times() for each in family))
 
 
-def _time_change(store: Path, folder: Path, number: int) -> float:
+def _time_changes(store: Path, folder: Path, kind: str) -> dict[str, float]:
+    """Of new files of a kind, one after another: the first, which may start readers, and all."""
+    times = [_time_change(store, folder, kind, number) for number in range(_CHANGES)]
+    figures = {"first": times[0], "median": sorted(times)[_CHANGES // 2], "longest": max(times)}
+    return {name: round(value, 2) for name, value in figures.items()}
+
+
+def _time_change(store: Path, folder: Path, kind: str, number: int) -> float:
     """Seconds from the end of writing a small file until it is in the index."""
     written = _written(store)
-    (folder / "part0" / f"new{number}.md").write_text(f"# New {number}\n\nA new page, number {number}.\n")
+    (folder / "part0" / f"new{number}.{kind}").write_bytes(_KINDS[kind](f"A new page with number {number}"))
     began = time.monotonic()
     _wait(lambda: _written(store) > written)
     return time.monotonic() - began

@@ -62,9 +62,11 @@ _NEEDS_OCR = "an image; to read it by OCR: --ocr"
 _NO_OPTIONS = ReadOptions()
 
 
-def is_parsed_in_child(path: Path) -> bool:
-    """Whether a file of this name is parsed in a child, whatever its size."""
-    return format_of(path.name) is not None or kind_of(path) in _PARSED_IN_CHILD
+def is_parsed_in_child(path: Path, options: ReadOptions) -> bool:
+    """Whether an ingest with these options parses a file of this name in a child, whatever its size."""
+    if form := format_of(path.name):
+        return options.uses_ocr or not form.needs_ocr
+    return kind_of(path) in _PARSED_IN_CHILD
 
 
 class ParserProcess:
