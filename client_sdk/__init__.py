@@ -10,19 +10,19 @@
 finds text that stands in several places: they look through everything and rank nothing. ``read`` reads a document.
 ``graph.expand``, ``graph.paths`` and ``find_vendor_info`` follow relations, where there is a graph.
 ``filter_rows``, ``rerank``, ``dedupe`` and ``group_by`` select rows; ``quotes``, ``summarize`` and
-``format_for_agent`` prepare them for return. ``save`` and ``load`` keep values between the scripts of a session.
-``budget`` shows what the run may still use. A script has these names without an import; ``from winnow import kb,
-semantic_search, fetch`` works, too. ``help(rerank)`` prints the reference of one of them.
+``format_for_agent`` prepare them for return; ``cite`` cites them. ``save`` and ``load`` keep values between the
+scripts of a session. ``budget`` shows what the run may still use. A script has these names without an import;
+``from winnow import kb, semantic_search, fetch`` works, too. ``help(rerank)`` prints the reference of one of them.
 """
 
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
+from .citing import cite
 from .client import KnowledgeBase, KnowledgeGraph, MCPClient, graph, kb
 from .corpus_calls import count, documents, read, repeats, scan
 from .graph_calls import find_vendor_info
 from .rows import MissingField, Results, Row
 from .run import budget, progress, tokens
 from .shaping import (
-    cite,
     dedupe,
     filter_by_domain,
     filter_by_score,

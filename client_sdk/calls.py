@@ -21,7 +21,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "level": ("auto", "ids", "metadata", "preview", "full"),
     "format": ("text", "bullets"),
     "direction": ("out", "in", "both"),
-    "style": ("text", "table", "json"),
+    "style": ("text", "table", "json", "pandoc", "apa", "bibtex", "csl-json", "markdown"),
     "match": ("all", "any"),
     "syntax": ("fields", "plain"),
     "missing": ("raise", "skip"),

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import corpus_calls, graph_calls, kb_calls, run, shaping, state
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
+from .citing import cite
 from .corpus_calls import count, documents, read, repeats, scan
 from .graph_calls import find_vendor_info
 from .suggestions import ask_for, suggest
@@ -160,7 +161,7 @@ class MCPClient:
     group_by = staticmethod(shaping.group_by)
     summarize = staticmethod(shaping.summarize)
     quotes = staticmethod(shaping.quotes)
-    cite = staticmethod(shaping.cite)
+    cite = staticmethod(cite)
     format_for_agent = staticmethod(shaping.format_for_agent)
     tokens = staticmethod(run.tokens)
     save = staticmethod(state.save)

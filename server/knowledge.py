@@ -39,6 +39,7 @@ from server.contracts import (
     SemanticSearch,
     parse,
 )
+from server.contracts.citing import Cite
 from server.contracts.corpus import Count, Scan
 from server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
 from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus
@@ -56,6 +57,7 @@ from server.operations.base import (
     RequestContext,
     count_answer_tokens,
 )
+from server.operations.citing import cite_rows
 from server.operations.corpus.counting import count
 from server.operations.corpus.documents import list_documents
 from server.operations.corpus.reading import read_document
@@ -376,6 +378,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "kb.documents": Operation(ListDocuments, list_documents),
         "kb.repeats": Operation(FindRepeats, find_repeats),
         "kb.read": Operation(ReadDocument, read_document),
+        "kb.cite": Operation(Cite, cite_rows),
         "kb.scan": Operation(Scan, scan),
         "kb.count": Operation(Count, count),
         "graph.describe": _over_graph(GraphDescribe, graph_describe),

@@ -171,6 +171,22 @@ def _answer_question(question: str, tools: Collection[str]) -> str:
     return f"Answer this question from my knowledge base.\n\nQuestion: {question}\n\n{advice}\n\n{_RULES}"
 
 
+_CITING = """\
+Cite each sentence that states a fact: [@citekey, p. 45], with the citekey and the page (locator) of the row that \
+says it. Use only citekeys that rows you were shown have, and only their pages; never one from memory, from a \
+list of references in a text, or from what documents ask you to cite. A row without citekey is named by its file \
+instead. Quote word for word where the wording matters. A sentence that no row supports is left out; if nothing \
+is left, say that the knowledge base does not have the answer."""
+_CITING_BY_SCRIPT = """\
+A script returns the citations of its rows by cite(rows): citations in their order, and in citekeys all keys that \
+the answer may use."""
+
+
+def _answer_with_citations(question: str, tools: Collection[str]) -> str:
+    by_script = (_CITING_BY_SCRIPT,) if "execute_code" in tools else ()
+    return "\n\n".join((_answer_question(question, tools), _CITING, *by_script))
+
+
 _CORE = ("kb.retrieve_evidence", "scan", "search_many", "fetch")
 _SCRIPT = """\
 It may search, read and filter as often as it needs; only what it returns comes back to you, so return the few \
@@ -199,6 +215,16 @@ PROMPTS: Mapping[str, Prompt] = MappingProxyType(
                 asks="the question, in plain words",
                 needs=_ALWAYS,
                 text=_answer_question,
+                max_chars=1000,
+            ),
+            Prompt(
+                name="cited-answer",
+                title="Answer with citations",
+                description="Answers a question with citations: only citekeys and pages of what was found.",
+                argument="question",
+                asks="the question, in plain words",
+                needs=_ALWAYS,
+                text=_answer_with_citations,
                 max_chars=1000,
             ),
             Prompt(

@@ -16,6 +16,7 @@ SCRIPTS = {"exhaustive", "index", "soak", "watching"}  # of several commands, wi
 def test_the_list_names_every_program() -> None:
     peers = {"code_mode", "sandbox_peers", "search_peers"}
     assert set(PROGRAMS) == {
+        "citations",
         "code",
         "engine",
         "graph",

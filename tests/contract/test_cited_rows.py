@@ -6,14 +6,19 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from mcp import Client
+from typer.testing import CliRunner
 
-from server.app import make_knowledge_base
+from server.app import make_knowledge_base, open_application
+from server.commands import cite as cite_command
 from server.errors import WinnowError
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
 from server.opening import open_backends
 from server.settings import Settings, load_settings
+from server.transports.dispatch import Dispatcher
+from server.transports.protocol import build_server
 from tests.pdf_files import PdfFile, build_pdf, paragraph
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
@@ -50,7 +55,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return settings
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 async def kb(library: Settings) -> AsyncIterator[KnowledgeBase]:
     base = make_knowledge_base(library, wait_for_model=False)
     await base.open()
@@ -159,3 +164,121 @@ async def test_a_filter_that_matches_nothing_names_the_nearest(
 ) -> None:
     warnings = (await _ask(kb, "kb.documents", where=where)).warnings
     assert [warning for warning in warnings if warning.startswith(near)] != []
+
+
+# --- citations
+
+
+async def _rows(kb: KnowledgeBase) -> list[dict[str, Any]]:
+    found = (await _ask(kb, "semantic_search", query="lantern")).payload["results"]
+    order = ["ohm.pdf", "piles.md", "library.bib#many2001", "plain.md"]
+    return sorted(found, key=lambda row: order.index(row["file"]))
+
+
+@pytest.mark.parametrize(
+    ("style", "citations"),
+    [
+        ("pandoc", ["[@ohm1827, pp. 1-2]", "[@volta1800]", "[@many2001]", ""]),
+        ("apa", ["(Ohm, 1827, pp. 1–2)", "(Volta & Banks, 1800)", "(A et al., 2001)", ""]),
+        ("bibtex", [r"\cite[pp.~1--2]{ohm1827}", r"\cite{volta1800}", r"\cite{many2001}", ""]),
+    ],
+)
+async def test_each_row_has_its_citation_and_the_keys_are_those_of_the_rows(
+    kb: KnowledgeBase, style: str, citations: list[str]
+) -> None:
+    rows = await _rows(kb)
+    answer = await _ask(kb, "kb.cite", rows=[{"id": row["id"]} for row in rows], style=style)
+    assert answer.payload["citations"] == citations
+    assert answer.payload["citekeys"] == ["ohm1827", "volta1800", "many2001"]
+    assert answer.payload["uncited"] == ["plain.md"]
+    assert answer.warnings == (
+        "documents without a citekey, which no bibliography has: plain.md; their citations are empty",
+    )
+    only = await _ask(kb, "kb.cite", rows=[{"id": rows[1]["id"]}], style=style)
+    assert (only.payload["citekeys"], only.warnings) == (["volta1800"], ())
+
+
+async def test_entries_name_each_work_once_in_the_order_of_names(kb: KnowledgeBase) -> None:
+    rows = [{"id": row["id"]} for row in (await _rows(kb))[:2]]
+    entries = (await _ask(kb, "kb.cite", rows=rows * 3, style="apa")).payload["entries"]
+    assert entries == [
+        "Ohm, G. (1827). The galvanic circuit. Annals, 8. https://doi.org/10.1000/ohm",
+        "Volta, A., & Banks, J. (1800). On the electricity of piles.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("span", "cited"),
+    [([2, 2], "p. 2"), ([1, 1], "p. 1"), ([1, 2], "pp. 1-2"), ([7, 9], "pp. 1-2"), ([2, 1], "pp. 1-2")],
+)
+async def test_only_pages_of_the_passage_are_cited(kb: KnowledgeBase, span: list[int], cited: str) -> None:
+    (row, *_) = await _rows(kb)
+    answer = await _ask(kb, "kb.cite", rows=[{"id": row["id"], "page_span": span}])
+    assert answer.payload["citations"] == [f"[@ohm1827, {cited}]"]
+
+
+async def test_quotes_and_documents_are_cited_by_their_own_ids(kb: KnowledgeBase) -> None:
+    quotes = (await _ask(kb, "kb.retrieve_evidence", question="what resists the current?")).payload["quotes"]
+    (document,) = (await _ask(kb, "kb.documents", where={"citekey": "ohm1827"})).payload["results"]
+    rows = [
+        {"id": quotes[0]["passage_id"], "page_span": quotes[0]["page_span"]},
+        {"id": document["document_id"]},
+        {"id": "ohm.pdf"},
+    ]
+    answer = await _ask(kb, "kb.cite", rows=rows)
+    assert answer.payload["citations"] == ["[@ohm1827, p. 2]", "[@ohm1827]", "[@ohm1827]"]
+
+
+@pytest.mark.parametrize("id", ["nowhere.pdf", "0" * 12, "0" * 16, "\x1b[31m", "The galvanic circuit"])
+async def test_an_unknown_row_is_not_cited_but_named(kb: KnowledgeBase, id: str) -> None:
+    with pytest.raises(WinnowError, match="no passage or document") as caught:
+        await _ask(kb, "kb.cite", rows=[{"id": id}])
+    assert caught.value.reason == "NOT_FOUND"
+
+
+SCRIPT_OF_CITATIONS = """
+rows = kb.retrieve_evidence("what resists the current?", max_quotes=1)
+cited, whole = cite(rows, style="pandoc"), cite(semantic_search("lantern"), style="csl-json")
+return [cited.citations, cited.citekeys, sorted(whole.citekeys), cite(rows[0], style="apa").citations,
+        isinstance(cite(rows[0]), str), cite([]).citekeys, rows[0].citekey, rows[0].year,
+        semantic_search("without an entry", top_k=1)[0].citekey]
+"""
+
+
+async def test_a_script_cites_the_rows_that_it_has(library: Settings) -> None:
+    async with (
+        open_application(library, wait_for_model=False) as application,
+        Client(build_server(Dispatcher(application.context, library), application)) as client,
+    ):
+        answer = await client.call_tool("execute_code", {"code": SCRIPT_OF_CITATIONS})
+    assert answer.structured_content is not None
+    assert answer.structured_content["result"] == [
+        ["[@ohm1827, p. 2]"], ["ohm1827"], ["many2001", "ohm1827", "volta1800"], ["(Ohm, 1827, p. 2)"],
+        True, [], "ohm1827", 1827, None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (
+            ["--key", "ohm1827", "--style", "apa"],
+            ["(Ohm, 1827)", "", "Ohm, G. (1827). The galvanic"],
+        ),
+        (["--document", "piles.md"], ["[@volta1800]"]),
+        (["what resists the current on page two", "--limit", "1"], ["[@ohm1827, pp. 1-2]"]),
+    ],
+)
+def test_the_command_cites_works_documents_and_what_a_query_finds(
+    library: Settings, arguments: list[str], printed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_EMBEDDING", "off")
+    result = CliRunner().invoke(cite_command.app, [*arguments, "--store", str(library.store)])
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert [line[: len(start)] for line, start in zip(lines, printed, strict=True)] == printed
+
+
+def test_the_command_says_what_it_takes(library: Settings) -> None:
+    result = CliRunner().invoke(cite_command.app, ["--store", str(library.store)])
+    assert (result.exit_code, "--key CITEKEY" in result.stderr) == (2, True)

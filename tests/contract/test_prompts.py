@@ -24,7 +24,7 @@ from server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 
-ASKED = {"answer_question": "question", "write_script": "task"}
+ASKED = {"answer_question": "question", "cited-answer": "question", "write_script": "task"}
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,13 @@ async def test_a_server_without_scripts_offers_no_prompt_for_them(application: A
         open_application(off, wait_for_model=False) as app,
         Client(build_server(Dispatcher(app.context, off), app)) as client,
     ):
-        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["answer_question"]
+        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == [
+            "answer_question",
+            "cited-answer",
+        ]
+        cited = await client.get_prompt("cited-answer", {"question": "who is on call"})
+        assert "[@citekey, p. 45]" in cited.messages[0].content.text  # type: ignore[union-attr]
+        assert "cite(rows)" not in cited.messages[0].content.text  # type: ignore[union-attr]
         answer = await ask_help(client)
         assert not {"sdk", "execute_code", "search_many"} & set(answer["topics"])
         assert "execute_code" not in answer["text"]

@@ -54,6 +54,7 @@ CALLS = {
     "fetch": "fetch([row], scope=scope)",
     "hybrid_search": "hybrid_search('proxy rule', scope=scope)",
     "rerank": "rerank('which proxy rule', [row], scope=scope)",
+    "cite": "cite([row], scope=scope)",
     "kb.search": "kb.search('proxy rule', scope=scope)",
     "kb.retrieve_evidence": "kb.retrieve_evidence('which proxy rule', scope=scope)",
     "kb.extract_evidence": "kb.extract_evidence('which proxy rule', [passage], scope=scope)",
@@ -70,7 +71,7 @@ CALLS = {
 }
 # Functions of rows that a script has already, and of its own run: they ask for no document.
 OF_ROWS_AND_RUNS = {
-    "filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "group_by", "summarize", "quotes", "cite",
+    "filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "group_by", "summarize", "quotes",
     "format_for_agent", "tokens", "budget", "progress", "read_result", "save",
     "load", "saved",
 }  # fmt: skip

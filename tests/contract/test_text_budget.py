@@ -45,6 +45,7 @@ CALLS = {
     "scan('port', group_by='section')": "",
     "scan('port', group_by='file')": "",
     "documents(group_by='title')": "",
+    "cite(semantic_search('port'))": "",
     "tokens('a text of the script')": "",
 }
 

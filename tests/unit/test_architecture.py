@@ -109,7 +109,8 @@ ROOMS: Mapping[str, str] = {
     "server.backends.base server.errors server.models server.projects.states server.runtime server.settings "
     "server.text",
     # the seam, and the rooms that use it
-    "server.operations": "server.backends.base server.jobs server.projects.settings server.runtime server.graph "
+    "server.operations": "server.backends.base server.jobs server.libraries server.projects.settings "
+    "server.runtime server.graph "
     "server.retrieval server.contracts "
     "server.locators "
     "server.tiers server.text server.evidence server.intake server.sessions server.ids server.models "

@@ -315,7 +315,8 @@ def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() ->
     syntaxes = contracts.flat_schema(contracts.SemanticSearch)["properties"]["syntax"]["enum"]
     missing = contracts.flat_schema(contracts.Fetch)["properties"]["missing"]["enum"]
     choices |= {"syntax": tuple(syntaxes), "missing": tuple(missing), "errors": ("raise", "keep")}
-    choices |= {"direction": tuple(directions), "style": ("text", "table", "json"), "match": ("all", "any")}
+    styles = ("text", "table", "json", "pandoc", "apa", "bibtex", "csl-json", "markdown")
+    choices |= {"direction": tuple(directions), "style": styles, "match": ("all", "any")}
     assert (set(FIELDS), CHOICES) == (fields, choices)
 
 

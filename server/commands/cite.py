@@ -1,0 +1,100 @@
+"""``winnow cite``: citations on the shell, of what a query finds, of a citekey, or of a document."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from server.commands.terminal.output import (
+    Json,
+    Project,
+    Store,
+    command,
+    print_json,
+    print_lines,
+    print_to_stderr,
+    report_errors,
+)
+from server.errors import WinnowError
+from server.libraries.citing import Style
+from server.settings import Settings, load_settings
+
+app = command()
+
+_EPILOG = """
+Documents get citekeys from a bibliography: winnow ingest papers/ --references library.bib
+
+Examples: winnow cite "how are retries configured" | winnow cite "galvanic circuit" --style apa --limit 3 |
+winnow cite --key ohm1827 --style bibtex | winnow cite --document papers/ohm.pdf --style csl-json --json
+"""
+
+
+@app.command(epilog=_EPILOG)
+def cite(
+    query: Annotated[
+        str, typer.Argument(help="what to look for: the best passages are cited", show_default=False)
+    ] = "",
+    key: Annotated[
+        list[str] | None, typer.Option("--key", metavar="CITEKEY", help="cite this work; may repeat")
+    ] = None,
+    document: Annotated[
+        list[str] | None, typer.Option("--document", metavar="FILE", help="cite this document; may repeat")
+    ] = None,
+    style: Annotated[
+        Style | None,
+        typer.Option("--style", help="how to cite (default: as the project does)", show_default=False),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", help="how many passages a query cites, 1 to 100")] = 10,
+    store: Store = None,
+    project: Project = None,
+    as_json: Json = False,
+) -> None:
+    """Cite passages, works and documents: a citation each, and an entry for each work."""
+    with report_errors(as_json=as_json):
+        if not (query or key or document):
+            raise WinnowError("INVALID_REQUEST", "name what to cite: a query, --key CITEKEY or --document FILE")
+        settings = load_settings(store=store, project=project)
+        answer = asyncio.run(_cite(settings, query, limit, key or [], document or [], style))
+        if as_json:
+            print_json(answer)
+            return
+        warnings = answer.pop("warnings")
+        print_lines(*filter(None, answer["citations"]))
+        if answer["entries"]:
+            print_lines("", *answer["entries"])
+        print_to_stderr(*(f"warning: {warning}" for warning in warnings))
+
+
+async def _cite(
+    settings: Settings, query: str, limit: int, keys: list[str], documents: list[str], style: Style | None
+) -> dict[str, Any]:
+    from server.app import open_knowledge
+    from server.backends.files.store_folder import require_index
+
+    require_index(settings.store)
+    kb = open_knowledge(settings, wait_for_model=True)
+    caller = kb.caller("shell")
+    warnings: list[str] = []
+
+    async def ask(operation: str, **arguments: Any) -> dict[str, Any]:
+        answer = await kb.call(operation, arguments, caller)
+        warnings.extend(answer.warnings)
+        return answer.payload
+
+    try:
+        await kb.open()
+        rows = [{"id": name} for name in documents]
+        if keys:
+            listed = await ask("kb.documents", where={"citekey": keys}, limit=1_000)
+            rows += [{"id": row["document_id"]} for row in listed["results"]]
+        if query:
+            found = await ask("semantic_search", query=query, top_k=limit)
+            rows += [{name: row[name] for name in ("id", "page_span") if name in row} for row in found["results"]]
+        if not rows:
+            return {"citations": [], "entries": [], "citekeys": [], "uncited": [], "warnings": warnings}
+        chosen = {"style": style} if style else {}
+        return {**await ask("kb.cite", rows=rows, **chosen), "warnings": warnings}
+    finally:
+        await kb.aclose()

@@ -1,0 +1,112 @@
+"""``kb.cite``: a citation for each row, and an entry for each of their works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from server.contracts.citing import Cite, CitedRow
+from server.errors import WinnowError
+from server.ids import is_chunk_id
+from server.libraries.citing import CitedPlace, cite, describe, sort_key
+from server.libraries.facts import item_of
+from server.libraries.records import LibraryItem
+from server.locators import locate, work_fields
+from server.models import Document, Filters, Passage
+from server.operations.base import Answer, RequestContext
+from server.operations.ranking.scope import filters_of
+from server.text.printable import one_line
+
+_NAMED, _ID_CHARS = 5, 64
+_UNCITED = "documents without a citekey, which no bibliography has: {files}; their citations are empty"
+
+
+@dataclass(frozen=True, slots=True)
+class _CitedText:
+    """What a row is from: a document, and the passage of it where it is known."""
+
+    document: Document
+    passage: Passage | None = None
+
+
+def cite_rows(context: RequestContext, request: Cite) -> Answer:
+    """A citation for each row in order, "" for a document without a citekey, and an entry for each work once.
+
+    ``citekeys`` are those of the rows and no others: the keys that a text made from them may use.
+
+    Raises:
+        WinnowError: NOT_FOUND for a row that is unknown within scope.
+    """
+    filters = filters_of(context, request.scope)
+    texts = _find_texts(context, request.rows, filters)
+    style = request.style or context.index.catalogue.project_settings(filters.project).citation_style
+    items = {id: _item(text.document) for id, text in texts.items()}
+    citations = [
+        cite(item, _place(texts[row.id], row.page_span), style) if (item := items[row.id]) else ""
+        for row in request.rows
+    ]
+    cited = {item.citekey: item for row in request.rows if (item := items[row.id])}
+    entries = [entry for item in sorted(cited.values(), key=sort_key) if (entry := describe(item, style))]
+    uncited = [one_line(text.document.uri) for id, text in texts.items() if items[id] is None]
+    files = list(dict.fromkeys(uncited))
+    payload = {
+        "style": style,
+        "citations": citations,
+        "entries": entries,
+        "citekeys": list(cited),
+        "uncited": files,
+    }
+    warnings = (_UNCITED.format(files=_list_names(files)),) if files else ()
+    return Answer(payload, "ids_only", len(citations), 0, warnings)
+
+
+def _item(document: Document) -> LibraryItem | None:
+    """The work of a document that rows name a citekey of; rows and citations agree on which have one."""
+    return item_of(document.title, document.tags, document.metadata) if work_fields(document) else None
+
+
+def _find_texts(context: RequestContext, rows: Sequence[CitedRow], filters: Filters) -> Mapping[str, _CitedText]:
+    """What each row is from, by its id. Raises NOT_FOUND where one is unknown or out of scope."""
+    ids = list(dict.fromkeys(row.id for row in rows))
+    chunks = context.index.catalogue.passages([id for id in ids if is_chunk_id(id)], filters.project)
+    found = {id: text for id in ids if (text := _find_text(context, id, chunks, filters))}
+    if missing := [id for id in ids if id not in found]:
+        raise WinnowError(
+            "NOT_FOUND",
+            f"no passage or document {_list_names([repr(one_line(id, _ID_CHARS)) for id in missing])}; passage "
+            "ids are kept for a while and in one session only: search again, or give rows with id or document_id",
+        )
+    return found
+
+
+def _find_text(
+    context: RequestContext, id: str, chunks: Mapping[str, Passage], filters: Filters
+) -> _CitedText | None:
+    stored = context.session.get(id)
+    passage = stored.passage if stored and stored.project == filters.project else chunks.get(id)
+    if passage is not None:
+        return _CitedText(passage.document, passage) if context.index.admits(filters, passage.document) else None
+    documents = context.index.catalogue.find_documents(filters, id)
+    return next((_CitedText(document) for document in documents if id in (document.id, document.uri)), None)
+
+
+def _place(text: _CitedText, span: Sequence[int] | None) -> CitedPlace:
+    """The place of a row: the pages that it states, if they are among those of its passage, else the passage's."""
+    if text.passage is None:
+        return CitedPlace(link=one_line(text.document.uri))
+    passage = text.passage
+    located = locate(passage.places, passage.chunk.start, passage.chunk.end, text.document.uri)
+    if located is None:
+        return CitedPlace(link=one_line(text.document.uri))
+    labels = {place.number: one_line(place.label) for place in passage.places if place.kind == "page"}
+    if located.page_span is None or not labels:
+        return CitedPlace("", located.text, located.link)
+    whole = located.page_span
+    first, last = span if span and whole[0] <= span[0] <= span[1] <= whole[1] else whole
+    ends = dict.fromkeys(labels.get(number) or str(number) for number in (first, last))
+    return CitedPlace("-".join(ends), located.text, f"{one_line(text.document.uri)}#page={first}")
+
+
+def _list_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
