@@ -29,7 +29,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "documents": ("corpus.documents", "list documents, or count them by a field"),
         "read": ("corpus.read", "read a document"),
         "quote": ("quote", "quote what answers a question"),
-        "cite": ("cite", "cite passages, works and documents of a bibliography"),
+        "cite": ("corpus.cite", "cite passages, works and documents of a bibliography"),
         "exec": ("exec", "run a retrieval script in the sandbox"),
         "serve": ("serve", "serve MCP clients on stdio or HTTP"),
         "engine": ("engine", "show or end the process that several servers of a store share"),

@@ -10,7 +10,7 @@ from mcp import Client
 from typer.testing import CliRunner
 
 from server.app import make_knowledge_base, open_application
-from server.commands import cite as cite_command
+from server.commands.corpus import cite as cite_command
 from server.errors import WinnowError
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
