@@ -291,6 +291,12 @@ def count_documents(todo: Sequence[Sequence[File]]) -> int:
     return 0 if any(kind_of(file.path) == "record" for file in files) else len(files)
 
 
+# What the sources of documents that came from an archive begin with.
+IMPORTED = "imported:"
+
+
 def source_exists(source: str) -> bool:
     """Whether the source can still be refreshed: a folder that was moved away cannot, and gives up its names."""
+    if source.startswith(IMPORTED):
+        return False
     return not Path(source).is_absolute() or Path(source).exists()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.projects import removal
+from server.commands.projects import archives, removal
 from server.commands.projects.common import (
     Name,
     collect_figures,
@@ -43,6 +43,7 @@ app = command(
     "winnow project show papers",
 )
 app.add_typer(removal.app)
+app.add_typer(archives.app)
 
 _SETTINGS = """
 A project's settings hold in every server and command of the store. --top-k, --max-chars and --citation-style are

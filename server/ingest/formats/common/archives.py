@@ -93,8 +93,10 @@ class Archive:
         return entry
 
 
-def open_archive(file: BinaryIO, format: str) -> Archive:
+def open_archive(file: BinaryIO, format: str, most: int = LARGEST_SUM_BYTES) -> Archive:
     """Open an archive; ``format`` names what it should be ("DOCX"), for messages.
+
+    ``most``: how many bytes all entries may have when they are decompressed.
 
     Raises ``UnreadableFile`` if it is no ZIP archive, is encrypted, or exceeds a bound. The stated sizes are
     trusted for the bounds only: reading an entry never yields more than it states.
@@ -105,7 +107,7 @@ def open_archive(file: BinaryIO, format: str) -> Archive:
         archive = zipfile.ZipFile(file)
     except _DAMAGE:
         raise UnreadableFile(f"is damaged or no {format} file (no ZIP archive)") from None
-    _check_bounds(archive.infolist())
+    _check_bounds(archive.infolist(), most)
     return Archive(archive, {_key(entry.filename): entry for entry in archive.infolist()}, _Budget())
 
 
@@ -120,14 +122,14 @@ def _count_signatures(file: BinaryIO) -> int:
     return count
 
 
-def _check_bounds(entries: list[zipfile.ZipInfo]) -> None:
+def _check_bounds(entries: list[zipfile.ZipInfo], most: int) -> None:
     if any(entry.flag_bits & _IS_ENCRYPTED for entry in entries):
         raise UnreadableFile("is encrypted; save it without a password")
     if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
         raise UnreadableFile("is compressed in a way that office documents are not")
     whole, packed = sum(entry.file_size for entry in entries), sum(entry.compress_size for entry in entries)
-    if whole > LARGEST_SUM_BYTES:
-        raise UnreadableFile(f"has more than {LARGEST_SUM_BYTES >> 20} MiB when it is decompressed")
+    if whole > most:
+        raise UnreadableFile(f"has more than {most >> 20} MiB when it is decompressed")
     if whole > max(_RATIO_FREE_BYTES, LARGEST_RATIO * packed):
         raise UnreadableFile(f"grows more than {LARGEST_RATIO} times when it is decompressed")
     ordered = sorted(entries, key=lambda entry: entry.header_offset)

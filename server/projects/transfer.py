@@ -1,0 +1,124 @@
+"""Exports a project into an archive, and imports one: without the files that its documents were read from.
+
+Theory of operation. An archive holds texts, not passages and not vectors, so that it can be imported into a store
+with another model. An import checks the whole archive first. Then the project is created hidden, its documents go
+through the pipeline of every ingest, and one change shows it::
+
+    the project, hidden       killed here or later: nothing is seen; the same command resumes
+    documents, in batches     as an ingest: what is finished is not done again
+    settings, and shown       one after the other; from here on the project is in use
+
+Sources are not added: an archive must not decide which folders of this machine are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from server.backends.base import Embedder
+from server.backends.catalogue import Catalogue
+from server.errors import WinnowError
+from server.ingest.documents import RawDocument
+from server.ingest.file_discovery import IMPORTED
+from server.ingest.pipeline import ingest_documents
+from server.ingest.report import IngestReport, OnProgress
+from server.ingest.target import target_of
+from server.models import Document, Filters
+from server.opening import Backends
+from server.projects.archive import ArchivedProject, ArchivedSource, ProjectArchive, write_archive
+from server.projects.removal import patient_writer, require_free_name, require_project
+from server.projects.settings import check_name
+from server.settings import Settings
+from server.watching.sources import read_sources
+
+
+def export_project(settings: Settings, catalogue: Catalogue, name: str, path: Path) -> int:
+    """Write a project into an archive at this path; returns the number of its documents.
+
+    Ingests wait meanwhile. Raises ``WinnowError``: "INVALID_PROJECT" if there is no such project,
+    "INVALID_REQUEST" if the path cannot be written, "INDEX_HELD" while an ingest runs for long.
+    """
+    require_project(catalogue, name)
+    watched = [one for one in read_sources(settings.store) if one.project == name]
+    facts = ArchivedProject(
+        settings=catalogue.project_settings(name),
+        sources=[ArchivedSource(id=one.id, paths=list(one.paths)) for one in watched],
+    )
+    with patient_writer(catalogue):
+        documents = catalogue.documents(name)
+        try:
+            write_archive(path, name, facts, lambda: _read_documents(catalogue, documents), len(documents))
+        except OSError as error:
+            raise WinnowError("INVALID_REQUEST", f"{path} cannot be written: {error.strerror}") from None
+    return len(documents)
+
+
+def _read_documents(catalogue: Catalogue, documents: list[Document]) -> Iterator[RawDocument]:
+    project = documents[0].project if documents else ""
+    readings = {each.uri: each.reading for each in catalogue.readings_within(Filters(project))}
+    for document in documents:
+        yield RawDocument(
+            uri=document.uri,
+            type=document.type,
+            title=document.title,
+            text=catalogue.text(document.id, document.project) or "",
+            vendor=document.vendor,
+            doc_tag=document.doc_tag,
+            tags=document.tags,
+            created=document.created,
+            metadata=document.metadata,
+            environment=document.environment,
+            repository=document.repository,
+            body_start=document.body_start,
+            places=catalogue.places(document.id),
+            reading=readings[document.uri],
+        )
+
+
+def import_project(
+    settings: Settings, opened: Backends, archive: ProjectArchive, name: str, progress: OnProgress
+) -> IngestReport:
+    """Create a project of this name from an archive; resumes an import into this name that was interrupted.
+
+    Raises ``WinnowError``: "INVALID_REQUEST" if the archive is not as this version writes it, or the name is taken
+    or none; "EMBEDDING_MISMATCH" if its settings name another model than this store's; as ``ingest_documents``.
+    """
+    catalogue, embedder = opened.catalogue, opened.embedder.wait()
+    check_name(name)
+    if catalogue.project_state(name) != "importing":
+        require_free_name(catalogue, name)
+    _check_model(archive, name, embedder)
+    for _ in archive.documents():
+        pass
+    target = target_of(settings.model_copy(update={"project": name}), opened, embedder)
+    catalogue.set_project_state(name, "importing")
+    report = ingest_documents(
+        replace(target, state="importing"),
+        f"{IMPORTED}{archive.manifest.project}",
+        archive.documents(),
+        total=archive.manifest.documents,
+        progress=progress,
+    )
+    if report.failures:
+        first = report.failures[0]
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"{len(report.failures):,} documents of the archive cannot be indexed, so the project stays hidden: "
+            f"{first.name}: {first.reason}; give it up with: winnow project delete {name}",
+        )
+    catalogue.save_project_settings(name, archive.project.settings)
+    catalogue.set_project_state(name, "")
+    return report
+
+
+def _check_model(archive: ProjectArchive, name: str, embedder: Embedder | None) -> None:
+    bound, ours = archive.project.settings.embedder, embedder.fingerprint if embedder else ""
+    if bound not in ("", ours):
+        raise WinnowError(
+            "EMBEDDING_MISMATCH",
+            f"the project in the archive takes only vectors of {bound}, and the model now is {ours or 'none'}; "
+            "give that model as --embedder, or export it after: winnow project set NAME --reset embedder",
+            details={"project": name, "bound_to": bound, "model": ours},
+        )
