@@ -4,11 +4,13 @@
 
 ``typeset/`` has papers with their truth (see ``tests.bench.pdf_truth``), ``hidden.pdf`` and ``scan.pdf``. The
 speed is that of all PDF files below ``--real``, else of the papers: pages a second of one core, reading alone.
+The papers are also ingested, and the pages of 200 sentences compared with those in rows of the index.
 ``--peers PYTHON`` reads the papers with other programs as well.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Iterable, Mapping
@@ -27,6 +29,7 @@ from server.ingest.documents import UnreadableFile
 from server.ingest.formats import pdf_liteparse, pdf_pdfium
 from server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ReadOptions
 from tests.bench.command_line import command_line
+from tests.bench.pdf_index import measure_index
 from tests.bench.pdf_peers import READERS as PEERS
 from tests.bench.pdf_peers import read_all
 from tests.bench.pdf_truth import (
@@ -77,6 +80,7 @@ def run(
         }
         result = {
             "readers": figures,
+            "index": asyncio.run(measure_index(known, _SENTENCES)),
             "speed": speeds,
             "ocr": measure_ocr(typeset) if ocr else {"missing": "give --ocr"},
             "peers": {name: measure_peer(python, name, known) for python in peers or () for name in PEERS},
@@ -170,6 +174,8 @@ def _show(result: Mapping[str, Any]) -> None:
                     reader, name, str(row["words"]), str(row["order"]), *counts, str(row["running_heads"]), pages
                 )
     screen.print(table)
+    pages = ", ".join(f"{name} {right}/{asked}" for name, (right, asked) in result["index"].items())
+    screen.print(f"pages right in rows of an index: {pages}")
     for key in ("speed", "ocr", "peers"):
         screen.print(
             key, {name: row for name, row in result[key].items() if not isinstance(row, dict) or key == "speed"}

@@ -106,9 +106,9 @@ def part_of(parsed: ParsedFile, number: int) -> str:
 
 def _order(paragraphs: Sequence[str], text: str) -> float:
     """The share of sentences that stand after the sentence before them; one that is missing counts as wrong."""
-    signs, at, right, asked = _signs(text)[0], 0, 0, 0
+    signs, at, right, asked = signs_of(text)[0], 0, 0, 0
     for sentence in (found for paragraph in paragraphs for found in _SENTENCE.findall(paragraph)):
-        place = signs.find(_signs(sentence)[0][:_SIGNS], at)
+        place = signs.find(signs_of(sentence)[0][:_SIGNS], at)
         asked += 1
         right += place >= 0
         at = place if place >= 0 else at
@@ -117,8 +117,8 @@ def _order(paragraphs: Sequence[str], text: str) -> float:
 
 def _pages_right(paper: Paper, parsed: ParsedFile, count: int, seed: int) -> tuple[int, int]:
     """Of ``count`` sentences that begin on one page only: how many begin on that page in the parsed text."""
-    texts = [_signs(text)[0] for text in page_texts(paper.path)]
-    signs, offsets = _signs(parsed.text)
+    texts = [signs_of(text)[0] for text in page_texts(paper.path)]
+    signs, offsets = signs_of(parsed.text)
     starts = [place.start for place in parsed.places]
     right = asked = 0
     for key in _keys(paper, count, seed):
@@ -131,11 +131,17 @@ def _pages_right(paper: Paper, parsed: ParsedFile, count: int, seed: int) -> tup
 
 
 def _keys(paper: Paper, count: int, seed: int) -> list[str]:
-    keys = [_signs(found)[0][:_SIGNS] for text in paper.texts("p") for found in _SENTENCE.findall(text)]
+    keys = [key for _, key in sentences_of(paper)]
     return random.Random(seed).sample(keys, min(count, len(keys)))
 
 
-def _signs(text: str) -> tuple[str, list[int]]:
+def sentences_of(paper: Paper) -> list[tuple[str, str]]:
+    """The sentences of a paper, each with the letters and digits that it begins with."""
+    found = [sentence for text in paper.texts("p") for sentence in _SENTENCE.findall(text)]
+    return [(sentence, signs_of(sentence)[0][:_SIGNS]) for sentence in found]
+
+
+def signs_of(text: str) -> tuple[str, list[int]]:
     """The letters and digits of a text in lower case, and the offset of each."""
     kept = [(c.casefold(), place) for place, c in enumerate(text) if c.isascii() and c.isalnum()]
     return "".join(c for c, _ in kept), [place for _, place in kept]

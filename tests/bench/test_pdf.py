@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from server.ingest.formats.parsed_file import ReadOptions
-from tests.bench import pdf, pdf_peers, pdf_truth
+from tests.bench import pdf, pdf_index, pdf_peers, pdf_truth
+from tests.bench.pdf_index import OPERATIONS, measure_index
 from tests.pdf_files import PdfFile, Text, build_pdf, paragraph
 
 SENTENCES = [
@@ -54,6 +55,20 @@ def test_a_paper_that_is_read_right_has_full_scores(paper: pdf_truth.Paper, name
     }
 
 
+@pytest.mark.anyio
+async def test_pages_of_sentences_are_right_in_rows_of_an_index(paper: pdf_truth.Paper) -> None:
+    assert await measure_index([paper], 200, most_pages=3) == {name: [3, 3] for name in OPERATIONS}
+
+
+@pytest.mark.anyio
+async def test_a_page_that_is_wrong_by_one_is_noticed(
+    paper: pdf_truth.Paper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = pdf_truth.page_texts(paper.path)
+    monkeypatch.setattr(pdf_index, "page_texts", lambda path: ["", *texts])
+    assert await measure_index([paper], 200) == {name: [0, 3] for name in OPERATIONS}
+
+
 def test_what_is_lost_or_moved_lowers_the_scores(paper: pdf_truth.Paper) -> None:
     first, second, third = SENTENCES
     moved = f"# Heading of page 1\n\n{second}\n\n{first}\n\n{third}\n\nJournal of Synthetic Results"
@@ -81,6 +96,13 @@ def test_typeset_papers_are_read_as_promised(name: str) -> None:
     assert (low, [row["pages"] for row in figures.values() if row["pages"][0] < row["pages"][1]]) == ({}, [])
     heads = [sum(row["heads"][place] for row in figures.values()) for place in (0, 1)]
     assert heads[0] * 43 >= heads[1] * 36
+
+
+@needs_papers
+@pytest.mark.anyio
+async def test_pages_of_200_sentences_of_typeset_papers_are_right_in_rows_of_an_index() -> None:
+    found = await measure_index(pdf_truth.papers(Path(TYPESET)), 200)
+    assert found == {name: [200, 200] for name in OPERATIONS}
 
 
 @needs_papers
