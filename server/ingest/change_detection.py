@@ -25,7 +25,7 @@ from server.text.markup.template_code import has_template_code
 INDEX_VERSION = 1
 # Increased when readers make another document of the same file: everything is read again, and rewritten where it
 # differs.
-READERS_VERSION = 11
+READERS_VERSION = 12
 # Increased when the documents that ``_splitting`` selects have other chunks or headings: they are split again.
 SPLITTING_VERSION = 1
 # In a context hash: what all points of the document share, then what only the first one has.

@@ -11,8 +11,10 @@ import pytest
 
 from server.ingest.documents import UnreadableFile
 from server.ingest.formats import pptx as reader
+from server.ingest.formats.common.bounded_xml import parse_xml
+from server.ingest.formats.common.charts import chart_table
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from tests.office_files import pptx, shape, zipped
+from tests.office_files import links, pptx, shape, zipped
 
 SAMPLE = Path(__file__).parents[3] / "shared/data/documents/office/a.pptx"
 
@@ -70,6 +72,65 @@ def test_tables_groups_and_images_are_read() -> None:
     group = f"<p:grpSp>{shape('inner')}{image}</p:grpSp>"
     text = _read(pptx({"one": table + group})).text
     assert text == "| p\\|q x | r x |\n| --- | --- |\n\ninner\n\n[image: a map]"
+
+
+def _cells(kind: str, *cells: str) -> str:
+    points = "".join(f'<c:pt idx="{number}"><c:v>{cell}</c:v></c:pt>' for number, cell in enumerate(cells) if cell)
+    return f"<c:{kind}Ref><c:f>Sheet1!A1</c:f><c:{kind}Cache>{points}</c:{kind}Cache></c:{kind}Ref>"
+
+
+def _chart(series: str, title: str = "") -> str:
+    head = f"<c:title><c:tx><c:rich><a:p><a:r><a:t>{title}</a:t></a:r></a:p></c:rich></c:tx></c:title>"
+    plot = f"<c:plotArea><c:barChart>{series}</c:barChart></c:plotArea>"
+    chart = f"<c:chart>{head if title else ''}{plot}</c:chart>"
+    return f'<c:chartSpace xmlns:c="urn:c" xmlns:a="urn:a">{chart}</c:chartSpace>'
+
+
+def _series(name: str, categories: tuple[str, ...], values: tuple[str, ...]) -> str:
+    return (
+        f"<c:ser><c:tx>{_cells('str', name)}</c:tx><c:cat>{_cells('str', *categories)}</c:cat>"
+        f"<c:val>{_cells('num', *values)}</c:val></c:ser>"
+    )
+
+
+def _frame(id: str, offset: int = 0) -> str:
+    return (
+        f'<p:graphicFrame><p:xfrm><a:off x="{offset}" y="0"/><a:ext cx="10" cy="10"/></p:xfrm><a:graphic>'
+        f'<a:graphicData><c:chart xmlns:c="urn:c" xmlns:r="urn:r" r:id="{id}"/></a:graphicData></a:graphic>'
+        "</p:graphicFrame>"
+    )
+
+
+NAMES = ("Q1", "Q2", "Q3")
+QUARTERS = _series("Tons | a", NAMES, ("1.5", "", "4")) + _series("Crates", NAMES, ("7", "8", "9"))
+
+
+def test_charts_are_tables_of_the_values_that_they_show_where_they_are_seen() -> None:
+    charts = {
+        "ppt/charts/chart1.xml": _chart(QUARTERS, "Apples &amp; pears"),
+        "ppt/charts/chart2.xml": _chart("<c:ser/>"),
+        "ppt/charts/chart3.xml": "<broken",
+        "ppt/slides/_rels/one.xml.rels": links(*(("chart", f"../charts/chart{n}.xml") for n in (1, 2, 3))),
+    }
+    shapes = (
+        shape("Sales", "title")
+        + "".join(map(_frame, ("rId1", "rId2", "rId3", "rId9", "rId1")))
+        + _frame("rId4", 5_000)
+    )
+    parsed = _read(_with(pptx({"one": shapes}), charts))
+    assert parsed.text == (
+        "# Sales\n\nChart: Apples & pears\n\n|  | Tons \\| a | Crates |\n| --- | --- | --- |\n"
+        "| Q1 | 1.5 | 7 |\n| Q2 |  | 8 |\n| Q3 | 4 | 9 |"
+    )
+    assert parsed.reading.notes == ("charts without a copy of their values, 3 in all, were left out",)
+
+
+def test_a_chart_of_very_many_values_is_cut() -> None:
+    many = tuple(map(str, range(5_000)))
+    chart = _chart("".join(_series(f"s{n}", many, many) for n in range(30)))
+    text = chart_table(parse_xml(chart.encode()))
+    rows = [line for line in text.split("\n") if line.startswith("| ")]
+    assert (len(rows), rows[0].count("|"), rows[-1].startswith("| 199 |")) == (202, 22, True)
 
 
 def test_hidden_slides_keep_their_numbers_and_are_left_out() -> None:

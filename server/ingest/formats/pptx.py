@@ -14,10 +14,12 @@ from xml.etree.ElementTree import Element
 from server.ingest.documents import UnreadableFile
 from server.ingest.formats.common.archives import Archive, open_archive
 from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name, parse_xml
+from server.ingest.formats.common.charts import chart_table
 from server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line, table
 from server.ingest.formats.common.open_xml import PartLink, main_part, properties, relationships, texts
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.models import Reading
+from server.text.sizes import count_of
 
 _PRESENTATION = "ppt/presentation.xml"
 _MOST_SLIDES = 5_000
@@ -37,21 +39,21 @@ _LEAST_SIZE = 300
 
 @dataclass(slots=True)
 class _Slide:
-    """What was found on a slide. ``bounds`` are the width and the height of slides."""
+    """What was found on a slide. ``bounds`` are the width and the height of slides, ``charts`` ids of links."""
 
     bounds: tuple[int, int]
     keeps_hidden: bool
     title: str = ""
     blocks: list[str] = field(default_factory=list)
     hidden_runs: int = 0
-    charts: int = 0
+    charts: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Counts:
     hidden_slides: list[int] = field(default_factory=list)
     hidden_runs: int = 0
-    charts: int = 0
+    charts: int = 0  # without values
     comments: int = 0
 
 
@@ -76,8 +78,8 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 def _reading(slides: int, counts: _Counts, options: ReadOptions) -> Reading:
     left_out = [
         (counts.hidden_slides and not options.keeps_hidden, f"hidden slides: {_listed(counts.hidden_slides)}"),
-        (counts.charts, f"{counts.charts:,} charts"),
-        (counts.comments, f"comments of {counts.comments:,} slides"),
+        (counts.charts, f"charts without a copy of their values, {counts.charts:,} in all,"),
+        (counts.comments, f"comments of {count_of(counts.comments, 'slide')}"),
     ]
     notes = tuple(f"{what} were left out" for is_left, what in left_out if is_left)
     hidden = counts.hidden_runs + len(counts.hidden_slides)
@@ -122,9 +124,11 @@ def _read_slide(
     for link in links.values():
         if link.type == "diagramData" and archive.has(link.target):
             slide.blocks.append(_diagram(parse_xml(archive.read(link.target))))
+    charts = [_chart(archive, links.get(id)) for id in dict.fromkeys(slide.charts)]
+    slide.blocks += charts
     spoken = "\n\n".join(_notes(archive, link) for link in notes)
     counts.hidden_runs += slide.hidden_runs
-    counts.charts += slide.charts
+    counts.charts += charts.count("")
     counts.comments += any(link.type.startswith("comment") for link in links.values())
     _write(draft, number, slide, spoken)
 
@@ -167,7 +171,7 @@ def _read_content(shape: Element, kind: str, slide: _Slide) -> None:
         described = next(filter(None, (attribute(each, "descr") for each in descendants(shape, "cNvPr"))), "")
         slide.blocks.append(f"[image: {one_line(described)}]" if described.strip() else "")
     elif kind == "graphicFrame":
-        slide.charts += next(descendants(shape, "chart"), None) is not None
+        slide.charts += [attribute(each, "id") for each in descendants(shape, "chart")]
         slide.blocks += [_table(each, slide) for each in descendants(shape, "tbl")]
     else:
         placeholder = next(descendants(shape, "ph"), None)
@@ -259,6 +263,16 @@ def _table(element: Element, slide: _Slide) -> str:
         ]
         rows.append(cells)
     return table(rows)
+
+
+def _chart(archive: Archive, link: PartLink | None) -> str:
+    """A chart as a table; "" if its values cannot be read."""
+    if link is None or not archive.has(link.target):
+        return ""
+    try:
+        return chart_table(parse_xml(archive.read(link.target)))
+    except UnreadableFile:
+        return ""
 
 
 def _diagram(data: Element) -> str:
