@@ -27,6 +27,7 @@ if find_spec("PIL"):
 OCR = ReadOptions(uses_ocr=True)
 SENTENCE = "Passages are read in order."
 _NOT_READ_HERE = "not an image that is read here (PNG, JPEG, TIFF, WebP, BMP)"
+_CUT_OFF, _DAMAGED = "an image that is cut off; copy it again", "a damaged image; save it again"
 _TOO_LARGE = "an image of more than 100 million pixels; save it smaller"
 
 
@@ -153,11 +154,11 @@ def tiff(width: int, height: int) -> bytes:
         (bmp(50_000, 50_000), _TOO_LARGE),
         (webp(16_384, 16_384), _TOO_LARGE),
         (tiff(50_000, 50_000), _TOO_LARGE),
-        (png(0, 10), "a damaged image"),
-        (png(100, 100), "a damaged image"),
-        (tiff(100, 100), "a damaged image"),
-        (bmp(100, 100), "a damaged image"),
-        (b"\xff\xd8\xff\xe0", "a damaged image"),
+        (png(0, 10), _DAMAGED),
+        (png(100, 100), _CUT_OFF),
+        (tiff(100, 100), _CUT_OFF),
+        (bmp(100, 100), _CUT_OFF),
+        (b"\xff\xd8\xff\xe0", _DAMAGED),
         (b"GIF89a" + b"\0" * 20, _NOT_READ_HERE),
         (b"plain text", _NOT_READ_HERE),
     ],
@@ -165,14 +166,14 @@ def tiff(width: int, height: int) -> bytes:
 def test_a_hostile_image_is_refused_with_a_reason(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableFile) as caught:
         read(data)
-    assert str(caught.value).partition(" (" if reason == "a damaged image" else "\0")[0] == reason
+    assert str(caught.value) == reason
 
 
 @needs_ocr
 @pytest.mark.parametrize("name", ["png", "jpeg", "webp", "bmp", "tiff"])
-def test_an_image_that_was_cut_off_is_damaged(name: str) -> None:
+def test_an_image_that_was_cut_off_is_named_as_such_or_as_damaged(name: str) -> None:
     data = _FILES[name]()
-    with pytest.raises(UnreadableFile, match=r"a damaged image \(.*\); save it again"):
+    with pytest.raises(UnreadableFile, match=f"{_CUT_OFF}|{_DAMAGED}"):
         read(data[: len(data) // 2])
 
 

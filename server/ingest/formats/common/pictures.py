@@ -22,7 +22,7 @@ from server.ingest.documents import UnreadableFile
 LARGEST_PIXELS = 100_000_000  # A4 at 1,000 dpi
 MOST_PAGES = 1_000
 _TOO_LARGE = f"an image of more than {LARGEST_PIXELS // 1_000_000:,} million pixels; save it smaller"
-_REASON_CHARS = 100
+_CUT_OFF, _DAMAGED = "an image that is cut off; copy it again", "a damaged image; save it again"
 _MODULES = (
     "Image ImageChops ImageColor ImageFile ImageOps ImagePalette ImageSequence BmpImagePlugin GifImagePlugin "
     "JpegImagePlugin MpoImagePlugin PngImagePlugin PpmImagePlugin TiffImagePlugin WebPImagePlugin"
@@ -99,7 +99,7 @@ def _decoding() -> Iterator[None]:
     except _LOADED.modules["Image"].DecompressionBombError:
         raise UnreadableFile(_TOO_LARGE) from None
     except Exception as error:  # decoders raise whatever a damaged file leads them to
-        raise UnreadableFile(f"a damaged image ({str(error)[:_REASON_CHARS]}); save it again") from None
+        raise UnreadableFile(_CUT_OFF if "truncated" in str(error).lower() else _DAMAGED) from None
 
 
 def _open(data: bytes) -> Any:
