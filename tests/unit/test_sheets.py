@@ -224,10 +224,10 @@ def test_a_quotation_mark_that_nothing_closes_loses_nothing() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "not a workbook"),
+        (b"", "no workbook"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 2000, "not a workbook"),
         (zipped({"a.txt": "text"}).getvalue(), "not a workbook"),
-        (xlsx({"S": [["a"]]}).getvalue()[:-100], "not a workbook"),
+        (xlsx({"S": [["a"]]}).getvalue()[:-100], "no workbook"),
         (
             xlsx({"S": [["a"]]}, others={"xl/worksheets/sheet1.xml": "<worksheet><sheetData><row"}).getvalue(),
             "not a",
@@ -259,6 +259,25 @@ def test_a_sheet_whose_values_span_too_much_is_refused_before_it_is_loaded() -> 
     with pytest.raises(UnreadableFile, match="'Data' spans 1,048,576 rows of 16,384 columns: delete stray cells"):
         _read(sheet('<c r="XFD1048576"><v>1</v></c>'))
     assert _read(sheet('<c r="XFD1048576" s="1"/>')).text == "# Data\n\n| 1 |\n| --- |"
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (
+            '<row r="1"><c r="A4294967295"><v>1</v></c></row>',
+            "has a row 4,294,967,295, and sheets end at 1,048,576",
+        ),
+        ('<row r="99999999999"><c><v>1</v></c></row>', "has a row 99,999,999,999, and sheets end"),
+        ('<row r="1"><c r="XFD9999"><v>1</v></c></row>', "spans 9,999 rows of 16,384 columns"),
+        ('<row r="1"><c r="XFD999999"><f>1</f><v>1</v></c></row>', "spans 999,999 rows of 16,384 columns"),
+    ],
+)
+def test_a_cell_that_says_to_be_in_another_row_than_its_own_is_measured_there(row: str, reason: str) -> None:
+    """The library believes the cell, and takes all memory for it."""
+    xml = f'<worksheet xmlns="{_TABLE}"><sheetData>{row}</sheetData></worksheet>'
+    with pytest.raises(UnreadableFile, match=reason):
+        _read(xlsx({"Data": []}, others={"xl/worksheets/sheet1.xml": xml}))
 
 
 @pytest.mark.slow

@@ -47,8 +47,14 @@ _OTHERS = (
 _ROW_END = re.compile(rb"</(?:\w+:)?row>")
 _ROWS_START = re.compile(rb"<(\w+:|)sheetData\s*>")
 _LONGEST_TAG = 40
-_ROW_NUMBER = re.compile(rb"""<(?:\w+:)?row\b[^<>]*?\sr=["'](\d{1,7})""")
-_VALUE = re.compile(rb"""<(?:\w+:)?c\b[^<>]*?\sr=["']([A-Z]{1,3})(\d{1,7})["'][^<>]*>\s*<(?:\w+:)?(?:v|is)\b""")
+_ROW_NUMBER = re.compile(rb"""<(?:\w+:)?row\b[^<>]*?\sr=["'](\d{1,20})""")
+_VALUE = re.compile(
+    rb"""<(?:\w+:)?c\b[^<>]*?\sr=["']([A-Z]{1,3})(\d{1,20})["'][^<>]*>\s*"""
+    rb"""(?:<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*)?<(?:\w+:)?(?:v|is)\b"""
+)
+# The row of a cell may be another than that of the row that it stands in.
+_LOW_CELL, _NOT_LOW = re.compile(rb"""\sr=["'][A-Z]{1,3}(\d{5,20})"""), 9_999
+_LAST_ROW = 1_048_576
 _WIDE_CELL = re.compile(rb"""\sr=["']([A-Z]{2,3})\d""")
 _HIDDEN = re.compile(rb"""\shidden=["'](?:1|true)["']""")
 _HIDDEN_ROW = re.compile(rb"""<(?:\w+:)?row\b[^<>]*?\shidden=["'](?:1|true)["']""")
@@ -278,6 +284,9 @@ def _count_rows(archive: Archive, part: str) -> int:
 def _check_span(name: str, data: bytes) -> None:
     """Raise ``UnreadableFile`` for a sheet whose values span a rectangle too large to hold."""
     rows = max((int(match[1]) for match in _ROW_NUMBER.finditer(data)), default=1)
+    rows = max(rows, _NOT_LOW, *map(int, {match[1] for match in _LOW_CELL.finditer(data)}))
+    if rows > _LAST_ROW:
+        raise UnreadableFile(f"its sheet '{name[:100]}' has a row {rows:,}, and sheets end at {_LAST_ROW:,}")
     columns = max(map(_column, {match[1] for match in _WIDE_CELL.finditer(data)}), default=_LETTERS)
     if rows * columns <= _MOST_SPANNED_CELLS:
         return
