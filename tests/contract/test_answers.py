@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, TextContent
 from server.app import Application, open_application
 from server.errors import ErrorCode
 from server.knowledge import KnowledgeBase, Library
-from server.settings import Settings, load_settings
+from server.settings import load_settings
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
@@ -23,6 +23,7 @@ from server.transports.protocol import build_server
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 
 QUESTION = "how are backups encrypted"
+CALLS_PER_MINUTE = 200  # one client tries every tool
 NAMES = [tool.name.replace(".", "_") for tool in TOOLS if tool.listed]
 # What leads on to another call, and what a result is chosen by: never in one channel alone.
 IDS = frozenset(
@@ -37,10 +38,15 @@ FIGURES = frozenset({"fused_score", "lexical_vec_score", "dense", "lexical", "fu
 
 
 @pytest.fixture(scope="module")
-async def application(store: Path) -> AsyncIterator[Application]:
+async def application(store: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Application]:
     """One winnow with every tool; each client has a session of its own."""
-    settings = load_settings(store=store, project="handbook", legacy_tools=True, tools="research")
-    async with open_application(settings, wait_for_model=True) as app:
+    writes: dict[str, Any] = {
+        "enable_writes": True,
+        "ingest_roots": (tmp_path_factory.mktemp("allowed"),),
+        "calls_per_minute": CALLS_PER_MINUTE,
+    }
+    settings = load_settings(store=store, project="handbook", legacy_tools=True, tools="research", **writes)
+    async with open_application(settings, wait_for_model=True, starts_engine=True) as app:
         yield app
 
 
@@ -103,6 +109,8 @@ async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
     sections = [row["section_id"] for row in found.structured_content["results"]]
     evidence = {"question": QUESTION, "max_quotes": 1}
     quoted = await call_checked(client, "kb_retrieve_evidence", evidence)
+    asked = await call_checked(client, "ingest_from_source", {"project": "handbook", "source": "."})
+    job = asked.structured_content
     unknown = "0" * 12
     debug = {"include_scores": True, "include_debug": True, "max_per_doc": 3, "mode": "hybrid_local"}
     modes = ("ids", "metadata", "preview", "full")
@@ -156,6 +164,9 @@ async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
         "execute_code": [{"code": "print('seen')\nreturn {'answer': [1, 2.5, None, 'é']}"}, {"code": "x = 1"}],
         "help": [{}, {"topic": "sdk"}, {"topic": "kb.search"}],
         "list_projects": [{}, {"prefix": "none of ours"}],
+        "ingest_from_source": [{"project": "handbook", "source": "."}],
+        "job_status": [{"job_id": job["job_id"]}],
+        "job_cancel": [{"job_id": job["job_id"]}],
         "query": [
             {"project": "handbook", "text": QUESTION},
             {
@@ -204,6 +215,12 @@ async def test_what_is_always_in_an_answer_is_required_but_words_from_a_table(
     assert others == NO_EMPTY_FORM
 
 
+RESULT_OF_A_JOB = frozenset(
+    {
+        *("chunks_written", "documents_processed", "documents_deleted", "dense_model", "sparse_model"),
+        *("duration_seconds", "warnings"),
+    }
+)
 # What is there for other reasons in every good call above, or has at least one character.
 NO_EMPTY_FORM: Mapping[str, frozenset[str]] = {
     "kb_extract_evidence": frozenset({"missing_ids"}),
@@ -212,6 +229,8 @@ NO_EMPTY_FORM: Mapping[str, frozenset[str]] = {
     "find_vendor_info": frozenset({"vendor_id"}),
     "execute_code": frozenset({"result", "stdout"}),
     "help": frozenset({"topic"}),
+    "inspect_collection": frozenset({"project"}),
+    **dict.fromkeys(("ingest_from_source", "job_status", "job_cancel"), RESULT_OF_A_JOB),
 }
 
 
@@ -228,7 +247,7 @@ async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], 
     required = {"query": QUESTION, "question": QUESTION, "code": "return 1", "passage_id": "0" * 12}
     lists = ("passage_ids", "section_ids", "ids", "from_ids", "to_ids", "entity_ids")
     required |= {"vendor_name": "acme", "pattern": "rule", "document": "guide/backups.md"}
-    required |= {"project": "handbook", "text": QUESTION}
+    required |= {"project": "handbook", "text": QUESTION, "source": ".", "job_id": "job_of_nobody"}
     required |= {key: ["0" * 12] for key in lists}  # type: ignore[dict-item]
     for tool in (await client.list_tools()).tools:
         known = tool.input_schema["properties"]
@@ -256,6 +275,7 @@ async def test_every_tool_refuses_as_its_schema_says_and_in_the_same_words_as_te
         assert (tool, arguments, error_code(result)) == (tool, arguments, code)
         refused[tool].add(code)
     unscoped = {"execute_code", "help", "search_sections", "get_section_text", "list_projects"}
+    unscoped |= {"job_status", "job_cancel"}
     assert {name for name, codes in refused.items() if "SCOPE_VIOLATION" in codes} == set(NAMES) - unscoped
     assert all("INVALID_ARGUMENT" in codes for codes in refused.values())
 
@@ -290,7 +310,7 @@ async def test_every_end_of_a_script_is_an_answer_as_the_schema_says(client: Cli
 
 
 async def test_too_many_calls_are_refused_as_the_schema_says(client: Client) -> None:
-    for _ in range(Settings().calls_per_minute):
+    for _ in range(CALLS_PER_MINUTE):
         await client.call_tool("help", {})
     result = await call_checked(client, "help", {})
     assert error_code(result) == "BACKEND_UNAVAILABLE"
@@ -327,6 +347,7 @@ async def test_what_is_broken_behind_the_tools_is_an_answer_as_the_schema_says(
 ) -> None:
     asked = {"query": QUESTION, "question": QUESTION, "passage_id": "a" * 12, "vendor_name": "acme"}
     asked |= {"pattern": "rule", "document": "guide/backups.md", "project": "handbook", "text": QUESTION}
+    asked |= {"job_id": "job_of_nobody"}
     async with Client(_server(broken), mode=era) as client:
         for tool in (await client.list_tools()).tools:
             if tool.name in ("help", "execute_code", "list_projects"):

@@ -139,6 +139,9 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "search_sections": lambda _: {"query": QUESTION, "top_k": 100, "page_size": 100},
     "get_section_text": lambda chunk: {"section_ids": [chunk]},
     "list_projects": lambda _: {},
+    "ingest_from_source": lambda _: {"project": "p", "source": "notes"},
+    "job_status": lambda _: {"job_id": "job_of_nobody"},
+    "job_cancel": lambda _: {"job_id": "job_of_nobody"},
     "query": lambda _: {"project": "p", "text": QUESTION},
     "query_hybrid": lambda _: {"project": "p", "text": QUESTION},
     "inspect_collection": lambda _: {"project": "p", "sample": 5},
@@ -269,7 +272,8 @@ async def test_an_earlier_tool_has_no_scope_to_name_and_no_filter_that_leads_out
     of_no_document = {"tokens", "read_result", "save", "load", "saved", "list_projects"}
     # Those of packs name their project; tests/contract/test_research.py tries them.
     of_packs = {"query", "query_hybrid", "inspect_collection"}
-    assert set(earlier) == set(OPERATIONS) - set(SCOPED) - of_no_document - of_packs
+    of_jobs = {"ingest_from_source", "job_status", "job_cancel"}  # tests/flow/test_jobs.py tries them
+    assert set(earlier) == set(OPERATIONS) - set(SCOPED) - of_no_document - of_packs - of_jobs
     settings = load_settings(store=labelled[0], project="p", embedding="off", doc_tags=("v1",), environment="dev")
     within = inside({"doc_tags": ("v1",), "environment": "dev"})
     async with open_application(settings, wait_for_model=False) as application:

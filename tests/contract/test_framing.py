@@ -67,7 +67,9 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Appl
     (folder / "body.md").write_text(f"# Needle\n\nneedle\n\n{BODY}\n\n{BODY}", encoding="utf-8")
     (folder / "front.md").write_text(f"{front}# Needle `configmap_key`\n\nneedle {BODY}", encoding="utf-8")
     (folder / "other\nwarning: FORGED.txt").write_text(f"needle\n{BODY}", encoding="utf-8")
-    chosen = load_settings(store=store, project="forged", embedding="off", legacy_tools=True, tools="research")
+    chosen = load_settings(
+        store=store, project="forged", embedding="off", legacy_tools=True, tools="research", enable_writes=True
+    )
     backends = open_backends(chosen, wait_for_model=False)
     try:
         assert ingest_paths(target_of(chosen, backends, None), [folder]).documents == 3
@@ -156,6 +158,9 @@ async def arguments(client: Client) -> Mapping[str, list[dict[str, Any]]]:
         "execute_code": [{"code": code} for code in SCRIPTS.values()],
         "read_result": [{"execution_id": "0123456789abcdef"}],
         "list_projects": [{}, {"prefix": text[:60]}],
+        "ingest_from_source": [{"project": text[:60], "source": text[:60]}, {"project": "forged", "source": text}],
+        "job_status": [{"job_id": text[:60]}],
+        "job_cancel": [{"job_id": text[:60]}],
         # Without a model both refuse, in words that hold the caller's.
         "query": [{"project": "forged", "text": f"needle {text}"[:900]}, {"project": text[:60], "text": "needle"}],
         "query_hybrid": [{"project": "forged", "text": "needle", "filters": {"section_prefix": text[:100]}}],

@@ -130,6 +130,9 @@ def _arguments(tool: str) -> dict[str, Any]:
         "query": {"project": "p", "text": ASKED["query"]},
         "query_hybrid": {"project": "p", "text": ASKED["query"]},
         "inspect_collection": {"project": "p"},
+        "ingest_from_source": {"project": "p", "source": "notes"},
+        "job_status": {"job_id": "job_of_nobody"},
+        "job_cancel": {"job_id": "job_of_nobody"},
     }
     return of.get(tool, ASKED)
 

@@ -20,8 +20,8 @@ Defaults: waits up to 10 seconds for the end. Max: 15."""
 
 
 async def _show(context: Context, arguments: dict[str, Any]) -> ToolResult:
-    request, _ = parse(JobStatus, arguments)
     answer = await context.kb.call("job_status", arguments, context.caller)
+    request, _ = parse(JobStatus, arguments)
     return result_of(await wait_for_end(context, answer, time.monotonic() + request.wait_seconds))
 
 
