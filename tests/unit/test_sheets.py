@@ -224,10 +224,10 @@ def test_a_quotation_mark_that_nothing_closes_loses_nothing() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "no workbook"),
+        (b"", "not a workbook"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 2000, "not a workbook"),
         (zipped({"a.txt": "text"}).getvalue(), "not a workbook"),
-        (xlsx({"S": [["a"]]}).getvalue()[:-100], "no workbook"),
+        (xlsx({"S": [["a"]]}).getvalue()[:-100], "not a workbook"),
         (
             xlsx({"S": [["a"]]}, others={"xl/worksheets/sheet1.xml": "<worksheet><sheetData><row"}).getvalue(),
             "not a",

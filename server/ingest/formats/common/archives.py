@@ -106,7 +106,7 @@ def open_archive(file: BinaryIO, format: str, most: int = LARGEST_SUM_BYTES) -> 
     try:
         archive = zipfile.ZipFile(file)
     except _DAMAGE:
-        raise UnreadableFile(f"is damaged or no {format} file (no ZIP archive)") from None
+        raise UnreadableFile(f"is damaged or not a {format} file (no ZIP archive)") from None
     _check_bounds(archive.infolist(), most)
     return Archive(archive, {_key(entry.filename): entry for entry in archive.infolist()}, _Budget())
 
