@@ -301,6 +301,11 @@ class Settings(BaseModel):
         return "code" in self.tools
 
     @property
+    def has_packs(self) -> bool:
+        """Whether tools are listed beside those of ``all`` or ``code``."""
+        return not {"all", "code"}.issuperset(self.tools)
+
+    @property
     def audit_folder(self) -> Path:
         """The folder of the audit log."""
         return self.store / "audit"

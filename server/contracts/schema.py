@@ -47,7 +47,7 @@ def _remove_marks(node: Any) -> Any:
 
 
 @cache
-def answer_schema(model: type[BaseModel]) -> Mapping[str, Any]:
+def answer_schema(model: type[BaseModel], *, is_short: bool = False) -> Mapping[str, Any]:
     """The schema of every answer of a tool: its payload and ``meta``, or ``error`` beside an empty payload.
 
     Clients on the TypeScript SDK's 1.x line validate errors against the schema, too, and hide one that does not
@@ -57,10 +57,13 @@ def answer_schema(model: type[BaseModel]) -> Mapping[str, Any]:
 
     Names, types, enums and required fields are listed. Descriptions and bounds are not: the server validates its
     answers before they are sent, and with them the list exceeds the 64 KiB that some clients read as one line.
+    ``is_short``: ``meta`` and ``error``, which all tools share, are listed without their fields; for long lists.
     """
     schema = dict(flat_schema(model))
     error = schema["properties"].get("error") or dict(flat_schema(ErrorEnvelope))
     properties = {**schema["properties"], "error": error}
+    if is_short:
+        properties |= {name: {"type": "object"} for name in ("meta", "error")}
     whole = {**schema, "properties": properties, "required": [*empty_answer(model), "meta"]}
     return MappingProxyType(_strip(whole))
 

@@ -310,7 +310,9 @@ def _build_wire_tool(tool: Tool, name: str, settings: Settings) -> WireTool:
         title=tool.title,
         description=spell_tool_names(tool.fit_description(tool.description, settings), settings),
         input_schema=_input_schema(tool, settings),
-        output_schema=dict(answer_schema(tool.answer)) if settings.structured_output_enabled else None,
+        output_schema=dict(answer_schema(tool.answer, is_short=settings.has_packs))
+        if settings.structured_output_enabled
+        else None,
         annotations=ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.read_only,

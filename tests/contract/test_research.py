@@ -49,6 +49,9 @@ def opened(
     settings = research_settings(tmp_path_factory.mktemp("research"), **ENGINES[request.param])
     with research_backends(settings) as backends:
         yield settings, backends
+        if request.param == "qdrant-server":
+            store: Any = backends.store._current.store
+            store._client.delete_collection(store._name)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -52,6 +53,19 @@ async def test_a_pack_stands_beside_the_usual_list_or_beside_the_list_for_script
     assert [name for name in await names_listed(store, pack) if name not in of_pack] == usual
     assert [name for name in await names_listed(store, f"code,{pack}") if name not in of_pack] == few
     assert {*of_pack} <= {*await names_listed(store, pack)} & {*await names_listed(store, f"code,{pack}")}
+
+
+async def test_the_list_with_every_pack_and_its_writes_is_a_line_of_less_than_64_kib(store: Path) -> None:
+    """Clients on asyncio read lines of at most 64 KiB by default."""
+    settings = load_settings(
+        store=store, project="a", projects=("a", "b"), tools=PACKS, enable_writes=True, ingest_roots=(store,)
+    )
+    async with open_application(settings, wait_for_model=False) as application:
+        dispatcher = Dispatcher(application.context, settings)
+        sent = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in dispatcher.list_tools()]
+    assert {"execute_code", "query", "ingest_from_source"} <= {tool["name"] for tool in sent}
+    assert len(json.dumps(sent, separators=(",", ":")).encode()) < 64 * 1024 - 2_000
+    assert {json.dumps(tool["outputSchema"]["properties"]["meta"]) for tool in sent} == {'{"type": "object"}'}
 
 
 @pytest.mark.parametrize("pack", PACKS)
