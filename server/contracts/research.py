@@ -169,7 +169,7 @@ class CollectionStorage(Payload):
 class CollectionAnswer(Payload):
     """Answer of ``inspect_collection``: figures of the vector engine and of the catalogue."""
 
-    project: ProjectId
+    project: _Name
     collection: _Collection
     size: int = Field(ge=0, le=10**12)
     dense_model: _Model | None
