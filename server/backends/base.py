@@ -25,7 +25,7 @@ from server.models import (
     Reading,
 )
 from server.projects.settings import ProjectSettings
-from server.projects.states import ProjectState
+from server.projects.states import HiddenProject, ProjectState
 from server.text.matching import field_numbers, field_texts, path_matcher
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
@@ -395,6 +395,9 @@ class DocumentStore(TextStore, Protocol):
 
     def has_project(self, project: str) -> bool:
         """Whether the project was created or holds documents, and is in use."""
+
+    def hidden_projects(self) -> Mapping[str, HiddenProject]:
+        """The projects that are not in use, by name."""
 
     def embedding(self, project: str) -> str:
         """The fingerprint that all documents of the project share; "" where they have none or several."""

@@ -109,3 +109,9 @@ def _check_model(context: RequestContext, project: str, *, may_rebuild: bool) ->
             "force_rebuild embeds the whole store again, and it has projects outside this server's scope; ask the "
             "operator to run: winnow reindex",
         )
+    if catalogue.hidden_projects():
+        raise WinnowError(
+            "INVALID_REQUEST",
+            "force_rebuild would remove projects for good that were deleted and can still be restored; ask the "
+            "operator to run: winnow project purge, or winnow reindex",
+        )

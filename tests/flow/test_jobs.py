@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from server.app import make_knowledge_base
+from server.backends.catalogue import Catalogue
 from server.backends.files.lock import RUNNER, WRITER, StoreLock
 from server.commands.jobs import app
 from server.errors import WinnowError
@@ -23,7 +24,8 @@ from server.jobs.job_files import FOLDER, KEPT_JOBS, KEPT_SECONDS, JobFiles
 from server.jobs.queue import MAX_UNFINISHED, JobQueue, JobRunner, JobStopped
 from server.jobs.records import Job, JobRequest, JobResult, new_job
 from server.knowledge import SCRIPT, KnowledgeBase
-from server.opening import open_backends
+from server.opening import catalogue_path, open_backends
+from server.projects.removal import delete_project
 from server.projects.settings import ProjectSettings
 from server.settings import Settings, load_settings
 from tests.patience import until
@@ -337,9 +339,14 @@ async def test_a_rebuild_does_not_touch_projects_out_of_scope(store: Path, files
     try:
         options = {"force_rebuild": True}
         error = await refusal(kb, "ingest_from_source", project="birds", source="notes", options=options)
+        assert (error.reason, "winnow reindex" in error.message) == ("SCOPE_VIOLATION", True)
+        # Nor is a project removed for good that was deleted and can be restored.
+        with closing(Catalogue(catalogue_path(second))) as catalogue:
+            delete_project(catalogue, "secret")
+        error = await refusal(kb, "ingest_from_source", project="birds", source="notes", options=options)
+        assert (error.reason, "winnow project purge" in error.message) == ("INVALID_REQUEST", True)
     finally:
         await kb.aclose()
-    assert (error.reason, "winnow reindex" in error.message) == ("SCOPE_VIOLATION", True)
 
 
 # --- the queue, with runs that the test controls
