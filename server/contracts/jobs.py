@@ -29,6 +29,11 @@ class IngestOptions(Arguments):
         description="languages of scanned pages; if given, pages without text are read by OCR",
         json_schema_extra=LISTED,
     )
+    references_path: Annotated[str, StringConstraints(min_length=1, max_length=2_000)] | None = Field(
+        default=None,
+        description="bibliography of the documents (BibTeX, RIS, CSL-JSON), a path as in source",
+        json_schema_extra=LISTED,
+    )
     force_rebuild: bool = Field(
         default=False,
         description="where the project's vectors come from another model: embed the store again with this one",

@@ -36,8 +36,10 @@ class AdmittedSource:
     root: Path
 
 
-def admit(source: str, roots: Sequence[Path], store: Path) -> AdmittedSource:
+def admit(source: str, roots: Sequence[Path], store: Path, name: str = "source") -> AdmittedSource:
     """The file or folder that ``source`` means: an absolute path, or one below any of the roots.
+
+    ``name`` is that of the argument, for errors.
 
     Raises ``WinnowError``: "SCOPE_VIOLATION" for anything outside the roots, whether it exists or not,
     "INVALID_REQUEST" for what is not a path, does not exist, is hidden, or is neither a file nor a folder.
@@ -47,19 +49,19 @@ def admit(source: str, roots: Sequence[Path], store: Path) -> AdmittedSource:
     if _ADDRESS.match(source):
         raise WinnowError(
             "INVALID_REQUEST",
-            f"source: {source[:_SHOWN_CHARS]!r} is not a path; name a file or a folder below {_names(roots)}",
+            f"{name}: {source[:_SHOWN_CHARS]!r} is not a path; name a file or a folder below {_names(roots)}",
         )
     found = _find(source, roots)
     if _UNPRINTABLE.search(str(found.path) if found else source):
-        raise WinnowError("INVALID_REQUEST", "source: the path holds characters that are not printable")
+        raise WinnowError("INVALID_REQUEST", f"{name}: the path holds characters that are not printable")
     if found is None:
         raise WinnowError(
             "SCOPE_VIOLATION",
-            f"source: {source[:_SHOWN_CHARS]!r} is not below a folder that this server may ingest from: "
+            f"{name}: {source[:_SHOWN_CHARS]!r} is not below a folder that this server may ingest from: "
             f"{_names(roots)}; name a file or a folder there, or ask the operator to add its folder to "
             "ingest_roots",
         )
-    _check_kind(found, store)
+    _check_kind(found, store, name)
     return found
 
 
@@ -98,20 +100,20 @@ def _resolve(path: Path) -> Path | None:
         return None
 
 
-def _check_kind(found: AdmittedSource, store: Path) -> None:
+def _check_kind(found: AdmittedSource, store: Path, name: str) -> None:
     shown = one_line(str(found.path), _SHOWN_CHARS)
     if found.path.is_relative_to(store.resolve()):
-        raise WinnowError("SCOPE_VIOLATION", f"source: {shown} is in the store of this index")
+        raise WinnowError("SCOPE_VIOLATION", f"{name}: {shown} is in the store of this index")
     if any(part.startswith(".") for part in found.path.relative_to(found.root).parts):
         raise WinnowError(
-            "SCOPE_VIOLATION", f"source: {shown} is hidden; hidden files are not ingested for agents"
+            "SCOPE_VIOLATION", f"{name}: {shown} is hidden; hidden files are not ingested for agents"
         )
     try:
         mode = found.path.lstat().st_mode
     except OSError:
-        raise WinnowError("INVALID_REQUEST", f"source: {shown} does not exist") from None
+        raise WinnowError("INVALID_REQUEST", f"{name}: {shown} does not exist") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise WinnowError("INVALID_REQUEST", f"source: {shown} is {describe_type(mode)}")
+        raise WinnowError("INVALID_REQUEST", f"{name}: {shown} is {describe_type(mode)}")
 
 
 def _names(roots: Sequence[Path]) -> str:

@@ -52,6 +52,7 @@ def run_ingest(
         options=ReadOptions(uses_ocr=bool(request.languages)),
         deletions=CAUTIOUS,
         allows_weaker=request.reads_weaker,
+        references=_references_of(request),
         progress=on_progress,
     )
     return JobResult(
@@ -63,6 +64,15 @@ def run_ingest(
         duration_seconds=round(report.seconds, 3),
         warnings=_bound([*warnings, *_describe(report, request)]),
     )
+
+
+def _references_of(request: JobRequest) -> Path | None:
+    """The bibliography of a job, checked again as its source is."""
+    if request.references is None or request.references_root is None:
+        return None
+    path = Path(request.references)
+    check_unmoved(path, Path(request.references_root))
+    return path
 
 
 def _replace_other_vectors(

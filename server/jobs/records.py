@@ -33,6 +33,7 @@ class JobRequest(_Record):
 
     ``path`` is a file or folder, resolved, at or below ``root``, one of the operator's ``ingest_roots``.
     ``languages`` are those of scanned pages: if there are any, pages without text are read by OCR.
+    ``references`` is a bibliography, resolved, at or below ``references_root``.
     ``may_rebuild``: vectors of another model may be replaced. ``reads_weaker``: the setting
     ``allow_weaker_reader`` of the server that took the request.
     """
@@ -41,6 +42,8 @@ class JobRequest(_Record):
     path: _PathText
     root: _PathText
     languages: Annotated[tuple[Annotated[str, Field(max_length=20)], ...], Field(max_length=MAX_LANGUAGES)] = ()
+    references: _PathText | None = None
+    references_root: _PathText | None = None
     may_rebuild: bool = False
     reads_weaker: bool = False
 

@@ -28,11 +28,15 @@ def queue_ingest(context: RequestContext, request: IngestFromSource) -> Answer:
     found = admit(request.source, settings.ingest_roots, settings.store)
     _check_model(context, project, may_rebuild=request.options.force_rebuild)
     chosen = request.options.ocr_languages or own.languages
+    named = request.options.references_path
+    references = admit(named, settings.ingest_roots, settings.store, "references_path") if named else None
     asked = JobRequest(
         project=project,
         path=str(found.path),
         root=str(found.root),
         languages=tuple(chosen[:10]),
+        references=str(references.path) if references else None,
+        references_root=str(references.root) if references else None,
         may_rebuild=request.options.force_rebuild,
         reads_weaker=settings.allow_weaker_reader,
     )

@@ -147,6 +147,22 @@ async def test_labels_of_the_project_are_those_of_its_documents(store: Path, fil
     assert [row["labels"]["doc_tag"] for row in rows] == ["field-notes"] * 3
 
 
+async def test_a_bibliography_below_the_roots_gives_its_facts_to_the_documents(store: Path, files: Path) -> None:
+    entry = "@book{heron2020, title = {Herons}, author = {Ada Wader}, year = {2020}, file = {notes/heron.md}}"
+    (files / "works.bib").write_text(entry, "utf-8")
+    asked = {"project": "birds", "source": "notes"}
+    kb = knowledge_of(settings_of(store, files))
+    try:
+        error = await refusal(kb, "ingest_from_source", **asked, options={"references_path": "../works.bib"})
+        job = await ask(kb, "ingest_from_source", **asked, options={"references_path": "works.bib"})
+        assert (await ended(kb, job["job_id"]))["state"] == "done"
+        rows = (await ask(kb, "kb.documents", where={"citekey": "heron2020"}))["results"]
+    finally:
+        await kb.aclose()
+    assert (error.reason, "references_path" in error.message) == ("SCOPE_VIOLATION", True)
+    assert [row["file"] for row in rows] == ["heron.md"]
+
+
 async def test_writes_need_the_operators_switch_and_no_script_reaches_them(store: Path, files: Path) -> None:
     job = new_job(JobRequest(project="birds", path=str(files / "notes"), root=str(files)))
     JobFiles(store).write(job.model_copy(update={"state": "done"}))
