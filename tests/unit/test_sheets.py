@@ -182,7 +182,10 @@ def test_rows_beyond_the_limit_are_counted_in_a_note(monkeypatch: pytest.MonkeyP
 
 
 @settings(max_examples=60, deadline=None)
-@example([["0", "0\t"], ['0"0']])  # another delimiter splits the lines better, against the quotation marks
+# Another delimiter splits the lines better, against the quotation marks.
+@example([["0", "0\t"], ['0"0']])
+@example([["0"], ["0", "0|"], ["|"]])
+@example([["0"], ["0"], ["0", "0|"], ["0", "0", "0|"]])
 @given(st.lists(st.lists(_CELLS, min_size=1, max_size=4), min_size=1, max_size=12))
 def test_every_cell_of_a_workbook_and_of_a_table_can_be_found(rows: list[list[str]]) -> None:
     """A cell is text of the part whose rows hold it, whatever marks it is made of."""
@@ -213,6 +216,12 @@ def test_the_delimiter_is_found(delimiter: str) -> None:
     written = io.StringIO()
     csv.writer(written, delimiter=delimiter).writerows(lines)
     assert "| coffee | 2,75 |" in _read_csv(written.getvalue()).text
+
+
+def test_the_delimiter_is_found_where_some_quotation_marks_are_loose() -> None:
+    """A program that quotes nothing writes marks as they are."""
+    lines = ["name\tnote", *(f"thing {number}, or so\tplain" for number in range(5)), 'last, or so\t"Best" of all']
+    assert "| thing 3, or so | plain |" in _read_csv("\n".join(lines)).text
 
 
 def test_a_quotation_mark_that_nothing_closes_loses_nothing() -> None:

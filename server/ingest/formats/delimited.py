@@ -52,20 +52,26 @@ def _find_delimiter(text: str) -> str:
     return max(_DELIMITERS, key=lambda delimiter: _fit(sample, delimiter))
 
 
-def _fit(lines: list[str], delimiter: str) -> tuple[bool, bool, float, int]:
+def _fit(lines: list[str], delimiter: str) -> tuple[float, float, int]:
     """How well a delimiter fits the first lines; the largest of these values fits best.
 
-    Does it part the lines at all? Do the quotation marks allow it? Which share of the lines has the usual number
-    of fields? How many are they?
+    They are the share of rows with the usual number of fields (0 where that is one), the mean number of fields,
+    and how often the delimiter occurs.
     """
-    rows = csv.reader(lines, delimiter=delimiter, strict=True)
-    counts: Counter[int] = Counter()
-    allowed = True
-    try:
-        counts.update(len(row) for row in rows if row)
-    except csv.Error:
-        allowed = rows.line_num >= len(lines)  # the end of the sample may cut a field in quotation marks
-    if not allowed:
-        counts = Counter(line.count(delimiter) + 1 for line in lines if line.strip())
+    rows = _count_fields(lines, delimiter)
+    counts = Counter(rows)
     fields, usual = max(counts.items(), key=lambda item: (item[1], item[0]), default=(1, 0))
-    return fields > 1, allowed, usual / max(1, counts.total()), fields
+    occurs = sum(line.count(delimiter) for line in lines)
+    return usual / len(rows) if fields > 1 else 0.0, sum(rows) / max(1, len(rows)), occurs
+
+
+def _count_fields(lines: list[str], delimiter: str) -> list[int]:
+    """The number of fields of each row; a line whose quotation marks forbid the delimiter counts as one field."""
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    counts: list[int] = []
+    try:
+        counts.extend(len(row) for row in rows if row)
+    except csv.Error:
+        if rows.line_num < len(lines):  # else only the end of the sample cuts a field in quotation marks
+            return [sum(_count_fields([line], delimiter)) or 1 for line in lines if line.strip()]
+    return counts
