@@ -3,25 +3,14 @@
 A *source* is a folder, a file or a name; it consists of *origins* (files; a generated source has one), and an
 origin of documents. After an ingest the index holds exactly the documents of the source as they are now.
 
-Theory of operation. The catalogue is the truth, the vector store follows it. For each batch::
-
-    1. documents whose points get other labels are marked in the catalogue as doubtful
-    2. points of new chunks -> vector store            killed here: points that the catalogue does not know
-    3. documents, chunks, stamps -> catalogue          one transaction; from here on it is done, and reported
-    4. points of former chunks out of the vector store     killed before this: the same
-
-The first write of a run marks the project as unfinished, the end removes the mark. A run that finds the mark (or
-a different number of points than of chunks) first compares the two stores by id, deletes points without a chunk
-and writes those that are missing or doubtful. Ids are digests, so repeating a step has the same result. A file's
-*stamp* (size, time, labels, options) is written together with its last document: a file with an equal stamp was
-read to its end.
+Both stores are written so that a kill loses nothing that was reported (``server.ingest.writing.index_writer``).
 
 No file stops a run: what cannot be read, cut or mined is named in the report with its reason, and keeps the
 documents that it had. What may stall or take over a parser is parsed in child processes (``ingest/parsing``).
 
 Three things run at once: a thread reads and cuts the next batches (``_batches``), two threads embed them
-(``server.ingest.embedding``), and the caller's thread writes finished batches in their order. At most about
-``_BATCHES_HELD`` of them, or one that is as large, are in memory; reading waits then.
+(``server.ingest.writing.embedding``), and the caller's thread writes finished batches in their order. At most
+about ``_BATCHES_HELD`` of them, or one that is as large, are in memory; reading waits then.
 
 At the end of the run follow the index of texts (``DocumentStore.index_texts``; scans read what it lacks) and the
 graph (``server.ingest.graph_update``); where one cannot, the next run updates it.
@@ -32,21 +21,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, get_args
 
 from server.backends.base import (
-    CatalogueChanges,
     CatalogueEntry,
-    DocumentStore,
-    Embedder,
     IndexedDocument,
-    VectorStore,
 )
 from server.errors import WinnowError
-from server.ingest.batches import Batch, CompletedOrigin, Origin, PreparedDocument
 from server.ingest.change_detection import changed_chunks, document_of, entry_of, indexed_document_of, stamp_of
 from server.ingest.chunking import chunk
 from server.ingest.documents import (
@@ -58,7 +41,6 @@ from server.ingest.documents import (
     reason_of,
     with_project_labels,
 )
-from server.ingest.embedding import EmbeddingStage, check_model, make_points
 from server.ingest.file_discovery import File, Listing, SourcePart, count_documents, find_parts, source_exists
 from server.ingest.formats.format_table import needs_ocr
 from server.ingest.formats.parsed_file import ReadOptions
@@ -80,8 +62,11 @@ from server.ingest.report import (
 )
 from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
 from server.ingest.selection.ignore_files import ALL_FILES, FileRules
+from server.ingest.writing.batches import Batch, CompletedOrigin, Origin, PreparedDocument
+from server.ingest.writing.embedding import EmbeddingStage, check_model
+from server.ingest.writing.index_writer import IndexWriter, Target
 from server.models import Chunk, Document, Environment
-from server.projects.states import ProjectState, check_state
+from server.projects.states import check_state
 from server.runtime.memory import release_memory
 from server.text.printable import one_line
 
@@ -111,22 +96,6 @@ _ENVIRONMENTS = frozenset(get_args(Environment))
 _NAME_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
 _REASON_CHARS = 300  # in a line of a report
 _GRAPH_OUTDATED = "the graph is not up to date, the next ingest tries again: {why}"
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The stores that an ingest writes to.
-
-    ``embedder`` is None without a model: the index is lexical then. ``graph`` is None without a graph. ``state``
-    is what the project must have: "importing" where it stays hidden until the ingest is complete.
-    """
-
-    project: str
-    catalogue: DocumentStore
-    store: VectorStore
-    embedder: Embedder | None
-    graph: GraphTarget | None = None
-    state: ProjectState = ""
 
 
 T = TypeVar("T")
@@ -218,14 +187,14 @@ class _Run:
         self._target = target
         self._references = references
         self._meter = meter
+        self._writer = IndexWriter(target)
         self._parser = parser
         check_state(target.project, target.catalogue.project_state(target.project), target.state)
         own = target.catalogue.project_settings(target.project).labels
         self._labels = with_project_labels(labels, own.doc_tag, own.environment, own.repository)
         self._stamp = partial(stamp_of, labels=self._labels, options=parser.options)
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
-        self._is_marked = False
-        self._unchanged = self._deleted = self._ignored = self._images = 0
+        self._unchanged = self._ignored = self._images = 0
         self._skipped: Counter[str] = Counter()
         self._failures: list[IngestFailure] = []
         self._unknown_environments: list[tuple[str, str]] = []
@@ -237,7 +206,7 @@ class _Run:
             self._by_uri[known.uri] = known
             self._by_origin.setdefault((known.source, known.origin), []).append(known)
         self._deletions = Deletions(deletions, Counter(known.source for known in self._by_uri.values()))
-        self._repair()
+        self._writer.repair()
 
     def ingest(self, parts: Sequence[SourcePart]) -> IngestReport:
         """Bring the index in line with these parts of sources."""
@@ -297,6 +266,10 @@ class _Run:
                 if is_large:
                     release_memory()
 
+    def _write(self, batch: Batch) -> None:
+        self._writer.write(batch)
+        self._meter.add([document.entry for document in batch.prepared], batch.chunks, batch.bytes)
+
     def delete_missing(self, part: SourcePart) -> None:
         """Delete the documents of files that no longer exist, unless that is held back."""
         source, listing = part.root.source, part.listing
@@ -329,20 +302,17 @@ class _Run:
 
     def finish(self) -> IngestReport:
         """Optimize and flush the stores, update the graph, and build the report."""
-        if self._is_marked:
-            self._target.store.optimize()
-            self._target.store.flush()
-            self._target.catalogue.finish_write(self._target.project)
+        self._writer.finish()
         indexing = index_texts(self._target.catalogue)
         graph, warnings = self._update_graph()
-        if self._is_marked:
+        if self._writer.has_written:
             release_memory()
         environments = environment_warnings(self._unknown_environments)
         return IngestReport(
             project=self._target.project,
             documents=self._meter.documents,
             unchanged=self._unchanged,
-            deleted=self._deleted,
+            deleted=self._writer.deleted,
             chunks=self._meter.chunks,
             seconds=self._meter.seconds,
             skipped=self._skipped.total(),
@@ -472,54 +442,3 @@ class _Run:
 
     def _fail(self, name: str, reason: str) -> None:
         self._failures.append(IngestFailure(one_line(name, NAME_CHARS), one_line(reason, _REASON_CHARS)))
-
-    # --- writing
-
-    def _write(self, batch: Batch) -> None:
-        """Write new points, then the catalogue, then delete old points: see the theory of operation above."""
-        target = self._target
-        stale = [id for document in batch.prepared for id in document.stale]
-        stale += [id for document in batch.deleted for id in self._chunk_ids(document)]
-        if batch.is_change:
-            self._mark_unfinished()
-            if relabelled := [each.entry.document.id for each in batch.prepared if each.is_relabelled]:
-                target.catalogue.mark_doubtful(relabelled)
-            for points in batch.points.portions() if batch.points else ():
-                target.store.upsert(points)
-            target.store.flush()
-        entries = [document.entry for document in batch.prepared]
-        if batch.is_change or batch.stamps:
-            target.catalogue.apply(
-                CatalogueChanges(target.project, batch.source, entries, batch.deleted, batch.stamps)
-            )
-        target.store.delete(stale)
-        self._deleted += len(batch.deleted)
-        self._meter.add(entries, batch.chunks, batch.bytes)
-
-    def _mark_unfinished(self) -> None:
-        if not self._is_marked:
-            self._target.catalogue.begin_write(self._target.project)
-            self._is_marked = True
-
-    def _repair(self) -> None:
-        """Bring the vector store in line with the catalogue, if an earlier run was interrupted."""
-        target = self._target
-        if (
-            not target.catalogue.has_unfinished_write(target.project)
-            and target.store.count() == target.catalogue.chunk_count()
-        ):
-            return
-        self._mark_unfinished()
-        expected, present = set(target.catalogue.chunk_ids(target.project)), set(target.store.ids(target.project))
-        target.store.delete(sorted(present - expected))
-        doubtful = [
-            each.id for each in target.catalogue.indexed_documents(target.project) if not each.context_hash
-        ]
-        missing = sorted((expected - present).union(*map(self._chunk_ids, doubtful)))
-        for start in range(0, len(missing), _BATCH_CHUNKS):
-            passages = target.catalogue.passages(missing[start : start + _BATCH_CHUNKS], target.project)
-            rows = [(passage.document, passage.chunk) for passage in passages.values()]
-            target.store.upsert(make_points(rows, target.embedder))
-
-    def _chunk_ids(self, document: str) -> set[str]:
-        return {each.id for each in self._target.catalogue.chunks(document, self._target.project)}

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from server.backends.base import DocumentStore, Embedder, VectorStore
 from server.errors import WinnowError
-from server.ingest.embedding import EmbeddedBatch, EmbeddingStage
 from server.ingest.pipeline import Progress
 from server.ingest.read_ahead import read_ahead
+from server.ingest.writing.embedding import EmbeddedBatch, EmbeddingStage
 from server.models import Chunk, Document
 
 _BATCH_CHUNKS = 128

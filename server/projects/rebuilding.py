@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from server.backends.base import Embedder
 from server.backends.catalogue import Catalogue
 from server.backends.vectors.reindex_plan import finish_reindex, plan_reindex
-from server.ingest.embedding import check_binding
 from server.ingest.pipeline import Progress
 from server.ingest.reindexing import EmbeddingCounts, embed_all
+from server.ingest.writing.embedding import check_binding
 from server.opening import open_store
 from server.projects.removal import check_no_import, clear_hidden, forget_removed
 from server.settings import Settings

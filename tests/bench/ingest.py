@@ -36,12 +36,12 @@ from server.errors import WinnowError
 from server.ids import document_id
 from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument
-from server.ingest.embedding import CHUNKS_PER_TASK
 from server.ingest.file_discovery import find_files, resolve_roots
 from server.ingest.formats.format_table import needs_ocr
 from server.ingest.indexed_text import indexed_text
 from server.ingest.pipeline import IngestReport, Target, ingest_documents
 from server.ingest.readers import ReadFlaw, read
+from server.ingest.writing.embedding import CHUNKS_PER_TASK
 from server.models import Chunk, Document
 from server.opening import open_backends
 from server.retrieval.lexical import build_document_vector

@@ -23,9 +23,9 @@ from server.backends.graphs.document_facts import SqliteFactStore
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.commands.ingest import app
 from server.graph.records import DocumentGraph
-from server.ingest.embedding import EmbeddingStage, make_points
 from server.ingest.graph_update import GraphTarget, GraphUpdate
 from server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents, ingest_paths
+from server.ingest.writing.embedding import EmbeddingStage, make_points
 from server.models import Chunk, Document
 from tests.hostile_files import FILES, MIB, write
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from server.backends.base import CatalogueEntry
 from server.ingest.documents import RawDocument
-from server.ingest.embedding import EmbeddedBatch, EmbeddingStage
 from server.ingest.file_discovery import File
 from server.ingest.readers import ReadFlaw
+from server.ingest.writing.embedding import EmbeddedBatch, EmbeddingStage
 from server.models import Chunk
 
 # A document weighs as many chunks as are written for it, and one more for so many characters of its text.

@@ -1,0 +1,107 @@
+"""Writes batches of an ingest to the stores so that a kill at any moment loses nothing that was reported.
+
+Theory of operation. The catalogue is the truth, the vector store follows it. For each batch::
+
+    1. documents whose points get other labels are marked in the catalogue as doubtful
+    2. points of new chunks -> vector store            killed here: points that the catalogue does not know
+    3. documents, chunks, stamps -> catalogue          one transaction; from here on it is done, and reported
+    4. points of former chunks out of the vector store     killed before this: the same
+
+The first write of a run marks the project as unfinished, the end removes the mark. A run that finds the mark (or
+a different number of points than of chunks) first compares the two stores by id, deletes points without a chunk
+and writes those that are missing or doubtful. Ids are digests, so repeating a step has the same result. A file's
+*stamp* (size, time, labels, options) is written together with its last document: a file with an equal stamp was
+read to its end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from server.backends.base import CatalogueChanges, DocumentStore, Embedder, VectorStore
+from server.ingest.graph_update import GraphTarget
+from server.ingest.writing.batches import Batch
+from server.ingest.writing.embedding import make_points
+from server.projects.states import ProjectState
+
+_CHUNKS_PER_REPAIR = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The stores that an ingest writes to.
+
+    ``embedder`` is None without a model: the index is lexical then. ``graph`` is None without a graph. ``state``
+    is what the project must have: "importing" where it stays hidden until the ingest is complete.
+    """
+
+    project: str
+    catalogue: DocumentStore
+    store: VectorStore
+    embedder: Embedder | None
+    graph: GraphTarget | None = None
+    state: ProjectState = ""
+
+
+class IndexWriter:
+    """Writes to the catalogue and the vector store of a target. ``deleted`` counts the deleted documents."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self.has_written = False
+        self.deleted = 0
+
+    def write(self, batch: Batch) -> None:
+        """Write new points, then the catalogue, then delete old points: see the theory of operation above."""
+        target = self._target
+        stale = [id for document in batch.prepared for id in document.stale]
+        stale += [id for document in batch.deleted for id in self._chunk_ids(document)]
+        if batch.is_change:
+            self._mark_unfinished()
+            if relabelled := [each.entry.document.id for each in batch.prepared if each.is_relabelled]:
+                target.catalogue.mark_doubtful(relabelled)
+            for points in batch.points.portions() if batch.points else ():
+                target.store.upsert(points)
+            target.store.flush()
+        entries = [document.entry for document in batch.prepared]
+        if batch.is_change or batch.stamps:
+            target.catalogue.apply(
+                CatalogueChanges(target.project, batch.source, entries, batch.deleted, batch.stamps)
+            )
+        target.store.delete(stale)
+        self.deleted += len(batch.deleted)
+
+    def repair(self) -> None:
+        """Bring the vector store in line with the catalogue, if an earlier run was interrupted."""
+        target = self._target
+        if (
+            not target.catalogue.has_unfinished_write(target.project)
+            and target.store.count() == target.catalogue.chunk_count()
+        ):
+            return
+        self._mark_unfinished()
+        expected, present = set(target.catalogue.chunk_ids(target.project)), set(target.store.ids(target.project))
+        target.store.delete(sorted(present - expected))
+        doubtful = [
+            each.id for each in target.catalogue.indexed_documents(target.project) if not each.context_hash
+        ]
+        missing = sorted((expected - present).union(*map(self._chunk_ids, doubtful)))
+        for start in range(0, len(missing), _CHUNKS_PER_REPAIR):
+            passages = target.catalogue.passages(missing[start : start + _CHUNKS_PER_REPAIR], target.project)
+            rows = [(passage.document, passage.chunk) for passage in passages.values()]
+            target.store.upsert(make_points(rows, target.embedder))
+
+    def finish(self) -> None:
+        """Optimize and flush the stores, and remove the mark of an unfinished run."""
+        if self.has_written:
+            self._target.store.optimize()
+            self._target.store.flush()
+            self._target.catalogue.finish_write(self._target.project)
+
+    def _mark_unfinished(self) -> None:
+        if not self.has_written:
+            self._target.catalogue.begin_write(self._target.project)
+            self.has_written = True
+
+    def _chunk_ids(self, document: str) -> set[str]:
+        return {each.id for each in self._target.catalogue.chunks(document, self._target.project)}
