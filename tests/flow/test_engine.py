@@ -618,14 +618,14 @@ def many_pages(folder: Path) -> Path:
 async def _broken_off(
     store: Path, pages: Path, breaks: Callable[[asyncio.Task[Any], int], None]
 ) -> dict[str, Any]:
-    """The output of an ingest that is interrupted at its first report of progress."""
+    """The output of an ingest that is interrupted at its first report of written documents."""
     reported: dict[str, Any] = {"documents": 0}
     async with client(store, project="p") as kb:
         await kb.load()
         pid = (await status(store))["pid"]
 
         def on_progress(progress: dict[str, Any]) -> None:
-            if not reported["documents"]:
+            if progress["documents"] and not reported["documents"]:
                 breaks(task, pid)
             reported["documents"] = progress["documents"]
 
