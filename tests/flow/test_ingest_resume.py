@@ -34,7 +34,9 @@ from server.settings import load_settings
 pipeline._BATCH_CHUNKS = 8
 backends = open_backends(load_settings(store=sys.argv[1], project="p"), wait_for_model=True)
 target = pipeline.Target("p", backends.catalogue, backends.store, backends.embedder.ready())
-pipeline.ingest_paths(target, [Path(sys.argv[2])], progress=lambda done: print(done.documents, flush=True))
+pipeline.ingest_paths(
+    target, [Path(sys.argv[2])], progress=lambda done: done.documents and print(done.documents, flush=True)
+)
 """
 
 
