@@ -316,7 +316,7 @@ class _Run:
             chunks=self._meter.chunks,
             seconds=self._meter.seconds,
             skipped=self._skipped.total(),
-            skipped_suffixes=dict(self._skipped.most_common(_MOST_SUFFIXES)),
+            skipped_suffixes=_most_frequent(self._skipped),
             ignored=self._ignored,
             images_skipped=self._images,
             images_blank=self._parser.blank_images,
@@ -442,3 +442,8 @@ class _Run:
 
     def _fail(self, name: str, reason: str) -> None:
         self._failures.append(IngestFailure(one_line(name, NAME_CHARS), one_line(reason, _REASON_CHARS)))
+
+
+def _most_frequent(counts: Counter[str]) -> dict[str, int]:
+    """The first of them by number, then by name."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_SUFFIXES])

@@ -229,7 +229,6 @@ NO_EMPTY_FORM: Mapping[str, frozenset[str]] = {
     "find_vendor_info": frozenset({"vendor_id"}),
     "execute_code": frozenset({"result", "stdout"}),
     "help": frozenset({"topic"}),
-    "inspect_collection": frozenset({"project"}),
     **dict.fromkeys(("ingest_from_source", "job_status", "job_cancel"), RESULT_OF_A_JOB),
 }
 

@@ -59,7 +59,13 @@ async def hostile(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App
     for name, text in TEXTS.items():
         (folder / name).write_text(text, encoding="utf-8", errors="replace")
     chosen = load_settings(
-        store=store, project="hostile", embedding="off", execute_code="off", legacy_tools=True, tools="research"
+        store=store,
+        project="hostile",
+        embedding="off",
+        execute_code="off",
+        legacy_tools=True,
+        tools="research",
+        enable_writes=True,
     )
     backends = open_backends(chosen, wait_for_model=False)
     try:

@@ -35,6 +35,7 @@ ARGUMENTS = {
     "documents": [],
     "read": ["backups.md"],
     "quote": ["how are backups encrypted"],
+    "cite": ["how are backups encrypted"],
     "exec": ["{script}"],
     "serve": [],
     "engine": ["status"],

@@ -175,4 +175,4 @@ def test_files_of_unknown_types_are_counted_by_the_end_of_their_names(
     for name in ("a.md", "b.zzz", "c.ZZZ", "d.yyy", "e.a_long_end_of_a_name", "f"):
         (tmp_path / name).write_bytes(b"# Text")
     result = CliRunner().invoke(app, [str(tmp_path), "--store", str(tmp_path / ".store")])
-    assert "5 files of unknown types were skipped: .zzz 2, (no suffix) 2, .yyy 1\n" in result.stdout
+    assert "5 files of unknown types were skipped: (no suffix) 2, .zzz 2, .yyy 1\n" in result.stdout
