@@ -80,7 +80,7 @@ def test_dotted_servers_spell_the_ladder_with_dots() -> None:
 
 def test_a_prompt_is_offered_where_its_tool_is() -> None:
     assert list(select_prompts(ALL)) == list(PROMPTS) == ["answer_question", "cited-answer", "write_script"]
-    assert list(select_prompts(KB)) == ["answer_question"]
+    assert list(select_prompts(KB)) == ["answer_question", "cited-answer"]
 
 
 @pytest.mark.parametrize("name", PROMPTS)
