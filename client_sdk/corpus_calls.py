@@ -139,21 +139,31 @@ def repeats(
     )
 
 
-def read(document: Any, start: int = 0, max_tokens: int = _READ_TOKENS, *, scope: Scope | None = None) -> Row:
-    """A document from its beginning, or from `start`: a piece, and where the next one begins.
+def read(
+    document: Any,
+    start: int = 0,
+    max_tokens: int = _READ_TOKENS,
+    *,
+    page: int | None = None,
+    scope: Scope | None = None,
+) -> Row:
+    """A document from its beginning, from `start`, or one page of it: a piece, and where the next one begins.
 
         part = read(documents(limit=1)[0], max_tokens=4000)
         text = part.text
         while part.next is not None:
             part = read(part, start=part.next, max_tokens=4000)
             text += part.text
+        print(read("guide.pdf", page=12).text)
 
     document: its document_id, path, unique title, or a row of any call. max_tokens: 8 to 20,000. part.start and
     part.end are characters of the whole text, as scan counts them; part.total_chars and part.total_tokens its
-    size.
+    size. page: only this page, slide, sheet or chapter, by its number in page_span or locator; where it is longer
+    than max_tokens, a warning says where it goes on and ends.
     """
     # The defaults are not sent, so that the answer warns of a part where no length was asked for.
-    asked = {"start": start or None, "max_tokens": None if max_tokens == _READ_TOKENS else max_tokens}
+    length = None if max_tokens == _READ_TOKENS else max_tokens
+    asked = {"start": start or None, "page": page, "max_tokens": length}
     return to_row(call("kb.read", _drop_none({"document": _name_of(document), **asked, "scope": scope})))
 
 

@@ -83,6 +83,11 @@ class ReadDocument(Arguments):
         description="document_id, path (file) or title", json_schema_extra=LISTED
     )
     start: int = Field(default=0, ge=0, le=10**9, description="next of the last answer")
+    page: Annotated[int, Field(ge=1, le=10**9)] | None = Field(
+        default=None,
+        description="only this page, slide, sheet, chapter, ...: its number, as page_span and locator count them",
+        json_schema_extra=UNLISTED,
+    )
     max_tokens: int = Field(default=800, ge=8, le=MAX_READ_TOKENS, description="length of the piece")
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
 

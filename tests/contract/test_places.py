@@ -168,6 +168,55 @@ async def test_pieces_of_documents_and_matches_say_it(client: Client) -> None:
                 assert row.get("page") == expected.get("page_span", [None])[0]
 
 
+async def test_a_page_is_read_by_its_number_and_is_exactly_the_characters_that_locators_count_to_it(
+    client: Client,
+) -> None:
+    for uri, document in DOCUMENTS.items():
+        for place in document.places:
+            characters = [at for at in range(len(document.text)) if places_at(document, at, at + 1) == [place]]
+            answer, text = await call(client, "kb_read", document=uri, page=place.number)
+            assert (answer["start"], answer["end"]) == (characters[0], characters[-1] + 1)
+            assert answer["text"] == document.text[characters[0] : characters[-1] + 1]
+            assert answer["next"] == (answer["end"] if place != document.places[-1] else None)
+            expected = expected_fields(uri, answer["start"], answer["end"])
+            assert located(answer) == expected
+            assert expected["locator"] in text
+
+
+async def test_a_page_that_is_longer_than_the_piece_says_where_it_goes_on_and_ends(client: Client) -> None:
+    first, _ = await call(client, "kb_read", document="deck.pptx", page=2, max_tokens=20)
+    last = DOCUMENTS["deck.pptx"].places[2].start
+    rest = f"page 2 is longer than this piece: it goes on at start {first['next']}, up to character {last}"
+    assert first["meta"]["warnings"] == [rest]
+    whole, _ = await call(client, "kb_read", document="deck.pptx", page=2)
+    assert whole["meta"].get("warnings", []) == []
+    assert whole["text"].startswith(first["text"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"document": "deck.pptx", "page": 4}, "there is no slide 4 with text; it has slides 1-3"),
+        ({"document": "guide.pdf", "page": 44}, "there is no page 44 with text; it has pages 45-56"),
+        ({"document": "talk.vtt", "page": 10**9}, "there is no caption 1000000000 with text; it has captions 1-3"),
+        ({"document": "plain.md", "page": 1}, "this document has no pages or other places"),
+        ({"document": "deck.pptx", "page": 2, "start": 5}, "give a page or start, not both"),
+        ({"document": "deck.pptx", "page": 0}, "page"),
+        ({"document": "deck.pptx", "page": -1}, "page"),
+        ({"document": "deck.pptx", "page": 10**30}, "page"),
+        ({"document": "deck.pptx", "page": "two"}, "page"),
+        ({"document": "deck.pptx", "page": 1.5}, "page"),
+        ({"document": "deck.pptx", "page": [1]}, "page"),
+    ],
+)
+async def test_a_page_that_cannot_be_read_is_an_error_that_says_what_can(
+    client: Client, arguments: dict[str, Any], message: str
+) -> None:
+    answer = await client.call_tool("kb_read", arguments)
+    assert answer.is_error
+    assert message in answer.content[0].text  # type: ignore[union-attr]
+
+
 async def test_rows_of_documents_without_places_do_not_grow(client: Client) -> None:
     answer, _ = await call(client, "semantic_search", query="valve plain1", filters={"path": "plain.md"})
     assert set(answer["results"][0]) == {"id", "title", "score", "section", "type", "vendor", "file", "created"}
@@ -192,6 +241,7 @@ plain = semantic_search("valve plain1", top_k=1, filters={"path": "plain.md"})[0
 quote = kb.retrieve_evidence("when does valve guide45 open", filters={"path": "guide.pdf"})[0]
 match = scan(r"Valve guide46", path="guide.pdf")[0]
 piece = read("deck.pptx")
+page = read("deck.pptx", page=3)
 excerpt = kb.read_excerpt(quote)
 grepped = grep("valve guide45", r"guide\\d+", top_k=1)[0]
 return {
@@ -200,6 +250,7 @@ return {
     "quote": [quote.page_span, quote.locator],
     "match": [match.page, match.page_span, match.locator],
     "piece": piece.locator,
+    "page": [page.locator, page.text.split("\\n")[0], page.next],
     "excerpt": excerpt.locator,
     "grepped": grepped.locator,
     "cited": cite(quote),
@@ -232,6 +283,7 @@ async def test_scripts_read_the_same_fields_and_none_where_there_are_no_places(c
         "quote": [[45, 45], "p. 45"],
         "match": [46, [46, 46], "p. 46"],
         "piece": "slides 1-3",
+        "page": ["slide 3", "## Part deck3", None],
         "cited plain": False,
         "printed": True,
     }
@@ -243,6 +295,7 @@ COMMANDS: Mapping[str, tuple[Any, list[str], str]] = {
     "quote": (quote_command.app, ["when does valve guide47 open"], "[guide.pdf, p. 47]"),
     "scan": (scan_command.app, ["Valve guide47"], "p. 47"),
     "read": (read_command.app, ["deck.pptx"], "slides 1-3"),
+    "read --page": (read_command.app, ["deck.pptx", "--page", "2"], "| slide 2"),
 }
 
 

@@ -24,6 +24,7 @@ PARTS = ("Use when:", "Do not use when:", "Returns at most:", "If you need more,
 UNLISTED = {
     "kb.scan": {"filters"},
     "kb.documents": {"filters"},
+    "kb.read": {"page"},
     "graph.paths": {"types"},
     "kb.search": {"syntax"},
     "kb.retrieve_evidence": {"syntax"},

@@ -11,6 +11,7 @@ from server.errors import WinnowError
 from server.locators import locator_fields
 from server.models import Document, Filters
 from server.operations.base import Answer, RequestContext
+from server.operations.corpus.pages import find_page
 from server.operations.excerpts import cut_end
 from server.operations.ranking.nearest import near_documents
 from server.operations.ranking.scope import filters_of
@@ -19,6 +20,7 @@ from server.text.tokens import count_tokens
 
 _NAMED = 5
 _CAPPED = f"max_tokens above {MAX_EXCERPT_TOKENS} counts as that in a direct call; scripts may ask for more"
+_REST = "page {} is longer than this piece: it goes on at start {}, up to character {}"
 _PART = (
     f"read gave a part of a document: {MAX_EXCERPT_TOKENS} tokens, unless max_tokens (up to {MAX_READ_TOKENS:,}) "
     "is given; .total_tokens is its size, and read(part, start=part.next) goes on"
@@ -26,43 +28,57 @@ _PART = (
 
 
 def read_document(context: RequestContext, request: ReadDocument) -> Answer:
-    """Answer with a piece of a document, from ``start`` on; ``next`` is where the following piece begins."""
+    """Answer with a piece of a document, from ``start`` on or of a page; ``next`` is where the next one begins."""
     filters = filters_of(context, request.scope)
     document = _find_document(context, filters, request.document)
     text = context.index.catalogue.text(document.id, filters.project) or ""
-    if request.start > len(text):
-        raise WinnowError(
-            "INVALID_REQUEST", f"start: {request.start:,} is beyond the document's {len(text):,} characters"
-        )
+    start, last = _find_span(context, request, document, len(text))
     tokens, most_bytes = _size_limit(context, request)
     # A character is at least a byte, so no more than this can be in the piece.
-    piece = cut_end(text[request.start : request.start + most_bytes + 1], tokens, most_bytes)
-    end = request.start + len(piece)
+    piece = cut_end(text[start : min(last, start + most_bytes + 1)], tokens, most_bytes)
+    end = start + len(piece)
     shown = printable(piece)
-    places = context.index.catalogue.places_within(document.id, request.start, end)
+    places = context.index.catalogue.places_within(document.id, start, end)
     payload: dict[str, Any] = {
         "document_id": document.id,
         "file": one_line(document.uri, 1_000),
         "title": one_line(document.title or document.uri),
         "type": document.type,
         "text": shown,
-        "start": request.start,
+        "start": start,
         "end": end,
         "next": end if end < len(text) else None,
         "tokens": count_tokens(shown),
         "total_chars": len(text),
         "total_tokens": context.index.catalogue.token_count(document.id),
-        **locator_fields(places, request.start, end, document.uri),
+        **locator_fields(places, start, end, document.uri),
     }
-    warnings = _warnings(context, request, is_part=end < len(text))
+    warnings = _warnings(context, request, end, last)
     return Answer(payload, "excerpt", 1, payload["tokens"], warnings, taken=intake.piece(document.id, shown))
 
 
-def _warnings(context: RequestContext, request: ReadDocument, *, is_part: bool) -> tuple[str, ...]:
+def _find_span(context: RequestContext, request: ReadDocument, document: Document, length: int) -> tuple[int, int]:
+    """The characters that are asked for: from ``start`` to the document's end, or those of a page."""
+    if request.page is None:
+        if request.start > length:
+            raise WinnowError(
+                "INVALID_REQUEST", f"start: {request.start:,} is beyond the document's {length:,} characters"
+            )
+        return request.start, length
+    if request.start:
+        raise WinnowError(
+            "INVALID_REQUEST", "page: give a page or start, not both; the rest of a long page is at start=next"
+        )
+    return find_page(context.index.catalogue.places(document.id), request.page, length)
+
+
+def _warnings(context: RequestContext, request: ReadDocument, end: int, last: int) -> tuple[str, ...]:
     """What a caller may not expect: a limit below the requested one, or a part where no length was asked for."""
+    rest = (_REST.format(request.page, end, last),) if request.page is not None and end < last else ()
     if context.caller.budget.is_direct:
-        return (_CAPPED,) if request.max_tokens > MAX_EXCERPT_TOKENS else ()
-    return (_PART,) if is_part and not {"start", "max_tokens"} & request.model_fields_set else ()
+        return (*rest, *((_CAPPED,) if request.max_tokens > MAX_EXCERPT_TOKENS else ()))
+    is_unexpected = end < last and not {"start", "max_tokens", "page"} & request.model_fields_set
+    return (*rest, *((_PART,) if is_unexpected else ()))
 
 
 def _size_limit(context: RequestContext, request: ReadDocument) -> tuple[int, int]:

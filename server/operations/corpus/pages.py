@@ -1,0 +1,57 @@
+"""The text of one place of a document: a page, slide, sheet or chapter by the number that locators count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+
+from server.errors import WinnowError
+from server.models import Place, PlaceKind
+
+_NOUNS: Mapping[PlaceKind, str] = MappingProxyType({"time": "caption"})  # others are called as their kind
+_MOST_RUNS = 5
+
+
+def find_page(places: Sequence[Place], number: int, length: int) -> tuple[int, int]:
+    """The first character of a place and the one after its last.
+
+    ``places`` are all of a document in the order of its text, ``length`` are the characters of that text. Parts of
+    a sheet that follow each other are one place.
+
+    Raises:
+        WinnowError: INVALID_REQUEST for a number that the document does not have, with those that it has.
+    """
+    if not places:
+        raise WinnowError(
+            "INVALID_REQUEST", "page: this document has no pages or other places; leave page out, or give start"
+        )
+    # Text before the first place counts to it. Of places that begin at one character, all but the last are empty.
+    bounds = pairwise([0, *(place.start for place in places[1:]), length])
+    spans = [span for place, span in zip(places, bounds, strict=True) if place.number == number]
+    filled = [(first, end) for first, end in spans if first < end]
+    if not filled:
+        raise WinnowError("INVALID_REQUEST", _describe_missing(places, number, is_empty=bool(spans)))
+    start, end = filled[0]
+    for first, following in filled[1:]:
+        end = following if first == end else end
+    return start, end
+
+
+def _describe_missing(places: Sequence[Place], number: int, *, is_empty: bool) -> str:
+    noun = _NOUNS.get(places[0].kind, places[0].kind)
+    what = f"{noun} {number} has no text" if is_empty else f"there is no {noun} {number} with text"
+    return f"page: {what}; it has {noun}s {_format_numbers(sorted({place.number for place in places}))}"
+
+
+def _format_numbers(numbers: Sequence[int]) -> str:
+    """Numbers in words: "1-80", or "1-3, 5-80", the first few runs of them.
+
+    >>> _format_numbers([1, 2, 3, 5])
+    '1-3, 5'
+    """
+    firsts = [numbers[0], *(after for before, after in pairwise(numbers) if after - before > 1)]
+    lasts = [*(before for before, after in pairwise(numbers) if after - before > 1), numbers[-1]]
+    runs = [str(a) if a == b else f"{a}-{b}" for a, b in zip(firsts, lasts, strict=True)]
+    more = f" and others up to {numbers[-1]}" if len(runs) > _MOST_RUNS else ""
+    return ", ".join(runs[:_MOST_RUNS]) + more
