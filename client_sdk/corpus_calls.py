@@ -154,7 +154,6 @@ def read(
         while part.next is not None:
             part = read(part, start=part.next, max_tokens=4000)
             text += part.text
-        print(read("guide.pdf", page=12).text)
 
     document: its document_id, path, unique title, or a row of any call. max_tokens: 8 to 20,000. part.start and
     part.end are characters of the whole text, as scan counts them; part.total_chars and part.total_tokens its
