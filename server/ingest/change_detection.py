@@ -18,6 +18,7 @@ from server.ingest.indexed_text import searchable_fields
 from server.models import Chunk, Document
 from server.retrieval.lexical import has_same_stemmer
 from server.text.languages import language_of
+from server.text.markup.captions import may_have_captioned_table
 from server.text.markup.markdown_signs import is_markdown
 from server.text.markup.template_code import has_template_code
 
@@ -25,9 +26,11 @@ from server.text.markup.template_code import has_template_code
 INDEX_VERSION = 1
 # Increased when readers make another document of the same file: everything is read again, and rewritten where it
 # differs.
-READERS_VERSION = 12
+READERS_VERSION = 13
 # Increased when the documents that ``_splitting`` selects have other chunks or headings: they are split again.
 SPLITTING_VERSION = 1
+# The same for documents that have a table and a caption, beside the version above.
+CAPTIONS_VERSION = 2
 # In a context hash: what all points of the document share, then what only the first one has.
 _SEPARATOR = "."
 
@@ -131,10 +134,13 @@ def _content_hash(raw: RawDocument) -> str:
 
 
 def _splitting(raw: RawDocument) -> tuple[int, ...]:
-    """The version of the rules by which the document is split, where an earlier version split it differently."""
+    """The versions of the rules by which the document is split, where an earlier version split it differently."""
+    if raw.type in ("code", "text"):
+        return ()
+    captions = (CAPTIONS_VERSION,) if may_have_captioned_table(raw.text) else ()
     if raw.type == "record":
-        return (SPLITTING_VERSION,) if is_markdown(raw.text[raw.body_start :]) else ()
-    return (SPLITTING_VERSION,) if raw.type not in ("code", "text") and has_template_code(raw.text) else ()
+        return (SPLITTING_VERSION, *captions) if is_markdown(raw.text[raw.body_start :]) else ()
+    return (SPLITTING_VERSION, *captions) if has_template_code(raw.text) else captions
 
 
 def _context_hash(document: Document) -> str:

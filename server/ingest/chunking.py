@@ -1,11 +1,11 @@
 """Splits documents into chunks of 150 to 200 tokens along headings and blocks.
 
 Every chunk is a slice of its document's text, after the front matter. A block (a paragraph, a list item, a fenced
-block, a table) that fits into a chunk is never split. Blocks are packed in reading order and never across a
-heading, except that a section that fits with all its subsections is one chunk. A block that does not fit is split
-by its kind: containers into their parts, tables and code between lines, prose between sentences. Split prose, and
-short prose at the end of a chunk, is repeated at the start of the next chunk, so that a sentence and its
-antecedent meet in one of them; code and tables are not repeated.
+block, a table with its caption) that fits into a chunk is never split. Blocks are packed in reading order and
+never across a heading, except that a section that fits with all its subsections is one chunk. A block that does
+not fit is split by its kind: containers into their parts, tables and code between lines, prose between sentences.
+Split prose, and short prose at the end of a chunk, is repeated at the start of the next chunk, so that a sentence
+and its antecedent meet in one of them; code and tables are not repeated.
 
 A chunk never crosses from one slide, sheet (or part of one), chapter or message into the next: each is split like
 a document of its own. Pages, cells and times are no boundaries of what is said, and chunks cross them.
@@ -30,6 +30,7 @@ from server.ids import chunk_id
 from server.ingest.documents import UnreadableFile
 from server.models import Chunk, Document, DocumentType, Place, PlaceKind
 from server.text.definitions import DEFINITION
+from server.text.markup.captions import is_caption
 from server.text.markup.markdown_signs import is_markdown
 from server.text.markup.template_code import resolve_heading
 from server.text.tokens import count_tokens
@@ -317,7 +318,7 @@ def _markdown_sections(text: str) -> list[_Section]:
     body = 0
     for node in SyntaxTreeNode(_parser().parse(text)).children:
         if node.type != "heading":
-            blocks.append(_markdown_block(text, lines, node))
+            _add_block(text, blocks, _markdown_block(text, lines, node))
             continue
         first, last = node.map or (0, 0)
         sections.append(_section(headings, body, lines[first], blocks))
@@ -334,6 +335,20 @@ def _section(headings: Sequence[tuple[int, str]], body: int, end: int, blocks: S
 def _heading_text(node: SyntaxTreeNode) -> str:
     written = resolve_heading(" ".join(child.content for child in node.children))[:_HEADING_CHARS]
     return " ".join(_HEADING_MARKS.sub(lambda match: match["text"] or "", written).split())
+
+
+def _add_block(text: str, blocks: list[_Block], block: _Block) -> None:
+    """Add a block; a caption and the table before or after it are one block of two parts."""
+    last = blocks[-1] if blocks else None
+    if last is None or not (_is_captioned(text, last, block) or _is_captioned(text, block, last)):
+        blocks.append(block)
+        return
+    blocks[-1] = _block(text, last.start, block.end, is_prose=False, parts=(last, block))
+
+
+def _is_captioned(text: str, table: _Block, caption: _Block) -> bool:
+    is_table = text.startswith("|", table.start) and not table.is_prose and not table.parts
+    return is_table and caption.is_prose and is_caption(text[caption.start : caption.end].strip())
 
 
 def _markdown_block(text: str, lines: Sequence[int], node: SyntaxTreeNode) -> _Block:

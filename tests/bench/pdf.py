@@ -164,11 +164,11 @@ def _files(folder: Path) -> list[Path]:
 
 def _show(result: Mapping[str, Any]) -> None:
     screen = Screen()
-    table = Table("reader", "paper", "words", "order", "heads", "rows", "running heads", "pages right")
+    table = Table("reader", "paper", "words", "order", "heads", "rows", "tables", "running heads", "pages right")
     for reader, figures in (result["readers"] | result["peers"]).items():
         for name, row in figures.items():
             if isinstance(row, dict) and "words" in row:
-                counts = ("/".join(map(str, row.get(key, ("-",)))) for key in ("heads", "rows"))
+                counts = ("/".join(map(str, row.get(key, ("-",)))) for key in ("heads", "rows", "tables"))
                 pages = "/".join(map(str, row.get("pages", ("-",))))
                 table.add_row(
                     reader, name, str(row["words"]), str(row["order"]), *counts, str(row["running_heads"]), pages

@@ -24,7 +24,7 @@ from server.ingest.formats.pdf.headings import title_key
 _LONG_WORD = re.compile(r"[A-Za-z]{9,}")
 _WORD = re.compile(r"[A-Za-z]{3,}")
 _SENTENCE = re.compile(r"[A-Z][^.!?]{60,200}[.!?](?=\s|\Z)")
-_SIGNS = 40
+_SIGNS, _END_SIGNS = 40, 20
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.M)
 MARKED = ("WHITEINJECT", "TINYINJECT", "INVISINJECT", "OFFPAGEINJECT")
 _RUNNING = ("Journal of Synthetic Results", " of many")
@@ -60,7 +60,7 @@ def read_with(reader: FormatReader) -> Callable[[Path, ReadOptions], ParsedFile]
 
 
 def score_paper(paper: Paper, parsed: ParsedFile, sentences: int, seed: int = 1) -> dict[str, Any]:
-    """The figures of a paper; shares are 0 to 1, ``heads``, ``rows`` and ``pages`` are found and expected."""
+    """The figures of a paper; shares are 0 to 1, other pairs are found and expected."""
     right, asked = _pages_right(paper, parsed, sentences, seed)
     return score_text(paper, parsed.text) | {"pages": [right, asked]}
 
@@ -76,6 +76,7 @@ def score_text(paper: Paper, text: str) -> dict[str, Any]:
         "order": _order(paper.texts("p"), text),
         "heads": [sum(title_key(head) in found for head in paper.truth["heads"]), len(paper.truth["heads"])],
         "rows": [sum(tuple(row) in written for row in rows), len(rows)],
+        "tables": [_tables_in_place(paper, text), len(paper.truth["tables"])],
         "running_heads": sum(text.count(head) for head in _RUNNING),
     }
 
@@ -145,6 +146,33 @@ def signs_of(text: str) -> tuple[str, list[int]]:
     """The letters and digits of a text in lower case, and the offset of each."""
     kept = [(c.casefold(), place) for place, c in enumerate(text) if c.isascii() and c.isalnum()]
     return "".join(c for c, _ in kept), [place for _, place in kept]
+
+
+def _tables_in_place(paper: Paper, text: str) -> int:
+    """How many tables stand after the one before them, divide no paragraph, and have their caption beside them.
+
+    The caption of the third table begins with "Table 3:"; a text without that has no caption to look for.
+    """
+    blocks = [block.strip() for block in text.split("\n\n")]
+    spans = [span for paragraph in paper.texts("p") if (span := _span(signs_of(paragraph)[0], signs_of(text)[0]))]
+    right, last = 0, -1
+    for number, rows in enumerate(paper.truth["tables"], 1):
+        wanted = {tuple(row) for row in rows}
+        at = next((at for at, block in enumerate(blocks) if wanted <= set(_table_rows(block))), -1)
+        before = len(signs_of("".join(blocks[: max(at, 0)]))[0])
+        divides = any(start < before < end for start, end in spans)
+        beside = "\n\n".join(blocks[max(at - 1, 0) : at + 2])
+        has_caption = f"\n\nTable {number}:" not in text or f"\n\nTable {number}:" in f"\n\n{beside}"
+        right += at > last and not divides and has_caption
+        last = max(at, last)
+    return right
+
+
+def _span(paragraph: str, signs: str) -> tuple[int, int] | None:
+    """Where a paragraph begins and ends in a text, both as letters and digits; None if an end is missing."""
+    start = signs.find(paragraph[:_SIGNS])
+    end = signs.find(paragraph[-_END_SIGNS:], max(start, 0))
+    return (start, end + _END_SIGNS) if min(start, end) >= 0 else None
 
 
 def _table_rows(text: str) -> Iterator[tuple[str, ...]]:

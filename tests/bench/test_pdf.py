@@ -50,6 +50,7 @@ def test_a_paper_that_is_read_right_has_full_scores(paper: pdf_truth.Paper, name
         "order": 1.0,
         "heads": [3, 3],
         "rows": [3, 3],
+        "tables": [1, 1],
         "running_heads": 0,
         "pages": [3, 3],
     }
@@ -78,6 +79,23 @@ def test_what_is_lost_or_moved_lowers_the_scores(paper: pdf_truth.Paper) -> None
     assert pdf_truth.score_text(paper, moved.replace("Retrieval", "Retri eval"))["words"] < 1.0
 
 
+def test_a_table_is_in_place_unless_it_divides_a_paragraph_or_is_apart_from_its_caption(
+    paper: pdf_truth.Paper,
+) -> None:
+    first, second, third = SENTENCES
+    table = "| Store | Passages | Pages |\n| --- | --- | --- |\n| alpha | 1,204 | 17 |\n| beta | 88 | 3 |"
+    caption = "Table 1: Stores"
+    texts = [
+        [first, table, caption, second, third],
+        [first, caption, table, second, third],
+        [first, table, second, caption, third],
+        [first[:50], table, first[50:], second, third],
+        [first, second, third],
+    ]
+    scores = [pdf_truth.score_text(paper, "\n\n".join(blocks))["tables"] for blocks in texts]
+    assert scores == [[1, 1], [1, 1], [0, 1], [0, 1], [0, 1]]
+
+
 def test_a_peer_without_its_package_says_why(paper: pdf_truth.Paper) -> None:
     assert set(pdf_peers.read_all(sys.executable, "markitdown", [paper.path])) == {"missing"}
 
@@ -91,7 +109,11 @@ def test_typeset_papers_are_read_as_promised(name: str) -> None:
     low = {
         paper: row
         for paper, row in figures.items()
-        if row["words"] < 0.99 or row["order"] < 0.99 or row["running_heads"] or row["rows"][0] < row["rows"][1]
+        if row["words"] < 0.99
+        or row["order"] < 0.99
+        or row["running_heads"]
+        or row["rows"][0] < row["rows"][1]
+        or row["tables"][0] < row["tables"][1]
     }
     assert (low, [row["pages"] for row in figures.values() if row["pages"][0] < row["pages"][1]]) == ({}, [])
     heads = [sum(row["heads"][place] for row in figures.values()) for place in (0, 1)]

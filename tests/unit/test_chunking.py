@@ -116,6 +116,23 @@ def test_a_table_that_does_not_fit_is_cut_between_rows() -> None:
     assert lines[2:] == rows
 
 
+@pytest.mark.parametrize("is_above", [True, False])
+@pytest.mark.parametrize("filler", range(8))
+def test_a_caption_is_in_the_chunk_of_its_table(filler: int, is_above: bool) -> None:
+    rows = "".join(f"\n| option-{n} | {n} workers |" for n in range(9))
+    table, caption = f"| name | meaning |\n|---|---|{rows}", "Table 2: Measured values of the workers"
+    blocks = [caption, table] if is_above else [table, caption]
+    text = "\n\n".join([*[SENTENCE * 2] * filler, *blocks, SENTENCE * 9])
+    assert ["\n\n".join(blocks) in one.text for one in chunks(text) if caption in one.text] == [True]
+
+
+def test_a_table_that_does_not_fit_with_its_caption_is_cut_as_before() -> None:
+    rows = [f"| option-{n} | sets the number of {n} workers that wait |" for n in range(60)]
+    text = "| name | meaning |\n|---|---|\n" + "\n".join(rows) + "\n\nTable 2: Options"
+    lines = [line for one in chunks(text) for line in one.text.split("\n") if line.strip()]
+    assert lines[2:] == [*rows, "Table 2: Options"]
+
+
 def test_prose_that_was_cut_overlaps_and_code_does_not() -> None:
     sentences = [f"Sentence number {n} says that the scheduler waits for {n} nodes." for n in range(60)]
     prose = chunks(" ".join(sentences))

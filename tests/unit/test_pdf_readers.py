@@ -165,6 +165,107 @@ def test_a_table_is_markdown(read: Read) -> None:
     ]
 
 
+CELLS = [
+    ("Kept store", "Ratio", "Count"),
+    ("1st store", "0.204 of it", "17 pages"),
+    ("2nd store", "0.880 of it", "31 pages"),
+    ("3rd store", "0.310 of it", "24 pages"),
+]
+
+
+def ruled_table(x: float, y: float, step: float) -> list[Text | Box]:
+    """A table of four rows below ``y`` with lines around its cells; its columns begin ``step`` points apart."""
+    texts = [
+        Text(x + step * column, y - 14 * row, cell, 8)
+        for row, cells in enumerate(CELLS)
+        for column, cell in enumerate(cells)
+    ]
+    rules = [Box(x - 4, y + 10 - 14 * row, 3 * step, 0.5, (0, 0, 0)) for row in range(5)]
+    bars = [Box(x - 4 + step * column, y - 46, 0.5, 56, (0, 0, 0)) for column in range(4)]
+    return [*texts, *rules, *bars]
+
+
+def column(x: float, y: float, name: str, lines: int, more: str = " and so it goes on") -> list[Text]:
+    """One sentence of so many lines, which begin with capitals; ``more`` ends each line."""
+    texts = [f"{name} {number} keeps some words of one sentence{more}" for number in range(lines)]
+    return paragraph(x, y, [*texts, f"{name} end."], 8)
+
+
+def outline(text: str) -> list[str]:
+    """Each paragraph by its first and last word, a table as "table", a caption as "caption"."""
+    kinds = {"|": "table", "Table 1: ": "caption"}
+    found = [(block, next((kinds[begin] for begin in kinds if block.startswith(begin)), ""))
+             for block in text.split("\n\n")]  # fmt: skip
+    return [kind or f"{block.split()[0]} to {block.split()[-1]}" for block, kind in found]
+
+
+CAPTION = "Table 1: Measured values of the stores."
+
+
+@pytest.mark.parametrize(
+    ("drawings", "order"),
+    [
+        pytest.param(
+            [
+                *column(45, 783, "Left", 50),
+                *ruled_table(335, 780, 50),
+                Text(335, 708, CAPTION, 8),
+                *column(310, 670, "Right", 40),
+            ],
+            ["Left to end.", "table", "caption", "Right to end."],
+            id="upper right of two columns",
+        ),
+        pytest.param(
+            [
+                *column(45, 783, "Left", 50),
+                *column(310, 783, "Right", 40),
+                *ruled_table(335, 336, 50),
+                Text(335, 264, CAPTION, 8),
+            ],
+            ["Left to end.", "Right to end.", "table", "caption"],
+            id="lower right of two columns",
+        ),
+        pytest.param(
+            [
+                *ruled_table(55, 780, 160),
+                Text(220, 708, CAPTION, 8),
+                *column(45, 670, "Left", 40),
+                *column(310, 671, "Right", 40),
+            ],
+            ["table", "caption", "Left to end.", "Right to end."],
+            id="over two columns",
+        ),
+        pytest.param(
+            [
+                *column(45, 783, "One", 50, ""),
+                *ruled_table(225, 780, 46),
+                Text(222, 708, CAPTION, 8),
+                *column(220, 670, "Two", 40, ""),
+                *column(395, 783, "Three", 50, ""),
+            ],
+            ["One to end.", "table", "caption", "Two to end.", "Three to end."],
+            id="upper middle of three columns",
+        ),
+    ],
+)
+def test_a_table_and_its_caption_are_where_their_column_has_them(
+    read: Read, drawings: list[Text | Box], order: list[str]
+) -> None:
+    assert outline(read(PdfFile([drawings])).text) == order
+
+
+def test_a_caption_in_larger_letters_is_no_heading(read: Read) -> None:
+    page = [Text(50, 760, "Stores of passages", 18), *PAGE, Text(50, 600, "Table 1: Values", 14)]
+    text = read(PdfFile([[*page, *paragraph(50, 560, LINES)]])).text
+    assert [line for line in text.split("\n") if line.startswith("#")] == ["# Stores of passages"]
+    assert "Table 1: Values" in text
+
+
+def test_a_hyphen_within_a_line_is_not_escaped(read: Read) -> None:
+    page = paragraph(50, 700, ["First- and second-line stores hold the ends of it together- stringently", *LINES])
+    assert "together- stringently" in read(PdfFile([page])).text
+
+
 def test_running_heads_and_page_numbers_are_left_out(read: Read) -> None:
     pages = [
         [

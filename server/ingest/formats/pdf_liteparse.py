@@ -19,7 +19,7 @@ from server.ingest.formats.pdf.document import open_pdf
 from server.ingest.formats.pdf.hidden_text import Cleaned, clean
 from server.ingest.formats.pdf.layout import Block, BlockKind, Box, Page
 from server.ingest.formats.pdf.running_heads import LOWER, UPPER
-from server.ingest.formats.pdf.tables import Piece, Rows, fill_last_column, table_markdown
+from server.ingest.formats.pdf.tables import Piece, Rows, fill_last_column, place_tables, table_markdown
 
 _KINDS = {
     "heading": BlockKind.HEADING,
@@ -66,7 +66,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 
 def _pages(cleaned: Cleaned, parsed: Iterable[Any]) -> Iterator[Page]:
     for page in parsed:
-        blocks = cleaned.cut(page.page_num, tuple(_blocks(page)))
+        blocks = cleaned.cut(page.page_num, place_tables(tuple(_blocks(page))))
         yield Page(page.page_num, page.height, blocks, tuple(_edges(page)))
 
 

@@ -13,13 +13,14 @@ from server.ingest.formats.pdf.headings import Titles, mend_headings, outline_ti
 from server.ingest.formats.pdf.layout import Block, BlockKind, Page
 from server.ingest.formats.pdf.running_heads import read_labels
 from server.ingest.formats.pdf.scanned_pages import Scans, read_scans
+from server.ingest.formats.pdf.tables import ENDS_SENTENCE
 from server.ingest.formats.pdf.torn_words import Mender, expand_ligatures
 from server.ingest.formats.pdf.visibility import PageObjects
 from server.models import Place, Reading
+from server.text.markup.captions import is_caption
 
-_ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
-# Marks that would turn a line of text into something else.
-_MARKDOWN_START = re.compile(r"(?:#{1,6}(?=\s|\Z)|[-+>](?=\s)|```|~~~|={3,}\s*\Z|-{3,}\s*\Z)")
+# Marks that would turn a line of text into something else; within the line they mean themselves.
+_MARKDOWN_START = re.compile(r"\A(?:#{1,6}(?=\s|\Z)|[-+>](?=\s)|```|~~~|={3,}\s*\Z|-{3,}\s*\Z)")
 _FENCE = re.compile(r"`{3,}")
 
 
@@ -162,7 +163,9 @@ def _goes_on(last: Block, block: Block) -> bool:
     """Whether a paragraph goes on in this block, which may be on another page or in another column."""
     if last.kind not in (BlockKind.PARAGRAPH, BlockKind.ITEM) or block.kind is not BlockKind.PARAGRAPH:
         return False
-    return not _ENDS_SENTENCE.search(last.text) and block.text[:1].islower()
+    if is_caption(last.text):
+        return False
+    return not ENDS_SENTENCE.search(last.text) and block.text[:1].islower()
 
 
 def block_markdown(block: Block) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from server.ingest.formats.pdf.document import Bookmark
 from server.ingest.formats.pdf.layout import Block, BlockKind, Page
+from server.text.markup.captions import is_caption
 
 # Lines of one heading are this near, in heights of a line.
 _LINE_GAP = 0.75
@@ -26,7 +27,8 @@ Titles = Mapping[tuple[int, str], int]
 
 def mend_headings(page: Page, titles: Titles) -> Page:
     """The page with whole headings. ``titles`` are the levels of the outline by page and ``title_key``."""
-    joined = _join_lines(list(_join_pieces(page.blocks)), page.number, titles)
+    blocks = map(_demote_caption, page.blocks)
+    joined = _join_lines(list(_join_pieces(blocks)), page.number, titles)
     return replace(page, blocks=tuple(_with_level(block, page.number, titles) for block in joined))
 
 
@@ -39,6 +41,13 @@ def outline_titles(bookmarks: Iterable[Bookmark]) -> Titles:
 def title_key(text: str) -> str:
     """A title without its number, spaces, marks and case, to compare what is written in two places."""
     return "".join(c for c in _NUMBERED.sub("", text).casefold() if c.isalnum())
+
+
+def _demote_caption(block: Block) -> Block:
+    """A caption in letters of its own size is no heading: what follows does not belong below it."""
+    if block.kind is BlockKind.HEADING and is_caption(block.text):
+        return replace(block, kind=BlockKind.PARAGRAPH, level=0)
+    return block
 
 
 def _join_pieces(blocks: Iterable[Block]) -> Iterator[Block]:

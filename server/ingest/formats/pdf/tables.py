@@ -1,11 +1,26 @@
-"""Tables: columns that were left beside them, and Markdown."""
+"""Tables: their place in reading order, columns that were left beside them, and Markdown.
+
+A reader that finds tables by their rules knows where they stand, and not after which text: where columns are
+beside each other, the height alone does not tell. A table is put next to the nearest text of its own column,
+together with its caption.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf
 
-from server.ingest.formats.pdf.layout import Box
+from server.ingest.formats.pdf.layout import Block, BlockKind, Box
+from server.text.markup.captions import is_caption
+
+# In points: a caption is this near its table, a line of a paragraph this near the line before it, and the first
+# texts below a table over several columns begin within this height.
+_CAPTION_GAP, _LINE_GAP, _ROW_HEIGHT = 30.0, 8.0, 30.0
+# A page with more tables is no text that a person reads.
+_MOST_TABLES = 100
+ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +32,132 @@ class Piece:
 
 
 Rows = Sequence[Sequence[Piece]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Float:
+    """A table and its caption, in reading order, and the box of both."""
+
+    blocks: tuple[Block, ...]
+    box: Box
+
+
+def place_tables(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """The blocks of a page with each table where its column has it, next to its caption.
+
+    All other blocks keep their order. The paragraph that a table divided is one again. A table without any text
+    above, below, around or beside it stays where it is, as do all on a page with more than a hundred.
+    """
+    order = list(blocks)
+    tables = [block for block in blocks if block.kind is BlockKind.TABLE]
+    if len(tables) <= _MOST_TABLES:
+        for table in sorted(tables, key=lambda table: table.box.top):
+            _place(order, table)
+    return tuple(order)
+
+
+def _place(order: list[Block], table: Block) -> None:
+    """Move a table, with its caption, within ``order``."""
+    moved = _with_caption(table, order)
+    at = _index(order, table)
+    texts = [block for block in order if not any(block is other for other in moved.blocks)]
+    place = _find_place(moved, texts)
+    if place is None:
+        return
+    before = order[at - 1] if at else None
+    after = order[at + 1] if at + 1 < len(order) else None
+    texts[place:place] = moved.blocks
+    order[:] = texts
+    if before and after and _is_torn(before, after) and _index(order, after) == _index(order, before) + 1:
+        order[_index(order, before)] = replace(
+            before, text=f"{before.text} {after.text}", box=before.box.join(after.box)
+        )
+        del order[_index(order, after)]
+
+
+def _index(order: Sequence[Block], block: Block) -> int:
+    """The index of this very block: others may be equal."""
+    return next(index for index, other in enumerate(order) if other is block)
+
+
+def _is_torn(first: Block, then: Block) -> bool:
+    """Whether a paragraph was divided between two lines. What ends with a hyphen is joined as a word later on."""
+    if {first.kind, then.kind} != {BlockKind.PARAGRAPH} or is_caption(first.text) or is_caption(then.text):
+        return False
+    is_below = _overlap(first.box, then.box) and abs(then.box.top - first.box.bottom) < _LINE_GAP
+    return is_below and not first.text.endswith("-") and not ENDS_SENTENCE.search(first.text)
+
+
+def _with_caption(table: Block, order: Sequence[Block]) -> _Float:
+    captions = [
+        block
+        for block in order
+        if block.kind in (BlockKind.PARAGRAPH, BlockKind.HEADING)
+        and is_caption(block.text)
+        and _overlap(block.box, table.box)
+        and _gap(block.box, table.box) < _CAPTION_GAP
+    ]
+    if not captions:
+        return _Float((table,), table.box)
+    caption = min(captions, key=lambda block: _gap(block.box, table.box))
+    pair = (caption, table) if caption.box.middle < table.box.middle else (table, caption)
+    return _Float(pair, table.box.join(caption.box))
+
+
+def _find_place(moved: _Float, texts: Sequence[Block]) -> int | None:
+    """The index in ``texts`` at which the table belongs; None where nothing says so."""
+    box = moved.box
+    column = [(index, text.box) for index, text in _within_column(box, texts) if _overlap(text.box, box)]
+    below = [(other.top - box.bottom, index) for index, other in column if _is_above(box, other)]
+    above = [(box.top - other.bottom, index) for index, other in column if _is_above(other, box)]
+    if below and (not above or min(below)[0] <= min(above)[0]):
+        return min(index for gap, index in below if gap <= min(below)[0] + _ROW_HEIGHT)
+    if above:
+        return max(index for gap, index in above if gap <= min(above)[0] + _ROW_HEIGHT) + 1
+    return _find_place_beside(box, texts)
+
+
+def _within_column(box: Box, texts: Sequence[Block]) -> Iterator[tuple[int, Block]]:
+    """The texts, with their index, that do not reach above or below what stands beside the table."""
+    beside = [text.box for text in texts if _is_beside(text.box, box)]
+    left = max((other.right for other in beside if other.left < box.left), default=-inf)
+    right = min((other.left for other in beside if other.left >= box.left), default=inf)
+    for index, text in enumerate(texts):
+        if text.box.left > left - 1 and text.box.right < right + 1:
+            yield index, text
+
+
+def _find_place_beside(box: Box, texts: Sequence[Block]) -> int | None:
+    """After the text around the table, else after the columns to its left, else before those to its right."""
+    around = [index for index, text in enumerate(texts) if _overlap(text.box, box) and _is_level(text.box, box)]
+    beside = [(index, text.box.left < box.left) for index, text in enumerate(texts) if _is_beside(text.box, box)]
+    left = [index for index, is_left in beside if is_left]
+    if around or left:
+        return max(around or left) + 1
+    return min((index for index, _ in beside), default=None)
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    """Whether one stands above the other in part."""
+    return min(one.right, other.right) - max(one.left, other.left) > 1
+
+
+def _is_level(one: Box, other: Box) -> bool:
+    """Whether one stands beside the other in part."""
+    return min(one.bottom, other.bottom) - max(one.top, other.top) > 1
+
+
+def _is_above(one: Box, other: Box) -> bool:
+    return one.bottom <= other.top + 1
+
+
+def _is_beside(one: Box, other: Box) -> bool:
+    return _is_level(one, other) and not _overlap(one, other)
+
+
+def _gap(one: Box, other: Box) -> float:
+    """The height between two boxes; 0 where they overlap."""
+    return max(one.top - other.bottom, other.top - one.bottom, 0)
 
 
 def fill_last_column(rows: Rows, pieces: Sequence[Piece], area: Box) -> Rows:
