@@ -63,9 +63,9 @@ def locate(places: Sequence[Place], start: int, end: int, file: str) -> Locator 
     """
     if not places:
         return None
-    first = places[_index(places, start)]
+    first = places[place_at(places, start)]
     # The last place of the same kind: a file has places of one kind, or begins with some of another.
-    held = places[_index(places, start) : _index(places, max(end - 1, start)) + 1]
+    held = places[place_at(places, start) : place_at(places, max(end - 1, start)) + 1]
     last = next(place for place in reversed(held) if place.kind == first.kind)
     link = one_line(file, _FILE_CHARS) + (_FRAGMENTS[first.kind](first) if first.kind in _FRAGMENTS else "")
     return Locator(
@@ -125,7 +125,7 @@ def cite_place(row: Mapping[str, Any]) -> str:
     return f"[{_PAGE_OF_LINK.sub('', row['link'])}, {row['locator']}]" if "locator" in row else ""
 
 
-def _index(places: Sequence[Place], at: int) -> int:
+def place_at(places: Sequence[Place], at: int) -> int:
     """The index of the place that holds this character; text before the first place counts to it."""
     return max(bisect_right(places, at, key=lambda place: place.start) - 1, 0)
 

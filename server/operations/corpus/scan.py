@@ -9,9 +9,11 @@ from typing import Any, Protocol
 from server import intake
 from server.contracts.corpus import MAX_MATCH_CHARS, Scan
 from server.locators import locator_fields
+from server.models import Place
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from server.operations.corpus.patterns import Pattern, compile_pattern
+from server.operations.corpus.sheet_rows import narrow_to_rows
 from server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, is_text_key, key_of
 from server.operations.corpus.walking import Found, ScannedDocument, Walk
 from server.operations.paging import TIME_ENDED, AnswerPage, ScanCursor, build_page, fingerprint, resume_scan
@@ -122,7 +124,7 @@ def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int)
     before = scanned.characters(max(0, found.start - around), found.start)
     match = scanned.characters(found.start, min(found.end, found.start + MAX_MATCH_CHARS + 1))
     after = scanned.characters(found.end, found.end + around)
-    located = locator_fields(scanned.places, found.start, found.end, document.uri)
+    located = locator_fields(_exact_places(scanned, found), found.start, found.end, document.uri)
     return {
         "match": _shorten(match),
         "groups": [_shorten(scanned.decode(found.match.span(number))) for number in range(1, groups + 1)],
@@ -137,6 +139,10 @@ def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int)
         **({"page": located["page_span"][0]} if "page_span" in located else {}),
         **located,
     }
+
+
+def _exact_places(scanned: ScannedDocument, found: Found) -> Sequence[Place]:
+    return narrow_to_rows(scanned.places, found.start, found.end, scanned.length, scanned.characters)
 
 
 def _shorten(text: str | None) -> Any:
