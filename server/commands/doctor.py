@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from security.soak import Soak
     from security.suite import Attack
 
-_NOT_READ = "files that could not be read are not in the index: winnow ingest names each with its reason"
+_THIN = (
+    "thin: pages that are images, {few}, unreadable characters, or no passages; files that were not read are not "
+    "in the index: winnow ingest names each with its reason"
+)
 
 app = command()
 
@@ -42,6 +45,9 @@ app = command()
 )
 def doctor(
     store: Store = None,
+    project: Annotated[
+        str | None, typer.Option(help="with --documents: only those of this project", show_default=False)
+    ] = None,
     documents: Annotated[
         bool, typer.Option("--documents", help="list the documents of which little came into the index")
     ] = False,
@@ -75,8 +81,10 @@ def doctor(
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
         if documents:
-            _print_thin_documents(settings, as_json=as_json)
+            _print_thin_documents(settings, project, as_json=as_json)
             return
+        if project is not None:
+            raise WinnowError("INVALID_REQUEST", "--project chooses whose documents to list: add --documents")
         if audit:
             from security.suite import read_attacks
 
@@ -95,16 +103,19 @@ def doctor(
         raise typer.Exit(0 if healthy else FAILED)
 
 
-def _print_thin_documents(settings: Settings, *, as_json: bool) -> None:
-    """Print the documents of all projects of which little came into the index, with advice."""
+def _print_thin_documents(settings: Settings, only: str | None, *, as_json: bool) -> None:
+    """Print the documents of all projects, or of one, of which little came into the index, with advice."""
     from server.backends.catalogue import Catalogue
     from server.backends.files.store_folder import require_index
-    from server.ingest.inspection.thin_documents import find_thin_documents
+    from server.ingest.inspection.thin_documents import describe_thresholds, find_thin_documents
     from server.opening import catalogue_path
+    from server.projects.settings import unknown_project
 
     require_index(settings.store)
     with closing(Catalogue(catalogue_path(settings))) as catalogue:
-        projects = catalogue.projects()
+        projects = [info for info in catalogue.projects() if only in (None, info.name)]
+        if only is not None and not projects:
+            raise unknown_project(only, [info.name for info in catalogue.projects()])
         thin = [found for project in projects for found in find_thin_documents(catalogue, project.name)]
     count = sum(project.documents for project in projects)
     if as_json:
@@ -122,7 +133,9 @@ def _print_thin_documents(settings: Settings, *, as_json: bool) -> None:
         print_lines(f"{one_line(found.file)} ({', '.join(facts)})")
         for problem in found.problems:
             print_lines(f"  {problem.problem}", f"  → {one_line(problem.advice)}")
-    print_lines(f"{len(thin):,} of {count_of(count, 'document')} came out thin", _NOT_READ)
+    print_lines(
+        f"{len(thin):,} of {count_of(count, 'document')} came out thin", _THIN.format(few=describe_thresholds())
+    )
 
 
 def _print_findings(findings: Sequence[Finding], *, healthy: bool) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.settings import load_settings
+from server.text.sizes import count_of
 
 app = command(
     no_args_is_help=True,
@@ -81,7 +82,8 @@ def _format_status(store: Path, engine: Mapping[str, Any] | None) -> list[str]:
     lines = [
         f"process {engine['pid']} (winnow {engine['build']}) has had {engine['store']} for "
         f"{engine['uptime_seconds']:.0f} s: "
-        f"{engine['pss_mb']:.0f} MB, {len(engine['clients'])} clients, {engine['ingests']} ingests"
+        f"{engine['pss_mb']:.0f} MB, {count_of(len(engine['clients']), 'client')}, "
+        f"{count_of(engine['ingests'], 'ingest')}"
         f"{', watching' if engine.get('watching') else ''}"
     ]
     lines += [

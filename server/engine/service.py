@@ -34,9 +34,11 @@ from server.knowledge import Library
 from server.runtime.call_threads import AT_ONCE, CallThreads
 from server.runtime.logs import log
 from server.settings import Settings
+from server.text.sizes import count_of
 
 _SECONDS_PER_MINUTE = 60
 # Each has sessions, caches and a socket. A user runs a handful of hosts.
+_PIDS_SHOWN = 5
 _MAX_CLIENTS = 64
 _SHUTDOWN_SECONDS = 5.0
 _FIRST_CLIENT_SECONDS = 10.0
@@ -267,11 +269,20 @@ class EngineService:
             self.stop()
         return WinnowError(
             "INDEX_HELD",
-            f"the engine of {self.settings.store}, process {os.getpid()}, {why}; it has {len(self.clients)} "
-            "clients: restart those hosts, or end it with: winnow engine stop",
+            f"the engine of {self.settings.store}, process {os.getpid()}, {why}; it has "
+            f"{self._describe_clients()}, or end it with: winnow engine stop",
             retryable=True,
             details={"pid": os.getpid(), "leaving": is_alone},
         )
+
+    def _describe_clients(self) -> str:
+        """How many clients there are, which processes, whether they watch, and what to do about them."""
+        pids = sorted({client.facts(0.0)["pid"] for client in self.clients})
+        named = f" ({'process' if len(pids) == 1 else 'processes'} {', '.join(map(str, pids[:_PIDS_SHOWN]))}"
+        watching = f"; {len(self._watching_clients)} of them watching files" if self._watching_clients else ""
+        those = "that process" if len(pids) == 1 else "those processes"
+        shown = f"{named}{watching})" if pids else ""
+        return f"{count_of(len(self.clients), 'client')}{shown}: restart {those}"
 
 
 def _pss_mb() -> float:

@@ -30,6 +30,7 @@ from server.backends.base import (
     IndexedDocument,
 )
 from server.errors import WinnowError
+from server.ingest.advice import add_advice
 from server.ingest.change_detection import changed_chunks, document_of, entry_of, indexed_document_of, stamp_of
 from server.ingest.chunking import chunk
 from server.ingest.documents import (
@@ -441,7 +442,8 @@ class _Run:
         return None
 
     def _fail(self, name: str, reason: str) -> None:
-        self._failures.append(IngestFailure(one_line(name, NAME_CHARS), one_line(reason, _REASON_CHARS)))
+        why = one_line(add_advice(reason), _REASON_CHARS)
+        self._failures.append(IngestFailure(one_line(name, NAME_CHARS), why))
 
 
 def _most_frequent(counts: Counter[str]) -> dict[str, int]:

@@ -12,13 +12,15 @@ from server.backends.base import CatalogueEntry, DocumentStore
 from server.errors import WinnowError
 from server.ingest.graph_update import GraphReport
 from server.ingest.references.reference_report import ReferenceReport
-from server.models import DocumentType
+from server.models import DocumentType, Reading
 from server.text.printable import one_line
+from server.text.sizes import name_numbers
 
 # Of a name in a line of a report.
 NAME_CHARS = 500
 _LABEL_CHARS = 40
 _MOST_NOTES = 100  # different ones, as a report lists them
+_MOST_FILES = 100  # with hidden text, and with pages that are images
 _NUMBER = re.compile(r"\d[\d,.]*")
 _TEXTS_NOT_INDEXED = "scans read more text than they have to until the next ingest has indexed it: {why}"
 _UNKNOWN_ENVIRONMENTS = (
@@ -64,7 +66,9 @@ class ReadingSummary:
     ``pages_by_type`` the same by the type of their documents, ``hidden_runs`` runs of text that a person does not
     see, ``hidden_kept`` those of them that are in the index. ``needs_ocr`` counts pages without text of their own,
     ``ocr_pages`` those that were read by OCR, ``attachments`` files within files, which are not read, ``notes``
-    documents by what their readers note.
+    documents by what their readers note. ``hidden_files`` are the runs of hidden text by document, and
+    ``image_files`` the numbers of pages that are images, as "1-2, 7", of documents where OCR did not read all of
+    them; both name the first 100 documents.
     """
 
     readers: Mapping[str, int] = field(default_factory=dict)
@@ -76,6 +80,8 @@ class ReadingSummary:
     ocr_pages: int = 0
     attachments: int = 0
     notes: Mapping[str, int] = field(default_factory=dict)
+    hidden_files: Mapping[str, int] = field(default_factory=dict)
+    image_files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +126,8 @@ class ReadingTally:
     counts: Counter[str] = field(default_factory=Counter)
     pages: Counter[DocumentType] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
+    hidden_files: dict[str, int] = field(default_factory=dict)
+    image_files: dict[str, str] = field(default_factory=dict)
 
     def add(self, entries: Sequence[CatalogueEntry]) -> None:
         """Count these documents."""
@@ -133,12 +141,26 @@ class ReadingTally:
                 self.counts.update(needs_ocr=len(reading.needs_ocr), ocr_pages=reading.ocr_pages)
                 self.counts.update(attachments=len(reading.attachments))
                 self.notes.update(dict.fromkeys(reading.notes, 1))
+                self._name_file(one_line(entry.document.uri, NAME_CHARS), reading)
+
+    def _name_file(self, name: str, reading: Reading) -> None:
+        if reading.hidden_runs and len(self.hidden_files) < _MOST_FILES:
+            self.hidden_files[name] = reading.hidden_runs
+        if len(reading.needs_ocr) > reading.ocr_pages and len(self.image_files) < _MOST_FILES:
+            self.image_files[name] = name_numbers(reading.needs_ocr)
 
     def summarize(self) -> ReadingSummary:
         """The summary, the most frequent first."""
         notes = dict(self.notes.most_common(_MOST_NOTES))
         pages = {type: count for type, count in self.pages.most_common() if count}
-        return ReadingSummary(dict(self.readers.most_common()), pages_by_type=pages, notes=notes, **self.counts)
+        return ReadingSummary(
+            dict(self.readers.most_common()),
+            pages_by_type=pages,
+            notes=notes,
+            hidden_files=dict(self.hidden_files),
+            image_files=dict(self.image_files),
+            **self.counts,
+        )
 
 
 @dataclass(slots=True)

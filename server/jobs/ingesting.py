@@ -20,6 +20,7 @@ from server.opening import Backends
 from server.projects.rebuilding import rebuild_vectors
 from server.settings import Settings
 from server.text.printable import one_line
+from server.text.sizes import count_of
 
 _HIDDEN = (
     "force_rebuild embeds the whole store again, and its deleted projects could not be restored then; ask the "
@@ -99,16 +100,20 @@ def _describe(report: IngestReport, request: JobRequest) -> Iterator[str]:
     if len(report.failures) > _FAILURES_SHOWN:
         yield f"not read: {len(report.failures):,} files in all; by reason:"
         yield from (
-            f"{count:,} files: {reason}" for reason, count in group_failures(report.failures)[:_REASONS_SHOWN]
+            f"{count_of(count, 'file')}: {reason}"
+            for reason, count in group_failures(report.failures)[:_REASONS_SHOWN]
         )
     if report.skipped:
-        yield f"{report.skipped:,} files of unknown types were skipped"
+        skipped = count_of(report.skipped, "file of an unknown type was", "files of unknown types were")
+        yield f"{skipped} skipped"
     images = report.reading.needs_ocr - report.reading.ocr_pages
     if images > 0:
         advice = "" if request.languages else "; name ocr_languages to have them read"
-        yield f"{images:,} pages are images without text{advice}"
+        pages = count_of(images, "page is an image", "pages are images")
+        yield f"{pages} without text{advice}"
     yield from (
-        f"{count:,} documents: {note}" for note, count in islice(report.reading.notes.items(), _REASONS_SHOWN)
+        f"{count_of(count, 'document')}: {note}"
+        for note, count in islice(report.reading.notes.items(), _REASONS_SHOWN)
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from server.findings import Finding
 from server.settings import Settings
+from server.text.sizes import count_of
 from server.watching.sources import WatchedSource, read_sources
 from server.watching.status import PathStatus, WatcherStatus, read_status
 
@@ -38,10 +39,10 @@ def _check_path(source: WatchedSource, path: str, row: PathStatus | None, status
 def _describe(row: PathStatus, *, is_watched: bool) -> tuple[str, str]:
     """What is to be said about a path, and what to do; "" if nothing."""
     if row.held:
-        detail = f"{row.path}: {row.held:,} documents are gone and were kept"
+        detail = f"{row.path}: {count_of(row.held, 'document is', 'documents are')} gone and kept"
         return detail, f"to delete them: winnow sources confirm {row.source}"
     if not is_watched:
-        return f"{row.path}: {row.files:,} files at the last scan", ""
+        return f"{row.path}: {count_of(row.files, 'file')} at the last scan", ""
     match row.state:
         case "polling":
             return f"{row.path}: polled, because {row.why}", _RAISE_LIMIT if "limit" in row.why else ""
@@ -49,4 +50,4 @@ def _describe(row: PathStatus, *, is_watched: bool) -> tuple[str, str]:
             return f"{row.path}: {row.why}", f"mount it, or run: winnow sources remove {row.source}"
         case "failed":
             return f"{row.path}: {row.why}", "do what the message says; it is tried again"
-    return f"{row.path}: {row.files:,} files at the last scan", ""
+    return f"{row.path}: {count_of(row.files, 'file')} at the last scan", ""

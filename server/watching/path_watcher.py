@@ -27,6 +27,7 @@ from server.ingest.report import IngestReport, Progress
 from server.ingest.selection.deletions import DeletionRule
 from server.runtime.logs import log
 from server.text.printable import one_line
+from server.text.sizes import count_of
 from server.watching.events import EventsUnavailable, FolderEvents
 from server.watching.file_systems import remote_type
 from server.watching.scans import Settling, changed_parts, list_parts, snapshot_of, watched_folders
@@ -221,8 +222,8 @@ class PathWatcher:
         self._failures = kept | new
 
     def _on_progress(self, progress: Progress) -> None:
-        of = f" of {progress.documents_total:,}" if progress.documents_total else ""
-        self._set_status(indexing=f"{progress.documents:,}{of} documents")
+        of = f" of {count_of(progress.documents_total, 'file')}" if progress.documents_total else ""
+        self._set_status(indexing=f"{count_of(progress.documents, 'document')}{of}")
 
     # --- events
 

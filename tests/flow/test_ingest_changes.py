@@ -22,6 +22,8 @@ from server.settings import load_settings
 
 Ingest = Callable[..., IngestReport]
 
+BINARY = "binary, not text; give it the suffix of its format, or leave it out with a line in .winnowignore"
+
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
@@ -157,7 +159,7 @@ def test_one_bad_file_is_named_with_its_reason_and_stops_nothing(target: Target,
     report = ingest_paths(target, [docs])
     assert report.documents == 3
     assert [(failure.name, failure.reason.split(":")[0]) for failure in report.failures] == [
-        ("bad.md", "binary, not text"),
+        ("bad.md", BINARY),
         ("c.jsonl:2", "not JSON"),
         ("c.jsonl#1", "the same name twice in one collection; only the first document is kept"),
     ]
@@ -264,10 +266,10 @@ def test_the_command_reports_as_json_and_in_words(tmp_path: Path, docs: Path) ->
     report = json.loads(first.stdout)
     assert (first.exit_code, report["documents"]) == (0, 4)
     assert (report["skipped"], report["images_skipped"]) == (1, 1)
-    assert report["failures"] == [{"name": "bad.md", "reason": "binary, not text"}]
+    assert report["failures"] == [{"name": "bad.md", "reason": BINARY}]
     second = CliRunner().invoke(app, arguments)
     assert second.stdout.startswith("p: 0 documents written, 4 unchanged, 0 deleted; 0 chunks in ")
-    assert "not read: bad.md: binary, not text\n" in second.stdout
+    assert f"not read: bad.md: {BINARY}\n" in second.stdout
 
 
 def test_the_command_fails_when_nothing_could_be_read(tmp_path: Path) -> None:

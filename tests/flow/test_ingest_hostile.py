@@ -45,6 +45,10 @@ def uris(target: Target) -> set[str]:
     return {each.uri for each in target.catalogue.documents("p")}
 
 
+PIPE = "a named pipe, not a file; leave it out with a line in .winnowignore"
+NOT_TEXT = "not text (looks like PDF); rename it to what it is"
+
+
 def reasons(report: IngestReport) -> dict[str, str]:
     return {failure.name.partition(":")[0]: failure.reason for failure in report.failures}
 
@@ -136,7 +140,7 @@ def test_a_collection_that_grows_is_read_as_it_was_when_it_was_opened(folder: Pa
 
 def test_a_path_that_is_no_file_is_an_answer(target: Target, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
-    assert reasons(ingest_paths(target, [tmp_path / "pipe.md"])) == {"pipe.md": "a named pipe, not a file"}
+    assert reasons(ingest_paths(target, [tmp_path / "pipe.md"])) == {"pipe.md": PIPE}
 
 
 def test_deep_folders_are_named_and_not_walked(target: Target, folder: Path) -> None:
@@ -144,7 +148,7 @@ def test_deep_folders_are_named_and_not_walked(target: Target, folder: Path) -> 
     deep.mkdir(parents=True)
     (deep / "a.md").write_text("Words.\n")
     assert list(reasons(ingest_paths(target, [folder])).values()) == [
-        "its subfolders are nested more than 100 deep and are not read"
+        "its subfolders are nested more than 100 deep and are not read; split or simplify it"
     ]
     assert uris(target) == set(_GOOD)
 
@@ -155,7 +159,7 @@ def test_an_error_of_a_reader_is_the_files_own(target: Target, folder: Path) -> 
     ingest_paths(target, [folder])
     (folder / "b.md").unlink()
     os.mkfifo(folder / "b.md")
-    assert reasons(ingest_paths(target, [folder])) == {"b.md": "a named pipe, not a file"}
+    assert reasons(ingest_paths(target, [folder])) == {"b.md": PIPE}
     assert uris(target) == {*_GOOD, "b.md"}
 
 
@@ -205,7 +209,7 @@ def test_the_command_names_each_failed_file_in_one_line(folder: Path, tmp_path: 
     lines = [line for line in ran.stdout.splitlines() if line.startswith("not read: ")]
     assert lines == [
         "not read: c.jsonl#two lines: the same name twice in one collection; only the first document is kept",
-        "not read: divs.html: nested too deeply",
+        "not read: divs.html: nested too deeply; split or simplify it",
     ]
 
 
@@ -286,5 +290,5 @@ def test_bytes_of_binary_files_named_as_text_stay_out_of_the_index(target: Targe
     names = [f"paper.{ending}" for ending in ("md", "txt", "html", "rst", "csv", "jsonl")]
     for name in names:
         (folder / name).write_bytes(pdf)
-    assert reasons(ingest_paths(target, [folder])) == dict.fromkeys(names, "not text (looks like PDF)")
+    assert reasons(ingest_paths(target, [folder])) == dict.fromkeys(names, NOT_TEXT)
     assert uris(target) == set(_GOOD)

@@ -137,7 +137,7 @@ def test_a_listing_from_before_a_folder_became_a_link_reads_nothing_behind_the_l
     report = ingest_parts(target, [part])
     assert (counts(report), {failure.reason for failure in report.failures}) == (
         (20, 0, 0),
-        {"a link, not a file"},
+        {"a link, not a file; to read what it leads to, name that"},
     )
 
 
@@ -176,3 +176,18 @@ def test_files_of_unknown_types_are_counted_by_the_end_of_their_names(
         (tmp_path / name).write_bytes(b"# Text")
     result = CliRunner().invoke(app, [str(tmp_path), "--store", str(tmp_path / ".store")])
     assert "5 files of unknown types were skipped: (no suffix) 2, .zzz 2, .yyy 1\n" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("address", "fetched"),
+    [
+        ("https://example.org/docs/guide/", "https://example.org/docs/guide/"),
+        ("https://example.org/docs/guide", "https://example.org/docs/guide/"),
+        ("https://example.org", "https://example.org/"),
+        ("https://example.org/docs/page.html", "https://example.org/docs/page.html"),
+    ],
+)
+def test_the_command_that_fetches_a_site_stays_below_the_folder_that_was_named(address: str, fetched: str) -> None:
+    result = CliRunner().invoke(app, [address])
+    assert result.exit_code == 2
+    assert f"--directory-prefix=site {fetched} and then: winnow ingest site/" in result.stderr

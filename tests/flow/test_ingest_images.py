@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from server.commands.ingest import app
 from server.ingest.file_discovery import Root
+from server.ingest.formats.common import ocr_package
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.parsing import walled_children
 from server.ingest.pipeline import IngestReport, Target, ingest_parts, ingest_paths
@@ -19,6 +20,8 @@ from server.watching.scans import list_parts
 from tests.image_program import SIGNATURE
 
 OCR = ReadOptions(uses_ocr=True)
+
+NEEDS_OCR = f"an image; {ocr_package.advise('to read it by OCR: --ocr')}"
 
 
 def write_image(path: Path, text: str) -> Path:
@@ -69,7 +72,11 @@ def test_an_ingest_of_images_alone_without_ocr_has_read_nothing(docs: Path, tmp_
 def test_an_explanation_of_an_image_says_that_it_needs_ocr(docs: Path) -> None:
     done = CliRunner().invoke(app, ["--explain", str(docs / "b.PNG"), "--json"])
     told = json.loads(done.stdout)
-    assert (done.exit_code, told["type"], told["flaws"]) == (1, "image", ["an image; to read it by OCR: --ocr"])
+    assert (done.exit_code, told["type"], told["flaws"]) == (
+        1,
+        "image",
+        [NEEDS_OCR],
+    )
 
 
 @pytest.mark.walls

@@ -16,15 +16,27 @@ from server.commands.doctor import app as doctor
 from server.commands.ingest import app as ingest
 from server.commands.ingest.report import print_report, to_json
 from server.commands.search import app as search
+from server.ingest.advice import add_advice
 from server.ingest.documents import RawDocument
-from server.ingest.report import IngestFailure, IngestReport, group_failures
+from server.ingest.formats.common import ocr_package
+from server.ingest.report import IngestFailure, IngestReport, ReadingSummary, group_failures
 from server.models import Place, Reading
 from server.settings import Settings
 from server.text.sizes import name_numbers
 from tests.pdf_files import PdfFile, Picture, Text, build_pdf, paragraph
 from tests.placed_documents import index_placed_documents
 
+LOOK_AT = (
+    "to see how a file is read: winnow ingest --explain FILE; "
+    "which documents have little text: winnow doctor --documents"
+)
 WHITE = (1.0, 1.0, 1.0)
+
+
+@pytest.fixture(autouse=True)
+def ocr_seems_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Advice does not depend on the machine that runs the tests."""
+    monkeypatch.setattr(ocr_package, "is_installed", lambda: True)
 
 
 def run(app: Any, *arguments: object) -> tuple[int, str]:
@@ -68,6 +80,8 @@ def test_a_pdf_is_reported_explained_found_by_its_page_and_examined(report_pdf: 
         "ocr_pages": 0,
         "attachments": 0,
         "notes": told["reading"]["notes"],
+        "hidden_files": {"valves.pdf": 1},
+        "image_files": {"valves.pdf": "3"},
     }
     assert [(flaw["count"], flaw["reason"]) for flaw in told["flaws"]] == [(1, told["failures"][0]["reason"])]
     (row,) = read_json(search, "when does valve gamma open", "--top-k", "1", *place)["results"]
@@ -163,16 +177,22 @@ def test_a_report_counts_readers_pages_hidden_text_and_notes(
         "ocr_pages": 1,
         "attachments": 2,
         "notes": {"cut": 2},
+        "hidden_files": {"a.pptx": 2, "b.pptx": 2},
+        "image_files": {"c.pdf": "1-2"},
     }
     print_report(report, settings, as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == [
         "documents by reader: slides_reader (2), liteparse (1), markdown (1); 6 slides, 2 pages",
         "in the index: 4 runs of text that a person does not see",
+        "  a.pptx: 2 runs",
+        "  b.pptx: 2 runs",
         "1 page was read by OCR",
-        "1 page is an image without text; --ocr reads such pages, winnow doctor --documents names their files",
+        "1 page is an image without text; --ocr reads such pages",
+        "  c.pdf: pages 1-2",
         "2 files within files were not read",
         "  2 documents: cut",
+        LOOK_AT,
     ]
     again = index_placed_documents(tmp_path / "store", documents)[1]
     assert (again.unchanged, again.reading.readers) == (4, {})
@@ -185,11 +205,70 @@ def test_many_failures_are_listed_in_part_and_counted_by_reason(
     failures += [IngestFailure("x.bin", "binary, not text")] * 2
     print_report(IngestReport("p", failures=tuple(failures)), Settings(store=tmp_path), as_json=False)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-3:] == [
+    assert lines[-4:] == [
         "... and 22 more; --json lists all",
         "  40 not read: takes longer than 0 s",
         "  2 not read: binary, not text",
+        LOOK_AT,
     ]
+
+
+def test_a_report_names_files_with_hidden_text_that_was_left_out_and_says_how_to_look_at_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {f"{number}.pdf": number for number in range(1, 23)}
+    reading = ReadingSummary(hidden_runs=253, hidden_files=files)
+    print_report(IngestReport("p", reading=reading), Settings(store=tmp_path), as_json=False)
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert lines[0] == (
+        "left out: 253 runs of text that a person does not see; --hidden keep indexes such text; to look at it "
+        "first: winnow ingest --explain FILE --hidden keep"
+    )
+    assert lines[1:3] == ["  1.pdf: 1 run", "  2.pdf: 2 runs"]
+    assert lines[-1] == "  ... and 2 more; --json lists the first 100"
+    assert len(lines) == 22
+
+
+def test_the_advice_to_use_ocr_says_how_to_install_it_where_it_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ocr_package, "is_installed", lambda: False)
+    reading = ReadingSummary(needs_ocr=1, image_files={"a.pdf": "3"})
+    print_report(IngestReport("p", reading=reading, images_skipped=1), Settings(store=tmp_path), as_json=False)
+    missing = "(OCR is not installed; first: pip install 'winnow-mcp[ocr]')"
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        f"1 image was skipped; --ocr reads it {missing}",
+        f"1 page is an image without text; --ocr reads such pages {missing}",
+        "  a.pdf: page 3",
+        LOOK_AT,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("empty", "empty; delete it, or copy it here again"),
+        ("not a PDF", "not a PDF, whatever its name says; rename it to what it is"),
+        ("is damaged", "is damaged; copy it again, or save it again from its program"),
+        ("nested too deeply", "nested too deeply; split or simplify it"),
+        ("Permission denied", "Permission denied; give this account the right to read it"),
+        ("has more than 5 slides; split it", "has more than 5 slides; split it"),
+        ("of a new kind", "of a new kind; to see how it is read: winnow ingest --explain FILE"),
+    ],
+)
+def test_every_reason_of_an_unread_file_ends_with_what_to_do(reason: str, expected: str) -> None:
+    assert add_advice(reason) == expected
+    assert add_advice(expected) == expected
+
+
+def test_an_ingest_and_an_explanation_of_an_empty_file_say_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.pdf").write_bytes(b"")
+    expected = add_advice("empty")
+    told = read_json(ingest, tmp_path / "docs", "--store", tmp_path / "store", "--allow-weaker-reader")
+    assert told["failures"] == [{"name": "a.pdf", "reason": expected}]
+    told = read_json(ingest, "--explain", tmp_path / "docs" / "a.pdf", "--allow-weaker-reader")
+    assert told["flaws"] == [expected]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["too large: {}", "crashed {} times", "empty"]), st.integers(0, 10**6))))
@@ -244,7 +323,20 @@ def test_the_doctor_lists_thin_documents_with_what_to_do_and_no_others(tmp_path:
     code, shown = run(doctor, "--documents", "--store", settings.store)
     assert code == 0
     assert f"{len(expected)} of {len(THIN)} documents came out thin" in shown
+    assert "200 (PDF page), 50 (image), 10 (slide), 10 (sheet)" in shown
     assert all(problem in shown for problems in expected.values() for problem in problems)
+
+
+def test_the_doctor_lists_the_documents_of_one_project_only_and_names_those_there_are(tmp_path: Path) -> None:
+    settings, _ = index_placed_documents(tmp_path / "store", [document for document, _ in THIN.values()])
+    place = ("--store", settings.store)
+    (whole,) = {thin["project"] for thin in read_json(doctor, "--documents", *place)["thin"]}
+    found = read_json(doctor, "--documents", "--project", whole, *place)
+    assert found == read_json(doctor, "--documents", *place)
+    code, shown = run(doctor, "--documents", "--project", "none", *place)
+    assert (code != 0, whole in shown) == (True, True)
+    code, shown = run(doctor, "--project", whole, *place)
+    assert (code != 0, "add --documents" in shown) == (True, True)
 
 
 def test_the_doctor_says_where_there_is_no_index_to_list(tmp_path: Path) -> None:

@@ -17,10 +17,12 @@ from typer.testing import CliRunner, Result
 
 from server.backends.files.lock import ENGINE, find_holder
 from server.commands.watching import sources as sources_command
+from server.commands.watching import watch as watch_command
+from server.commands.watching.sources import format_status
 from server.engine import endpoint
 from server.opening import open_backends
 from server.watching.sources import read_sources
-from server.watching.status import read_status
+from server.watching.status import PathStatus, read_status
 from tests.flow.test_stdio import Pipe
 from tests.flow.test_watched_folders import write_pages
 from tests.patience import LIMIT
@@ -224,6 +226,7 @@ def test_deletions_that_are_confirmed_while_nothing_watches_are_made_by_the_next
     ("arguments", "reason"),
     [
         (["{notes}/part0"], "overlaps with"),
+        (["{notes}"], "to change that source: winnow sources remove"),
         (["{store}"], "which is never watched"),
         (["{notes}/../elsewhere"], "does not exist"),
         (["https://example.org/"], "wget --mirror"),
@@ -240,6 +243,20 @@ def test_sources_that_cannot_be_watched_are_refused(
     done = sources(store, "add", *(text.format(**places) for text in arguments))
     assert (done.exit_code, reason in done.stderr) == (2, True), done.stderr
     assert [one.id for one in read_sources(store)] == ["notes"]
+
+
+def test_watch_answers_an_address_with_the_way_to_fetch_it(store: Path) -> None:
+    done = CliRunner().invoke(watch_command.app, ["https://example.org/docs/guide", "--store", str(store)])
+    assert done.exit_code == 2
+    assert "winnow reads files, no web pages" in done.stderr
+    assert "--directory-prefix=site https://example.org/docs/guide/ and then" in done.stderr
+
+
+def test_the_status_of_a_path_says_when_documents_were_last_written() -> None:
+    row = PathStatus("docs", "/docs", "p", "events", files=1, scanned_at=90_000.0, changed_at=86_400.0, written=1)
+    shown = format_status(row).split("; ")
+    assert [part.partition(" at ")[0] for part in shown] == [
+        "watched", "1 file when scanned", "1 document written, 0 deleted, last"]  # fmt: skip
 
 
 def test_watch_without_sources_says_how_to_add_one(store: Path) -> None:

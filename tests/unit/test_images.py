@@ -14,13 +14,14 @@ import pytest
 
 from server.ingest.documents import RawDocument, UnreadableFile
 from server.ingest.formats import image
+from server.ingest.formats.common import ocr_package
 from server.ingest.formats.common.signatures import check_signature
 from server.ingest.formats.format_table import FORMATS, format_of
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.formats.pdf import ocr
 from server.ingest.parsing.parser import ParserProcess
 
-needs_ocr = pytest.mark.skipif(not ocr.is_installed(), reason="the extra ocr is not installed")
+needs_ocr = pytest.mark.skipif(not ocr_package.is_installed(), reason="the extra ocr is not installed")
 if find_spec("PIL"):
     from PIL import Image, ImageDraw, ImageFont
 

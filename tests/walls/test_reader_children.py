@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from server.ingest.documents import RawDocument, UnreadableFile
+from server.ingest.formats.common import ocr_package
 from server.ingest.formats.format_table import Format
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.parsing import parser, walled_children
@@ -22,6 +23,8 @@ from server.models import Place, Reading
 pytestmark = pytest.mark.walls
 
 _PROGRAM = "tests.walls.reader_program"
+
+READ_THEM = ocr_package.advise("to read them by OCR: --ocr")
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +102,10 @@ def test_line_ends_are_cleaned_and_places_follow_them(readers: ParserProcess, pa
         ("signal", "its parser was ended at a system call that no reader needs"),
         ("places", "its parser returned an invalid answer"),
         ("absent", "the reader absent is not available: unknown"),
-        ("nothing", "no text in it, but 2 pages that are images; to read them by OCR: --ocr"),
+        (
+            "nothing",
+            f"no text in it, but 2 pages that are images (1-2); {READ_THEM}",
+        ),
     ],
 )
 def test_the_next_reader_reads_what_the_first_does_not(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from server.commands.ingest.addresses import refuse_addresses
 from server.commands.terminal.output import print_json, print_lines
 from server.errors import WinnowError
+from server.ingest.formats.common import ocr_package
 from server.ingest.formats.parsed_file import ReadOptions
 from server.locators import count_pages
 from server.text.framing import MARK
@@ -97,4 +98,6 @@ def _format_reading(reading: Reading, type: DocumentType) -> Iterator[str]:
 
 
 def _ocr(reading: Reading) -> str:
-    return f"{reading.ocr_pages:,} read by OCR" if reading.ocr_pages else "to read by OCR: --ocr"
+    return (
+        f"{reading.ocr_pages:,} read by OCR" if reading.ocr_pages else ocr_package.advise("to read by OCR: --ocr")
+    )

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from server.commands.terminal.output import print_json, print_lines
+from server.ingest.formats.common import ocr_package
 from server.locators import count_pages
 from server.models import DocumentType
 from server.settings import Settings
@@ -41,6 +42,7 @@ def print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> 
         print_lines(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all")
         print_lines(*_format_flaws(report))
     print_lines(*_format_reading(report.reading))
+    print_lines(*_format_advice(report))
     if report.references:
         print_lines(*_format_references(report.references))
     if report.graph:
@@ -56,7 +58,8 @@ def _format_left_out(report: IngestReport) -> Iterator[str]:
         yield f"{files} skipped: {one_line(kinds)}"
     if report.images_skipped:
         them = "it" if report.images_skipped == 1 else "them"
-        yield f"{count_of(report.images_skipped, 'image was', 'images were')} skipped; --ocr reads {them}"
+        images = count_of(report.images_skipped, "image was", "images were")
+        yield f"{images} skipped; {ocr_package.advise(f'--ocr reads {them}')}"
     if report.images_blank:
         yield f"{count_of(report.images_blank, 'image has', 'images have')} no text"
     if report.ignored:
@@ -80,21 +83,54 @@ def _format_reading(reading: ReadingSummary) -> Iterator[str]:
     if reading.readers.keys() - _TEXTS:
         readers = ", ".join(f"{name} ({count:,})" for name, count in reading.readers.items())
         yield "; ".join(filter(None, (f"documents by reader: {readers}", count_pages(reading.pages_by_type))))
-    if left_out := reading.hidden_runs - reading.hidden_kept:
-        runs = count_of(left_out, "run of text", "runs of text")
-        yield f"left out: {runs} that a person does not see; --hidden keep indexes such text"
-    if reading.hidden_kept:
-        runs = count_of(reading.hidden_kept, "run of text", "runs of text")
-        yield f"in the index: {runs} that a person does not see"
+    yield from _format_hidden(reading)
     if reading.ocr_pages:
         yield f"{count_of(reading.ocr_pages, 'page was', 'pages were')} read by OCR"
     if (images := reading.needs_ocr - reading.ocr_pages) > 0:
         pages = count_of(images, "page is an image", "pages are images")
-        yield f"{pages} without text; --ocr reads such pages, winnow doctor --documents names their files"
+        yield f"{pages} without text; {ocr_package.advise('--ocr reads such pages')}"
+        yield from _list_files([f"{name}: {_name_pages(pages)}" for name, pages in reading.image_files.items()])
     if reading.attachments:
         yield f"{count_of(reading.attachments, 'file within a file was', 'files within files were')} not read"
     for note, count in list(reading.notes.items())[:_FLAWS_SHOWN]:
         yield f"  {count_of(count, 'document')}: {one_line(note)}"
+
+
+def _format_hidden(reading: ReadingSummary) -> Iterator[str]:
+    """Lines for text that a person does not see, with the files that have such text."""
+    if left_out := reading.hidden_runs - reading.hidden_kept:
+        runs = count_of(left_out, "run of text", "runs of text")
+        yield (
+            f"left out: {runs} that a person does not see; --hidden keep indexes such text; to look at it first: "
+            "winnow ingest --explain FILE --hidden keep"
+        )
+    if reading.hidden_kept:
+        runs = count_of(reading.hidden_kept, "run of text", "runs of text")
+        yield f"in the index: {runs} that a person does not see"
+    yield from _list_files(
+        [f"{name}: {count_of(runs, 'run', 'runs')}" for name, runs in reading.hidden_files.items()]
+    )
+
+
+def _list_files(lines: Sequence[str]) -> Iterator[str]:
+    yield from (f"  {one_line(line)}" for line in lines[:_FAILURES_SHOWN])
+    if len(lines) > _FAILURES_SHOWN:
+        yield f"  ... and {len(lines) - _FAILURES_SHOWN:,} more; --json lists the first 100"
+
+
+def _name_pages(numbers: str) -> str:
+    """Numbers of pages in words: "page 3", "pages 1-2"."""
+    return f"page {numbers}" if numbers.isdigit() else f"pages {numbers}"
+
+
+def _format_advice(report: IngestReport) -> Iterator[str]:
+    """Where to look when something was not read, or has little text."""
+    images = report.reading.needs_ocr - report.reading.ocr_pages
+    if report.failures or images > 0:
+        yield (
+            "to see how a file is read: winnow ingest --explain FILE; "
+            "which documents have little text: winnow doctor --documents"
+        )
 
 
 def _format_references(references: ReferenceReport) -> Iterator[str]:

@@ -13,6 +13,7 @@ from rich.progress import Progress as Bar
 
 from server.commands.terminal.output import print_to_stderr
 from server.commands.terminal.screen import Screen
+from server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from server.ingest.pipeline import Progress
@@ -92,8 +93,10 @@ def _print_steps(what: str) -> Callable[[Progress], None]:
 
 
 def _format_pace(progress: Progress) -> str:
-    of = f" of {progress.documents_total:,}" if progress.documents_total else ""
-    counts = f"{progress.documents:,}{of} documents, {progress.chunks:,} chunks"
+    # An ingest knows how many files there are, a rebuild how many documents.
+    noun = "file" if progress.bytes_total else "document"
+    of = f" of {count_of(progress.documents_total, noun)}" if progress.documents_total else ""
+    counts = f"{count_of(progress.documents, 'document')}{of}, {count_of(progress.chunks, 'chunk')}"
     left = "" if progress.seconds_left is None else f", {_format_duration(progress.seconds_left)} left"
     return f"{counts}, {progress.chunks_per_second:.0f} chunks/s{left}"
 

@@ -145,7 +145,7 @@ def confirm(name: Name, store: Store = None, as_json: Json = False) -> None:
         print_json({"confirmed": source.id, "documents": held, "done": is_done, "store": str(settings.store)})
         return
     later = "" if is_done else "; they are deleted when the store is watched next (winnow watch)"
-    print_lines(f"{source.id}: the deletion of {held:,} documents is confirmed{later}")
+    print_lines(f"{source.id}: the deletion of {count_of(held, 'document')} is confirmed{later}")
 
 
 def make_source(settings: Settings, paths: Sequence[Path], name: str, fields: dict[str, Any]) -> WatchedSource:
@@ -180,7 +180,9 @@ def make_source(settings: Settings, paths: Sequence[Path], name: str, fields: di
     except ValidationError as error:
         place = error.errors()[0]
         where = ".".join(map(str, place["loc"]))
-        raise WinnowError("INVALID_REQUEST", f"sources: {where}: {place['msg']}") from None
+        raise WinnowError(
+            "INVALID_REQUEST", f"sources: {where}: {place['msg'].removeprefix('Value error, ')}"
+        ) from None
 
 
 def with_free_id(made: WatchedSource, before: Sequence[WatchedSource]) -> WatchedSource:
@@ -196,8 +198,9 @@ def with_free_id(made: WatchedSource, before: Sequence[WatchedSource]) -> Watche
             if one.project == made.project and _overlap(Path(mine), Path(theirs)):
                 raise WinnowError(
                     "INVALID_REQUEST",
-                    f"{mine} overlaps with {theirs} of source {one.id!r}; remove that one first: "
-                    f"winnow sources remove {one.id}",
+                    f"{mine} overlaps with {theirs} of source {one.id!r}; to change that source: "
+                    f"winnow sources remove {one.id}, then winnow sources add with all its paths and options; "
+                    "the documents stay in the index meanwhile",
                 )
     return made.model_copy(update={"id": new_id(Path(made.id), [one.id for one in before])})
 
@@ -320,9 +323,13 @@ def format_status(row: PathStatus, *, is_watched: bool = True) -> str:
     parts = [states[row.state] if is_watched else "not watched now"]
     parts += [f"indexing: {row.indexing}"] if row.indexing else []
     if row.scanned_at:
-        when = datetime.fromtimestamp(row.scanned_at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        parts.append(f"{count_of(row.files, 'file')} when scanned at {when}")
+        parts.append(f"{count_of(row.files, 'file')} when scanned at {_format_time(row.scanned_at)}")
     if row.written or row.deleted:
-        parts.append(f"{count_of(row.written, 'document')} written, {row.deleted:,} deleted")
+        when = f", last at {_format_time(row.changed_at)}" if row.changed_at else ""
+        parts.append(f"{count_of(row.written, 'document')} written, {row.deleted:,} deleted{when}")
     parts += [f"{row.unreadable:,} not read"] if row.unreadable else []
     return "; ".join(parts)
+
+
+def _format_time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")

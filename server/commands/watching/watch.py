@@ -76,10 +76,12 @@ def watch(
 
 def _add_missing(settings: Settings, paths: Sequence[Path]) -> None:
     """Add the paths that no source of the project has. Raises ``WinnowError`` without any source."""
+    from server.commands.ingest.addresses import refuse_addresses
     from server.commands.watching.sources import hidden_names, make_source, with_free_id
     from server.ingest.file_discovery import check_paths
     from server.watching.sources import change_sources, read_sources
 
+    refuse_addresses(paths)
     check_paths(paths)
     before = read_sources(settings.store)
     known = {path for one in before if one.project == settings.project for path in one.paths}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common import pictures
+from server.ingest.formats.common import ocr_package, pictures
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.formats.pdf import ocr
 from server.ingest.formats.pdf.composition import mend_pages, write_pages
@@ -25,7 +25,7 @@ _LONGER_SIDE = 842
 def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     """Read the text of an image, or of the pages of a TIFF, by OCR. Raises ``UnreadableFile``."""
     if not ocr.load():
-        raise UnreadableFile(f"an image, and {ocr.NOT_INSTALLED}")
+        raise UnreadableFile(f"an image, and {ocr_package.NOT_INSTALLED}")
     found = [_read_page(picture) for picture in pictures.read_pictures(file.read(), ocr.MOST_PIXELS)]
     pages = mend_pages(_lay_out([lines for lines, _ in found], [height for _, height in found]), {})
     text, places = write_pages(pages, {})

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from server.ingest.advice import add_advice
 from server.ingest.change_detection import document_of
 from server.ingest.chunking import chunk, list_headings
 from server.ingest.documents import RawDocument, UnreadableFile, clean_document, reason_of
@@ -83,13 +84,13 @@ def explain_file(path: Path, options: ReadOptions, *, allows_weaker: bool = Fals
         try:
             for found in read(path, path.name, parser):
                 if isinstance(found, ReadFlaw):
-                    flaws.append(f"{one_line(found.name)}: {one_line(found.reason)}")
+                    flaws.append(f"{one_line(found.name)}: {one_line(add_advice(found.reason))}")
                 elif len(documents) < MOST_DOCUMENTS:
                     documents.append(_explain(parser, clean_document(found)))
                 else:
                     more += 1
         except (OSError, UnreadableFile) as error:
-            flaws.append(one_line(reason_of(error)))
+            flaws.append(one_line(add_advice(reason_of(error))))
         tried = tuple((name.removeprefix(_PDF), failure) for name, failure in parser.tried)
         return Explanation(path.name, kind_of(path), tried, tuple(documents), tuple(flaws), more)
 

@@ -11,11 +11,15 @@ from types import MappingProxyType
 from typing import Any
 
 from server.backends.base import DocumentStore
+from server.ingest.formats.common import ocr_package
 from server.models import DocumentReading, DocumentText, DocumentType, Filters
 from server.text.sizes import count_of, name_numbers
 
 # Fewer visible characters a page, slide or sheet than these are few.
 _FEW: Mapping[DocumentType, int] = MappingProxyType({"pdf": 200, "image": 50, "slides": 10, "sheet": 10})
+_NAMES: Mapping[DocumentType, str] = MappingProxyType(
+    {"pdf": "PDF page", "image": "image", "slides": "slide", "sheet": "sheet"}
+)
 # What stands for characters that a reader does not know: replacements, private use, controls, numbers of glyphs.
 _UNREADABLE = re.compile(r"[\ufffd\ue000-\uf8ff\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\(cid:\d+\)")
 _WHITE = re.compile(r"\s+")
@@ -99,7 +103,7 @@ def _needs_ocr(examined: _Examined) -> Problem | None:
     of = "its page" if reading.pages == 1 else f"{count:,} of {reading.pages:,} pages"
     return Problem(
         f"{of} {are} without text ({numbers})",
-        f"read {'it' if count == 1 else 'them'} by OCR: winnow ingest --ocr {examined.path}",
+        ocr_package.advise(f"read {'it' if count == 1 else 'them'} by OCR: winnow ingest --ocr {examined.path}"),
     )
 
 
@@ -108,7 +112,8 @@ def _is_unreadable(examined: _Examined) -> Problem | None:
         return None
     problem = f"{examined.unreadable:.0%} of its characters are unreadable"
     if examined.document.reading:
-        advice = f"its fonts do not say what their characters are; try OCR: winnow ingest --ocr {examined.path}"
+        ocr = ocr_package.advise(f"try OCR: winnow ingest --ocr {examined.path}")
+        advice = f"its fonts do not say what their characters are; {ocr}"
     else:
         advice = "save it as UTF-8, then ingest it again"
     return Problem(problem, advice)
@@ -132,6 +137,12 @@ def _has_no_passages(examined: _Examined) -> Problem | None:
     return Problem(
         "no passages: nothing in it is found", f"look at what was read: winnow ingest --explain {examined.path}"
     )
+
+
+def describe_thresholds() -> str:
+    """How few characters are few, by the type of a file."""
+    each = ", ".join(f"{most} ({_NAMES[type]})" for type, most in _FEW.items())
+    return f"fewer visible characters each than {each}"
 
 
 _CHECKS: Sequence[Callable[[_Examined], Problem | None]] = (

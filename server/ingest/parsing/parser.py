@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 from server.ingest.bounded_files import open_file, read_whole, size_of
 from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
+from server.ingest.formats.common import ocr_package
 from server.ingest.formats.common.signatures import check_signature
 from server.ingest.formats.format_table import Format, format_of
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
@@ -33,7 +34,7 @@ from server.ingest.parsing.reader_pool import Children, ReaderPool, StartedChild
 from server.ingest.readers import ReaderOutput, decode, kind_of, parse, stem
 from server.libraries.reading import SUFFIXES, Bibliography, unpack
 from server.models import DocumentType
-from server.text.sizes import count_of
+from server.text.sizes import count_of, name_numbers
 
 # Processor seconds for each document, for each MiB of it, and at most: several times those of the slowest real
 # documents. A page of a PDF takes about 10 ms and 20 kB; by OCR 20 s and 100 kB.
@@ -58,7 +59,7 @@ _NO_WALLS = (
     "--allow-weaker-reader"
 )
 _REASON_CHARS = 200
-_NEEDS_OCR = "an image; to read it by OCR: --ocr"
+_NEEDS_OCR = "an image; {advice}"
 _NO_OPTIONS = ReadOptions()
 
 
@@ -157,7 +158,7 @@ class ParserProcess:
         Raises ``UnreadableFile``, or ``OSError``.
         """
         if form.needs_ocr and not self.options.uses_ocr:
-            raise UnreadableFile(_NEEDS_OCR)
+            raise UnreadableFile(_NEEDS_OCR.format(advice=ocr_package.advise("to read it by OCR: --ocr")))
         with open_file(path) as file:
             size = size_of(file, LARGEST_DOCUMENT_BYTES)
             check_signature(file, path.suffix)
@@ -289,7 +290,8 @@ def _describe_no_text(parsed: ParsedFile, *, uses_ocr: bool) -> str:
     scans = len(parsed.reading.needs_ocr)
     if scans and not uses_ocr:
         pages = count_of(scans, "page that is an image", "pages that are images")
-        return f"no text in it, but {pages}; to read {'it' if scans == 1 else 'them'} by OCR: --ocr"
+        advice = ocr_package.advise(f"to read {'it' if scans == 1 else 'them'} by OCR: --ocr")
+        return f"no text in it, but {pages} ({name_numbers(parsed.reading.needs_ocr)}); {advice}"
     return "no text in it; if you see some when you open it, save it again from its program"
 
 

@@ -9,18 +9,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pypdfium2  # type: ignore[import-untyped]
 
-from server.ingest.formats.common import pictures
+from server.ingest.formats.common import ocr_package, pictures
 from server.ingest.formats.pdf.layout import Box
 from server.ingest.formats.pdf.lines import Cell, Line
 
-PACKAGE = "rapidocr"
-NOT_INSTALLED = "OCR is not installed: pip install 'winnow-mcp[ocr]'"
 _POINTS_PER_INCH, _DPI = 72, 200
 MOST_PIXELS = 3_400  # on the longer side: A4 at 200 dpi has 2,339
 # No letters fit into fewer. The engine enlarges a strip, and takes 8 GB for one of 3,400 pixels by 1.
@@ -53,11 +50,6 @@ class _Loaded:
 _LOADED = _Loaded()
 
 
-def is_installed() -> bool:
-    """Whether the package is there."""
-    return find_spec(PACKAGE) is not None
-
-
 def is_loaded() -> bool:
     """Whether pages can be read in this process."""
     return _LOADED.engine is not None
@@ -65,7 +57,7 @@ def is_loaded() -> bool:
 
 def load() -> bool:
     """Load the libraries and models, in seconds; False where the package is missing. Again it does nothing."""
-    if _LOADED.engine is None and is_installed():
+    if _LOADED.engine is None and ocr_package.is_installed():
         _LOADED.engine = _start()
     return is_loaded()
 
@@ -95,7 +87,7 @@ def _start() -> Any:
     """The engine after a first picture: only then it loads its models, and the libraries that make pictures."""
     from server.backends.models.onnx_runtime import import_with_runtime
 
-    package = import_with_runtime(PACKAGE)
+    package = import_with_runtime(ocr_package.PACKAGE)
     pictures.load()
     folder = Path(package.__file__).parent / "models"
     engine = package.RapidOCR(params=_PARAMETERS | {key: str(folder / name) for key, name in _MODELS.items()})

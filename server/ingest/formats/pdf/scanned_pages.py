@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from server.ingest.documents import UnreadableFile
+from server.ingest.formats.common import ocr_package
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.formats.pdf import ocr
 from server.ingest.formats.pdf.document import OpenPdf
@@ -14,6 +15,7 @@ from server.ingest.formats.pdf.line_layout import TextSizes, lay_out
 from server.ingest.formats.pdf.reading_order import put_in_order
 from server.ingest.formats.pdf.running_heads import drop_running_heads
 from server.ingest.formats.pdf.visibility import PageObjects
+from server.text.sizes import count_of
 
 _NEEDED_LETTERS = 16
 _PICTURE_SHARE, _MOST_PATHS = 0.1, 50
@@ -41,8 +43,8 @@ def read_scans(
         return Scans(tuple(pages), needed)
     if not ocr.load():
         if len(needed) == len(pages):
-            raise UnreadableFile(f"its pages are images, and {ocr.NOT_INSTALLED}")
-        return Scans(tuple(pages), needed, notes=(f"{len(needed):,} pages are images, and {ocr.NOT_INSTALLED}",))
+            raise UnreadableFile(f"its pages are images, and {ocr_package.NOT_INSTALLED}")
+        return Scans(tuple(pages), needed, notes=(_describe_missing(len(needed)),))
     found = dict(_read(opened, pages, needed))
     return Scans(tuple(found.get(page.number, page) for page in pages), needed, len(found))
 
@@ -77,3 +79,7 @@ def _read(opened: OpenPdf, pages: Sequence[Page], needed: Sequence[int]) -> Iter
     sizes = TextSizes(lines)
     for number, found in zip(needed, lines, strict=True):
         yield number, replace(by_number[number], blocks=tuple(lay_out(found, sizes)))
+
+
+def _describe_missing(pages: int) -> str:
+    return f"{count_of(pages, 'page is an image', 'pages are images')}, and {ocr_package.NOT_INSTALLED}"
