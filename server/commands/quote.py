@@ -35,7 +35,8 @@ def quote(
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project, evidence=evidence)
         arguments = {"question": question, "max_quotes": quotes, "top_k": passages}
-        run_operation(settings, "kb.retrieve_evidence", arguments, _format_answer, as_json=as_json)
+        linked = ("quotes", "section_id")
+        run_operation(settings, "kb.retrieve_evidence", arguments, _format_answer, as_json=as_json, linked=linked)
 
 
 def _format_answer(payload: dict[str, Any]) -> list[str]:
@@ -48,5 +49,5 @@ def _format_answer(payload: dict[str, Any]) -> list[str]:
     for number, row in enumerate(payload["quotes"], start=1):
         cited = f" {cite_place(row)}" if "locator" in row else ""
         place = f"{number}. {row['title']}{cited} ({row['confidence']:.0%} of the question's words)"
-        lines += ["", place, *frame_text(row["quote"])]
+        lines += ["", place, *([row["url"]] if "url" in row else []), *frame_text(row["quote"])]
     return lines

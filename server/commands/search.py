@@ -39,7 +39,12 @@ def search(
         if explain:
             _check_explain_options(vendor, min_score)
             run_operation(
-                settings, "kb.search", _explain_arguments(query, top_k), _format_explanation, as_json=as_json
+                settings,
+                "kb.search",
+                _explain_arguments(query, top_k),
+                _format_explanation,
+                as_json=as_json,
+                linked=("results", "section_id"),
             )
             return
         arguments = {
@@ -51,7 +56,8 @@ def search(
         }
         from server.tools.semantic_search import render_results
 
-        run_operation(settings, "semantic_search", arguments, render_results, as_json=as_json)
+        linked = ("results", "id")
+        run_operation(settings, "semantic_search", arguments, render_results, as_json=as_json, linked=linked)
 
 
 def _explain_arguments(query: str, top_k: int) -> dict[str, Any]:
@@ -94,3 +100,5 @@ def _format_row(row: dict[str, Any]) -> Iterator[str]:
     place = f", {row['locator']}" if "locator" in row else ""
     yield f"{row['rank']}. [{row['section_id']}] {row['title']} | {row['debug']['file']}{place}"
     yield f"   {scores}"
+    if "url" in row:
+        yield f"   {row['url']}"

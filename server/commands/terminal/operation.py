@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from server.commands.terminal.links import add_urls
 from server.commands.terminal.output import print_json, print_lines, print_to_stderr
 from server.settings import Settings
 from server.text.framing import frame_answer
@@ -18,9 +19,15 @@ def run_operation(
     lines: Callable[[dict[str, Any]], list[str]],
     *,
     as_json: bool,
+    linked: tuple[str, str] | None = None,
 ) -> None:
-    """Call the operation and print its payload as an agent reads it, or as JSON; warnings go to stderr."""
+    """Call the operation and print its payload as an agent reads it, or as JSON; warnings go to stderr.
+
+    ``linked`` are the field of the payload's rows and that of the id of their passages: rows get ``url`` then.
+    """
     payload, warnings = asyncio.run(_answer(settings, operation, arguments))
+    if linked is not None:
+        add_urls(settings, payload[linked[0]], linked[1])
     if as_json:
         print_json({**payload, "warnings": list(warnings)})
         return
