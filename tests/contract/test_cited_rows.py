@@ -263,10 +263,10 @@ async def test_a_script_cites_the_rows_that_it_has(library: Settings) -> None:
     [
         (
             ["--key", "ohm1827", "--style", "apa"],
-            ["(Ohm, 1827)", "", "Ohm, G. (1827). The galvanic"],
+            ["(Ohm, 1827)", "file://", "", "Ohm, G. (1827). The galvanic"],
         ),
-        (["--document", "piles.md"], ["[@volta1800]"]),
-        (["what resists the current on page two", "--limit", "1"], ["[@ohm1827, pp. 1-2]"]),
+        (["--document", "piles.md"], ["[@volta1800]", "file://"]),
+        (["what resists the current on page two", "--limit", "1"], ["[@ohm1827, pp. 1-2]", "file://"]),
     ],
 )
 def test_the_command_cites_works_documents_and_what_a_query_finds(

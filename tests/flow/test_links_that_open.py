@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from typer.testing import CliRunner
 
+from server.commands.corpus.cite import app as cite
 from server.commands.ingest import app as ingest
 from server.commands.quote import app as quote
 from server.commands.search import app as search
@@ -19,7 +20,7 @@ from server.models import Document
 DOCUMENT = Document("d1", "default", "a b.pdf", "", "A", "pdf", "hash")
 
 
-COMMANDS = {"ingest": ingest, "quote": quote, "search": search}
+COMMANDS = {"cite": cite, "ingest": ingest, "quote": quote, "search": search}
 
 
 def _run(command: str, *arguments: str) -> str:
@@ -54,6 +55,19 @@ def test_quotes_and_results_have_an_address_that_opens_while_the_file_is_there(s
     (row,) = json.loads(_run("quote", question, *to, "--json"))["quotes"]
     assert "url" not in row
     assert "file://" not in _run("quote", question, *to)
+
+
+def test_citations_have_an_address_of_their_file_or_none(store: Path) -> None:
+    file = store.parent / "my notes" / "va#lve 1.md"
+    file.write_text("---\ntitle: Valves\ncitekey: ohm27\nauthor: Ohm\nyear: 1827\n---\nThe red valve opens.\n")
+    to = ("--store", str(store))
+    _run("ingest", str(file.parent), *to)
+    for arguments in (["red valve"], ["--document", file.name]):
+        assert json.loads(_run("cite", *arguments, *to, "--json"))["urls"] == [file.as_uri()]
+        lines = _run("cite", *arguments, *to).splitlines()
+        assert lines[1:2] == [file.as_uri()]
+    file.unlink()
+    assert json.loads(_run("cite", "red valve", *to, "--json"))["urls"] == [None]
 
 
 def test_the_address_of_a_page_ends_with_it(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from server.commands.terminal.links import add_urls
 from server.commands.terminal.output import (
     Json,
     Project,
@@ -61,7 +62,8 @@ def cite(
             print_json(answer)
             return
         warnings = answer.pop("warnings")
-        print_lines(*filter(None, answer["citations"]))
+        cited = zip(answer["citations"], answer["urls"], strict=True)
+        print_lines(*(line for citation, url in cited if citation for line in (citation, url) if line))
         if answer["entries"]:
             print_lines("", *answer["entries"])
         print_to_stderr(*(f"warning: {warning}" for warning in warnings))
@@ -91,10 +93,20 @@ async def _cite(
             rows += [{"id": row["document_id"]} for row in listed["results"]]
         if query:
             found = await ask("semantic_search", query=query, top_k=limit)
-            rows += [{name: row[name] for name in ("id", "page_span") if name in row} for row in found["results"]]
+            rows += found["results"]
         if not rows:
-            return {"citations": [], "entries": [], "citekeys": [], "uncited": [], "warnings": warnings}
+            return {
+                "citations": [],
+                "entries": [],
+                "citekeys": [],
+                "uncited": [],
+                "urls": [],
+                "warnings": warnings,
+            }
         chosen = {"style": style} if style else {}
-        return {**await ask("kb.cite", rows=rows, **chosen), "warnings": warnings}
+        cited = [{name: row[name] for name in ("id", "page_span") if name in row} for row in rows]
+        answer = await ask("kb.cite", rows=cited, **chosen)
+        add_urls(settings, rows, "id")
+        return {**answer, "urls": [row.get("url") for row in rows], "warnings": warnings}
     finally:
         await kb.aclose()

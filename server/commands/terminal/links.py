@@ -8,24 +8,28 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from server.models import Document
+from server.models import Document, Filters
 from server.settings import Settings
 
 _PAGE = re.compile(r"#page=\d+\Z")
 
 
 def add_urls(settings: Settings, rows: Iterable[dict[str, Any]], id_field: str) -> None:
-    """Add ``url`` to the rows whose files are on this machine; ``id_field`` has the id of a row's passage."""
+    """Add ``url`` to rows whose files are on this machine; ``id_field``: the id of a row's passage or document."""
     from server.backends.catalogue import Catalogue
     from server.opening import catalogue_path
 
     rows = [row for row in rows if id_field in row]
     with closing(Catalogue(catalogue_path(settings))) as catalogue:
         passages = catalogue.passages([row[id_field] for row in rows], settings.project)
+        documents = {id: passage.document for id, passage in passages.items()}
+        for id in {row[id_field] for row in rows} - documents.keys():
+            for document in catalogue.find_documents(Filters(settings.project), id):
+                if id in (document.id, document.uri):
+                    documents[id] = document
     for row in rows:
-        passage = passages.get(row[id_field])
-        url = passage and file_url(passage.document, str(row.get("link", "")))
-        if url:
+        known = documents.get(row[id_field])
+        if known and (url := file_url(known, str(row.get("link", "")))):
             row["url"] = url
 
 
