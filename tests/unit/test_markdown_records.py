@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from server.ingest import change_detection
 from server.ingest.change_detection import document_of, indexed_document_of
 from server.ingest.chunking import chunk
 from server.ingest.documents import RawDocument, clean_document
@@ -71,6 +72,18 @@ def test_a_plain_record_keeps_its_text_title_and_state(tmp_path: Path) -> None:
     assert [one.heading_path for one in split(record)] == [()]
     plain = document_of("p", "/docs", record)
     assert indexed_document_of(plain, "c.jsonl", "m").content_hash == plain.content_hash
+
+
+def test_only_markdown_with_a_table_and_a_caption_is_split_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = "| a | b |\n|---|---|\n| 1 | 2 |"
+    texts = [f"{table}\n\nTable 1: Values", f"{table}\n\nSee Table 1: values", "Table 1: Values", table]
+    raws = [RawDocument("a.md", "markdown", "A", text) for text in texts]
+    before = [document_of("p", "/docs", raw).content_hash for raw in raws]
+    monkeypatch.setattr(change_detection, "CAPTIONS_VERSION", 0)
+    after = [document_of("p", "/docs", raw).content_hash for raw in raws]
+    assert [one != other for one, other in zip(before, after, strict=True)] == [True, False, False, False]
 
 
 @pytest.mark.parametrize(

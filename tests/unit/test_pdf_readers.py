@@ -246,6 +246,16 @@ CAPTION = "Table 1: Measured values of the stores."
             ["One to end.", "table", "caption", "Two to end.", "Three to end."],
             id="upper middle of three columns",
         ),
+        pytest.param(
+            [
+                *column(45, 783, "Left", 50),
+                Text(335, 783, CAPTION, 8),
+                *ruled_table(335, 763, 50),
+                *column(310, 690, "Right", 40),
+            ],
+            ["Left to end.", "caption", "table", "Right to end."],
+            id="caption above the table",
+        ),
     ],
 )
 def test_a_table_and_its_caption_are_where_their_column_has_them(

@@ -66,7 +66,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 
 def _pages(cleaned: Cleaned, parsed: Iterable[Any]) -> Iterator[Page]:
     for page in parsed:
-        blocks = cleaned.cut(page.page_num, place_tables(tuple(_blocks(page))))
+        blocks = cleaned.cut(page.page_num, place_tables(tuple(_blocks(page)), _pieces(page)))
         yield Page(page.page_num, page.height, blocks, tuple(_edges(page)))
 
 

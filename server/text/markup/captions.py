@@ -20,7 +20,12 @@ def is_caption(text: str) -> bool:
     >>> is_caption("Table 2: Measured values"), is_caption("Table 2 shows what was measured.")
     (True, False)
     """
-    return len(text) <= _LONGEST and bool(_CAPTION.match(text))
+    return len(text) <= _LONGEST and begins_caption(text)
+
+
+def begins_caption(text: str) -> bool:
+    """Whether a text of any length begins with "Table 3:", "Figure 2." or the like."""
+    return bool(_CAPTION.match(text))
 
 
 def may_have_captioned_table(text: str) -> bool:

@@ -10,16 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import inf
 
 from server.ingest.formats.pdf.layout import Block, BlockKind, Box
-from server.text.markup.captions import is_caption
+from server.text.markup.captions import begins_caption, is_caption
 
 # In points: a caption is this near its table, a line of a paragraph this near the line before it, and the first
 # texts below a table over several columns begin within this height.
 _CAPTION_GAP, _LINE_GAP, _ROW_HEIGHT = 30.0, 8.0, 30.0
 # A page with more tables is no text that a person reads.
-_MOST_TABLES = 100
+_MOST_TABLES = 30
 ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
 
 
@@ -42,16 +43,18 @@ class _Float:
     box: Box
 
 
-def place_tables(blocks: Sequence[Block]) -> tuple[Block, ...]:
+def place_tables(blocks: Sequence[Block], pieces: Sequence[Piece] = ()) -> tuple[Block, ...]:
     """The blocks of a page with each table where its column has it, next to its caption.
 
+    ``pieces`` is the text of the page: its lines show where a caption ends that was joined with the text below.
     All other blocks keep their order. The paragraph that a table divided is one again. A table without any text
-    above, below, around or beside it stays where it is, as do all on a page with more than a hundred.
+    above, below, around or beside it stays where it is, as do all on a page with more than thirty.
     """
     order = list(blocks)
     tables = [block for block in blocks if block.kind is BlockKind.TABLE]
     if len(tables) <= _MOST_TABLES:
         for table in sorted(tables, key=lambda table: table.box.top):
+            _split_caption(order, table.box, pieces)
             _place(order, table)
     return tuple(order)
 
@@ -86,6 +89,56 @@ def _is_torn(first: Block, then: Block) -> bool:
         return False
     is_below = _overlap(first.box, then.box) and abs(then.box.top - first.box.bottom) < _LINE_GAP
     return is_below and not first.text.endswith("-") and not ENDS_SENTENCE.search(first.text)
+
+
+def _split_caption(order: list[Block], table: Box, pieces: Sequence[Piece]) -> None:
+    """Part a caption near a table from the text below it, if there is a gap of a line between them."""
+    near = (
+        (index, block)
+        for index, block in enumerate(order)
+        if block.kind is BlockKind.PARAGRAPH
+        and begins_caption(block.text)
+        and _overlap(block.box, table)
+        and _gap(block.box, table) < _CAPTION_GAP
+    )
+    index, block = next(near, (0, None))
+    if block is None:
+        return
+    first, rest = _part_at_gap(block.box, table, pieces)
+    length = _length_of("".join(piece.text for piece in first), block.text)
+    if rest and 0 < length < len(block.text):
+        order[index : index + 1] = [
+            replace(block, text=block.text[:length].strip(), box=_box_of(first)),
+            replace(block, text=block.text[length:].strip(), box=_box_of(rest)),
+        ]
+
+
+def _part_at_gap(area: Box, table: Box, pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
+    """The pieces within ``area`` and not the table: those above the first gap of a line, and the others."""
+    found = [(piece.box, piece) for piece in pieces if piece.box and area.holds(piece.box)]
+    found = [(box, piece) for box, piece in found if not table.holds(box)]
+    found.sort(key=lambda pair: (round(pair[0].middle), pair[0].left))
+    bottom, ordered = -inf, [piece for _, piece in found]
+    for place, (box, _) in enumerate(found):
+        if place and box.top - bottom > box.height:
+            return ordered[:place], ordered[place:]
+        bottom = max(box.bottom, bottom)
+    return ordered, []
+
+
+def _box_of(pieces: Sequence[Piece]) -> Box:
+    """The box of pieces of text, of which there is at least one."""
+    first, *others = [piece.box for piece in pieces if piece.box]
+    return reduce(Box.join, others, first)
+
+
+def _length_of(begin: str, text: str) -> int:
+    """The length of the start of ``text`` that has the letters and digits of ``begin``; 0 if it has others."""
+    letters = [c for c in begin if c.isalnum()]
+    places = [place for place, c in enumerate(text) if c.isalnum()]
+    if not letters or [text[place] for place in places[: len(letters)]] != letters:
+        return 0
+    return places[len(letters)] if len(letters) < len(places) else len(text)
 
 
 def _with_caption(table: Block, order: Sequence[Block]) -> _Float:
