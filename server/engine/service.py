@@ -269,20 +269,23 @@ class EngineService:
             self.stop()
         return WinnowError(
             "INDEX_HELD",
-            f"the engine of {self.settings.store}, process {os.getpid()}, {why}; it has "
-            f"{self._describe_clients()}, or end it with: winnow engine stop",
+            f"the engine of {self.settings.store}, process {os.getpid()}, {why}; it {self._describe_clients()}",
             retryable=True,
             details={"pid": os.getpid(), "leaving": is_alone},
         )
 
     def _describe_clients(self) -> str:
-        """How many clients there are, which processes, whether they watch, and what to do about them."""
+        """How many clients there are, in which processes, what they do, and how to end them."""
+        if not self.clients:
+            return "has no other client and leaves now; try again"
         pids = sorted({client.facts(0.0)["pid"] for client in self.clients})
-        named = f" ({'process' if len(pids) == 1 else 'processes'} {', '.join(map(str, pids[:_PIDS_SHOWN]))}"
-        watching = f"; {len(self._watching_clients)} of them watching files" if self._watching_clients else ""
-        those = "that process" if len(pids) == 1 else "those processes"
-        shown = f"{named}{watching})" if pids else ""
-        return f"{count_of(len(self.clients), 'client')}{shown}: restart {those}"
+        named = f"{'process' if len(pids) == 1 else 'processes'} {', '.join(map(str, pids[:_PIDS_SHOWN]))}"
+        watching = len(self._watching_clients)
+        watches = f"; {watching:,} {'watches' if watching == 1 else 'watch'} files" if watching else ""
+        return (
+            f"has {count_of(len(self.clients), 'client')} ({named}{watches}): restart "
+            f"{'it' if len(pids) == 1 else 'them'}, or end the engine with: winnow engine stop"
+        )
 
 
 def _pss_mb() -> float:

@@ -59,6 +59,7 @@ from server.ingest.report import (
     Progress,
     ProgressMeter,
     environment_warnings,
+    failure_of,
     index_texts,
 )
 from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
@@ -95,7 +96,6 @@ _MOST_SUFFIXES = 20  # of skipped files, in a report
 _NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
 _ENVIRONMENTS = frozenset(get_args(Environment))
 _NAME_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
-_REASON_CHARS = 300  # in a line of a report
 _GRAPH_OUTDATED = "the graph is not up to date, the next ingest tries again: {why}"
 
 
@@ -442,8 +442,7 @@ class _Run:
         return None
 
     def _fail(self, name: str, reason: str) -> None:
-        why = one_line(add_advice(reason), _REASON_CHARS)
-        self._failures.append(IngestFailure(one_line(name, NAME_CHARS), why))
+        self._failures.append(failure_of(name, add_advice(reason)))
 
 
 def _most_frequent(counts: Counter[str]) -> dict[str, int]:

@@ -18,6 +18,7 @@ from server.text.sizes import name_numbers
 
 # Of a name in a line of a report.
 NAME_CHARS = 500
+_REASON_CHARS = 300
 _LABEL_CHARS = 40
 _MOST_NOTES = 100  # different ones, as a report lists them
 _MOST_FILES = 100  # with hidden text, and with pages that are images
@@ -35,6 +36,11 @@ class IngestFailure:
 
     name: str
     reason: str
+
+
+def failure_of(name: str, reason: str) -> IngestFailure:
+    """The failure with a name and a reason that fit into a line of a report."""
+    return IngestFailure(one_line(name, NAME_CHARS), one_line(reason, _REASON_CHARS))
 
 
 @dataclass(frozen=True, slots=True)
