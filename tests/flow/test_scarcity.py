@@ -122,7 +122,8 @@ def test_searches_go_on_while_the_store_is_embedded_anew_and_a_move_waits_for_th
 ) -> None:
     store, moved = tmp_path / "store", tmp_path / "moved"
     assert finish(ingest(store, pages))[0] == 0
-    servers = [start("serve", "--store", store, "--project", "p", "--daemon") for _ in range(3)]
+    unlimited = ("--calls-per-minute", "100000")
+    servers = [start("serve", "--store", store, "--project", "p", "--daemon", *unlimited) for _ in range(3)]
     pipes = [Pipe(server) for server in servers]
     for pipe in pipes:
         pipe.shake_hands()

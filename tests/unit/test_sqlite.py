@@ -25,6 +25,7 @@ from server.graph.base import RankQuery
 from server.graph.records import DocumentGraph, Node
 from server.ids import chunk_id, document_id, section_id
 from server.models import Chunk, Document, Filters
+from server.projects.settings import ProjectSettings
 
 P, URI = "p", "a.md"
 ID, CHUNK = document_id(P, URI), chunk_id(P, URI, ("H",), "words", 0)
@@ -96,6 +97,20 @@ CATALOGUE: Mapping[str, Call] = {
     "texts_within": lambda one: list(one.texts_within(Filters(P))),
     "text": lambda one: one.text(ID, P),
     "has_unfinished_write": lambda one: one.has_unfinished_write(P),
+    "clear_project": lambda one: one.clear_project(P),
+    "compact": lambda one: one.compact(),
+    "existing_projects": lambda one: one.existing_projects(),
+    "forget_project": lambda one: one.forget_project(P),
+    "has_pages": lambda one: one.has_pages(Filters(P)),
+    "has_project": lambda one: one.has_project(P),
+    "hidden_projects": lambda one: one.hidden_projects(),
+    "located_chunks": lambda one: one.located_chunks([CHUNK]),
+    "move_project": lambda one: one.move_project(P, "q", {ID: document_id("q", URI)}, {}),
+    "project_settings": lambda one: one.project_settings(P),
+    "project_state": lambda one: one.project_state(P),
+    "save_project_settings": lambda one: one.save_project_settings(P, ProjectSettings(top_k=next(SIZES) % 99 + 1)),
+    "section_chunks": lambda one: one.section_chunks(Filters(P), lambda path: True, 10),
+    "set_project_state": lambda one: one.set_project_state(P, "deleted"),
 }
 GRAPH: Mapping[str, Call] = {
     "apply": lambda one: one.apply(P, [_graph()]),

@@ -32,5 +32,5 @@ def surface():
     calls.append(("ingest_from_source", {"project": "q", "source": "note.md"}))
     answers = call_all(server(allowed, "p"), calls)
 
-    assert all(answer.get("refused") in ("NOT_FOUND", "INVALID_PROJECT") for answer in answers), answers
+    assert all(answer.get("refused") in ("NOT_FOUND", "SCOPE_VIOLATION") for answer in answers), answers
     return any("note.md" in repr(answer) for answer in answers) or any(Path("store", "jobs").glob("*.cancel"))
