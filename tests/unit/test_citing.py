@@ -172,9 +172,7 @@ def test_an_entry_that_was_written_is_read_as_the_same_work(item: LibraryItem) -
         known = ("citekey", "item_type", "creators", "year", "container", "publisher", "volume", "doi")
         plain = {name: getattr(item, name) for name in known}
         assert {name: getattr(read, name) for name in known} == {
-            name: value.replace("---", "—").replace("--", "–")
-            if isinstance(value, str) and suffix == ".bib"
-            else value
+            name: _typeset(value) if isinstance(value, str) and suffix == ".bib" else value
             for name, value in plain.items()
         }
 
