@@ -671,7 +671,7 @@ async def test_the_engine_command_shows_and_ends_it(own: Path) -> None:
         assert (shown["running"], shown["clients"][0]["pid"], shown["pss_mb"] > 0) == (True, os.getpid(), True)
         told = (await winnow("engine", "status", "--store", own)).stdout
         assert re.search(
-            rf"process {shown['pid']} .* 1 clients.*\n  process {os.getpid()}: project handbook", told
+            rf"process {shown['pid']} .* 1 client, .*\n  process {os.getpid()}: project handbook", told
         )
         assert json.loads((await winnow("engine", "stop", *place_of)).stdout)["pid"] == shown["pid"]
         assert find_holder(own, ENGINE) is None
