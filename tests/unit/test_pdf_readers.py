@@ -398,7 +398,7 @@ def test_where_ocr_is_not_installed_the_reason_says_how_to_install_it(
     with pytest.raises(UnreadableFile, match=r"OCR is not installed: pip install 'winnow-mcp\[ocr\]'"):
         read(PdfFile([[Picture()]]), uses_ocr=True)
     assert read(PdfFile([PAGE, [Picture()]]), uses_ocr=True).reading.notes == (
-        "1 pages are images, and OCR is not installed: pip install 'winnow-mcp[ocr]'",
+        "1 page is an image, and OCR is not installed: pip install 'winnow-mcp[ocr]'",
     )
 
 
