@@ -13,7 +13,7 @@ def server(allowed):
 
 
 def control():
-    # A pipe without a writer holds up whoever opens it.
+    # A pipe without a writer holds up a process that opens it.
     make_folders()
     os.mkfifo("pipe.md")
     reader = threading.Thread(target=lambda: open("pipe.md").read(), daemon=True)
