@@ -1,8 +1,8 @@
 """Starts the children that read documents, and keeps them from one ingest for the next.
 
 Their fork server takes a second to start, and a child of it some 10 ms. A process that ingests often, such as a
-watcher, keeps it in a pool; it takes no processor time there, and some memory, so it is ended when it has been idle
-for a while. A document has a child of its own in any case, forked from a process that has read none.
+watcher, keeps it in a pool; it takes no processor time there, and some memory, so it is ended when it has been
+idle for a while. A document has a child of its own in any case, forked from a process that has read none.
 """
 
 from __future__ import annotations
