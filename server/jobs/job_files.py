@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from server.backends.files.private_file import UntrustedFile, read_private, write_private
 from server.backends.files.private_folder import make_private
 from server.backends.files.store_folder import map_os_errors, prepare_store
 from server.errors import WinnowError
@@ -30,7 +31,6 @@ _BYTES = 64 * 1024
 _ID = re.compile(JOB_ID)
 _RECORD, _CANCEL = ".json", ".cancel"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,7 @@ class JobFiles:
         with self._guard, map_os_errors(self._store):
             self._prepare()
             temporary = self._folder / f".{job.id}.{os.getpid()}"
-            temporary.unlink(missing_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with open(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as file:
-                file.write(job.model_dump_json())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self._folder / f"{job.id}{_RECORD}")
+            write_private(self._folder / f"{job.id}{_RECORD}", temporary, job.model_dump_json())
 
     def ask_to_cancel(self, job_id: str) -> None:
         """Ask the runner of a job to end it. Raises as ``write`` does."""
@@ -125,18 +119,8 @@ class JobFiles:
 
     def _read(self, name: str) -> Job | None:
         try:
-            descriptor = os.open(self._folder / name, _OPEN)
-        except OSError:
-            return None
-        with open(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
-            is_ours = status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
-            if not stat.S_ISREG(status.st_mode) or not is_ours or status.st_size > _BYTES:
-                return None
-            text = file.read(_BYTES)
-        try:
-            job = Job.model_validate_json(text)
-        except ValidationError:
+            job = Job.model_validate_json(read_private(self._folder / name, _BYTES))
+        except (OSError, UntrustedFile, ValidationError):
             return None
         return job if name == f"{job.id}{_RECORD}" else None
 

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from server.models import PROJECT_NAME
+
 JOB_ID = r"^job_[0-9a-f]{32}$"
 MAX_WARNINGS, WARNING_CHARS, NAME_CHARS = 30, 300, 500
 MAX_LANGUAGES = 10
@@ -20,7 +22,7 @@ _Count = Annotated[int, Field(ge=0, le=10**15)]
 _Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 _Text = Annotated[str, Field(max_length=2_000)]
 _PathText = Annotated[str, Field(min_length=1, max_length=4_096, pattern=r"^/[^\x00-\x1f\x7f]*$")]
-_Project = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$")]
+_Project = Annotated[str, Field(pattern=PROJECT_NAME)]
 
 
 class _Record(BaseModel):

@@ -80,8 +80,7 @@ class _Blocks:
             case DuplicateBlockKeyBlock() if isinstance(block.ignore_error_block, String):
                 self.add(block.ignore_error_block)
             case DuplicateBlockKeyBlock():
-                first = self.entries[block.key].start_line or 0
-                self._add_flaw(block, block.key, f"the key is used twice; the entry of line {first + 1} is kept")
+                self._add_twice(block, block.key)
             case DuplicateFieldKeyBlock():
                 self._add_repeated(block)
             case ParsingFailedBlock():
@@ -97,10 +96,13 @@ class _Blocks:
         names = ", ".join(sorted(block.duplicate_keys))
         self._add_flaw(block, entry.key, f"fields that are stated twice, of which the first counts: {names}")
         if entry.key in self.entries:
-            first = self.entries[entry.key].start_line or 0
-            self._add_flaw(block, entry.key, f"the key is used twice; the entry of line {first + 1} is kept")
+            self._add_twice(block, entry.key)
         elif entry.key.strip():
             self.entries[entry.key] = entry
+
+    def _add_twice(self, block: object, key: str) -> None:
+        first = self.entries[key].start_line or 0
+        self._add_flaw(block, key, f"the key is used twice; the entry of line {first + 1} is kept")
 
     def _add_flaw(self, block: object, name: str, reason: str) -> None:
         line = (getattr(block, "start_line", None) or 0) + 1

@@ -10,7 +10,7 @@ from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus
 from server.errors import WinnowError
 from server.jobs.admission import admit
 from server.jobs.queue import JobQueue
-from server.jobs.records import Job, JobRequest
+from server.jobs.records import MAX_LANGUAGES, Job, JobRequest
 from server.jobs.reports import describe_job
 from server.operations.base import Answer, RequestContext
 from server.operations.research.models import require_project
@@ -34,7 +34,7 @@ def queue_ingest(context: RequestContext, request: IngestFromSource) -> Answer:
         project=project,
         path=str(found.path),
         root=str(found.root),
-        languages=tuple(chosen[:10]),
+        languages=tuple(chosen[:MAX_LANGUAGES]),
         references=str(references.path) if references else None,
         references_root=str(references.root) if references else None,
         may_rebuild=request.options.force_rebuild,

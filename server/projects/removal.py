@@ -82,15 +82,14 @@ def restore_project(catalogue: Catalogue, name: str) -> None:
 def require_project(catalogue: Catalogue, name: str) -> None:
     """Raise ``WinnowError("INVALID_PROJECT")`` with what to do if no project in use has this name."""
     check_state(name, catalogue.project_state(name))
-    names = [info.name for info in catalogue.existing_projects()]
-    if name not in names:
-        raise unknown_project(name, names)
+    if not catalogue.has_project(name):
+        raise unknown_project(name, (info.name for info in catalogue.existing_projects()))
 
 
 def require_free_name(catalogue: Catalogue, name: str) -> None:
     """Raise ``WinnowError`` if a project has this name, in use or hidden."""
     check_state(name, catalogue.project_state(name))
-    if any(info.name == name for info in catalogue.existing_projects()):
+    if catalogue.has_project(name):
         raise WinnowError("INVALID_REQUEST", f"project {name!r} exists already; see: winnow project show {name}")
 
 

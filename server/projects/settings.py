@@ -95,7 +95,7 @@ def describe_flaw(error: ValidationError) -> str:
 
 def check_name(name: str) -> str:
     """The name of a project. Raises ``WinnowError("INVALID_REQUEST")`` if no project can have it."""
-    if not _NAME.fullmatch(name) or name.endswith("\n"):
+    if not _NAME.fullmatch(name):
         raise WinnowError(
             "INVALID_REQUEST",
             f"{one_line(name, _NAME_CHARS)!r} cannot be the name of a project: it has at most 64 letters (A-Z, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 _MIB = 1024 * 1024
@@ -35,9 +35,16 @@ def name_numbers(numbers: Sequence[int]) -> str:
     >>> name_numbers([3, 1, 2, 7])
     '1-3, 7'
     """
-    runs = [
-        [number for _, number in run]
-        for _, run in groupby(enumerate(sorted(set(numbers))), lambda pair: pair[1] - pair[0])
-    ]
-    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:_RUNS_SHOWN]]
-    return ", ".join([*shown, "..."] if len(runs) > _RUNS_SHOWN else shown)
+    runs = name_runs(numbers)
+    return ", ".join([*runs[:_RUNS_SHOWN], "..."] if len(runs) > _RUNS_SHOWN else runs)
+
+
+def name_runs(numbers: Iterable[int]) -> list[str]:
+    """The runs of consecutive numbers in order, each as its first and last one.
+
+    >>> name_runs([3, 1, 2, 7])
+    ['1-3', '7']
+    """
+    grouped = groupby(enumerate(sorted(set(numbers))), lambda pair: pair[1] - pair[0])
+    runs = [[number for _, number in run] for _, run in grouped]
+    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]

@@ -7,9 +7,7 @@ file of a working folder can add a source. A file that others may write, or that
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from server.backends.files.lock import SOURCES, StoreLock
+from server.backends.files.private_file import UntrustedFile, read_private, write_private
 from server.errors import WinnowError
 from server.ingest.documents import DefaultLabels
 from server.ingest.formats.parsed_file import ReadOptions
@@ -26,7 +25,6 @@ from server.models import PROJECT_NAME, Environment
 
 FILE = "sources.json"
 _BYTES = 4 * 1024 * 1024
-_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _NOT_WORD = re.compile(r"[^a-z0-9]+")
 _ID_CHARS = 40
 
@@ -110,18 +108,13 @@ def read_sources(store: Path) -> tuple[WatchedSource, ...]:
     """
     path = store / FILE
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        text = read_private(path, _BYTES)
     except FileNotFoundError:
         return ()
     except OSError as error:
         raise _refusal(path, error.strerror or "it cannot be opened") from None
-    with open(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _BYTES:
-            raise _refusal(path, "it is not a file as winnow writes it")
-        if status.st_uid != os.geteuid() or status.st_mode & _OTHERS:
-            raise _refusal(path, "other users may write it; run: chmod 600")
-        text = file.read(_BYTES)
+    except UntrustedFile as error:
+        raise _refusal(path, str(error)) from None
     try:
         return _SourcesFile.model_validate_json(text).sources
     except ValidationError as error:
@@ -173,14 +166,7 @@ def _write(store: Path, sources: tuple[WatchedSource, ...]) -> None:
         content = _SourcesFile(sources=sources)
     except ValidationError:
         raise WinnowError("INVALID_REQUEST", "a store has at most 100 sources; remove some first") from None
-    temporary = store / f".{FILE}"
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        json.dump(content.model_dump(mode="json"), file, indent=2)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, store / FILE)
+    write_private(store / FILE, store / f".{FILE}", json.dumps(content.model_dump(mode="json"), indent=2))
 
 
 def _refusal(path: Path, why: str) -> WinnowError:

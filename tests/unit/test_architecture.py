@@ -95,7 +95,7 @@ ROOMS: Mapping[str, str] = {
     "server.ingest.target": "server.ingest server.opening server.backends server.backends.base server.graph "
     "server.graph.extraction server.errors server.settings",
     # records, files and the queue of jobs: a server that shares an engine runs none of them
-    "server.jobs": "server.backends server.ingest server.runtime server.errors server.text",
+    "server.jobs": "server.backends server.ingest server.runtime server.models server.errors server.text",
     "server.jobs.ingesting": "server.jobs server.ingest server.ingest.target server.projects server.opening "
     "server.errors server.models server.settings server.text",
     "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
 from server.errors import WinnowError
 from server.models import Place, PlaceKind
+from server.text.sizes import name_runs
 
 _NOUNS: Mapping[PlaceKind, str] = MappingProxyType({"time": "caption"})  # others are called as their kind
 _MOST_RUNS = 5
@@ -41,17 +42,15 @@ def find_page(places: Sequence[Place], number: int, length: int) -> tuple[int, i
 def _describe_missing(places: Sequence[Place], number: int, *, is_empty: bool) -> str:
     noun = _NOUNS.get(places[0].kind, places[0].kind)
     what = f"{noun} {number} has no text" if is_empty else f"there is no {noun} {number} with text"
-    return f"page: {what}; it has {noun}s {_format_numbers(sorted({place.number for place in places}))}"
+    return f"page: {what}; it has {noun}s {_format_numbers({place.number for place in places})}"
 
 
-def _format_numbers(numbers: Sequence[int]) -> str:
+def _format_numbers(numbers: Collection[int]) -> str:
     """Numbers in words: "1-80", or "1-3, 5-80", the first few runs of them.
 
     >>> _format_numbers([1, 2, 3, 5])
     '1-3, 5'
     """
-    firsts = [numbers[0], *(after for before, after in pairwise(numbers) if after - before > 1)]
-    lasts = [*(before for before, after in pairwise(numbers) if after - before > 1), numbers[-1]]
-    runs = [str(a) if a == b else f"{a}-{b}" for a, b in zip(firsts, lasts, strict=True)]
-    more = f" and others up to {numbers[-1]}" if len(runs) > _MOST_RUNS else ""
+    runs = name_runs(numbers)
+    more = f" and others up to {max(numbers)}" if len(runs) > _MOST_RUNS else ""
     return ", ".join(runs[:_MOST_RUNS]) + more
