@@ -71,6 +71,7 @@ ROOMS: Mapping[str, str] = {
     "server.evidence": "server.text",
     "server.locators": "server.libraries server.models server.text",
     "server.libraries": "server.text",
+    "server.libraries.zotero": "server.libraries server.errors server.text",
     "server.contracts": "server.errors server.graph server.text",
     "server.tiers": "server.contracts server.locators server.models server.text server",
     "server.graph": "server.runtime server.errors server.ids server.models",

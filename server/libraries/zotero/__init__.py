@@ -1,0 +1,1 @@
+"""Libraries of Zotero as records, the same from its database and from its local API. Never written."""
