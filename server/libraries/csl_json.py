@@ -15,7 +15,8 @@ _BEGIN = re.compile(r'\s*(?:\{\s*"items"\s*:\s*)?\[\s*')
 _BETWEEN = re.compile(r"\s*,?\s*")
 _LIST = re.compile(r"[,;]")
 _ISO_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
-_TAG = re.compile(r"</?(?:i|b|sup|sub|sc|span)\b[^<>]{0,200}>")
+# The markup that CSL and Zotero allow in texts.
+MARKUP = re.compile(r"</?(?:i|b|sup|sub|sc|span)\b[^<>]{0,200}>")
 _NOT_A_LIST = "not CSL-JSON: a list of works is expected"
 
 Work = Mapping[str, Any]
@@ -102,7 +103,7 @@ def _text(work: Work, name: str) -> str:
         case bool():
             raise ValueError(f"{name} must be a text")
         case int() | str():
-            return " ".join(_TAG.sub("", str(value)).split())
+            return " ".join(MARKUP.sub("", str(value)).split())
         case [str() as first, *_]:
             return first
         case []:

@@ -1,0 +1,21 @@
+"""What both doors to Zotero offer: the names of libraries, and the objects of one."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from server.libraries.zotero.objects import LibraryName, LibraryObjects
+
+
+class Door(Protocol):
+    """A way to read libraries. Nothing is ever written. Both doors give equal objects from equal data."""
+
+    def libraries(self) -> tuple[LibraryName, ...]:
+        """The user's own library, then those of groups, in the order of their numbers. Raises ``WinnowError``."""
+
+    def read(self, name: LibraryName, kept: LibraryObjects | None = None) -> LibraryObjects:
+        """All objects of a library.
+
+        ``kept`` is what the last call answered: where versions tell what changed, only that is asked for. Raises
+        ``WinnowError`` where the library cannot be read as a whole; ``kept`` is valid then as before.
+        """
