@@ -15,6 +15,7 @@ from server.libraries.zotero.objects import ZoteroObject
 
 STORED_MODES = frozenset({"imported_file", "imported_url"})
 LINKED_MODE = "linked_file"
+EMBEDDED_MODE = "embedded_image"  # a picture in a note
 _BASE = "attachments:"
 _PATH_CHARS = 4_000
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")

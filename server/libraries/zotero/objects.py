@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from server.libraries.records import Creator
 from server.text.printable import one_line, printable
 
-USER_LIBRARY = "library"
+USER_LIBRARY, USER_LIBRARY_NAME = "library", "My Library"
 # Four times the largest libraries that their owners write about.
 MOST_OBJECTS = 500_000
 _KEY = re.compile(r"[A-Z0-9]{8}")
@@ -161,7 +161,7 @@ def read_versions(answer: Any) -> dict[str, int]:
     """The version of each key. Raises ``NotZotero``."""
     if not isinstance(answer, dict) or not all(map(_is_key, answer)):
         raise NotZotero("a list of versions must be an object with keys of items")
-    return {key: _version(version) for key, version in answer.items()}
+    return {key: read_version(version) for key, version in answer.items()}
 
 
 def iso_date(stated: str) -> str:
@@ -184,7 +184,7 @@ def iso_date(stated: str) -> str:
 def _head(entry: Any) -> tuple[str, int, Mapping[str, Any]]:
     if not isinstance(entry, dict) or not _is_key(entry.get("key")):
         raise NotZotero("an entry without a key of eight letters and digits")
-    return entry["key"], _version(entry.get("version", 0)), _object(entry, "data")
+    return entry["key"], read_version(entry.get("version", 0)), _object(entry, "data")
 
 
 def _read_data(key: str, version: int, data: Mapping[str, Any], meta: Mapping[str, Any]) -> ZoteroObject:
@@ -246,7 +246,8 @@ def _is_key(value: Any) -> bool:
     return isinstance(value, str) and _KEY.fullmatch(value) is not None
 
 
-def _version(value: Any) -> int:
+def read_version(value: Any) -> int:
+    """The version of an object or a library. Raises ``NotZotero``."""
     if type(value) is not int or value < 0:
         raise NotZotero("a version must be a number from 0")
     return value

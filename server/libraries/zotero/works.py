@@ -17,7 +17,7 @@ from server.libraries.csl_json import MARKUP
 from server.libraries.item_types import OF_ZOTERO, UNKNOWN_TYPE
 from server.libraries.reading import clean_item
 from server.libraries.records import Annotation, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
-from server.libraries.zotero.files import LINKED_MODE, STORED_MODES, FilePlaces, find_file
+from server.libraries.zotero.files import EMBEDDED_MODE, LINKED_MODE, STORED_MODES, FilePlaces, find_file
 from server.libraries.zotero.objects import (
     USER_LIBRARY,
     LibraryObjects,
@@ -98,7 +98,7 @@ def _sort_children(items: Mapping[str, ZoteroObject]) -> _Children:
         parent = items.get(item.parent)
         if item.flaw:
             children.flaws.append(EntryFlaw(0, item.key, item.flaw))
-        elif not item.parent:
+        elif not item.parent or item.link_mode == EMBEDDED_MODE:
             continue
         elif parent is None or parent.flaw or not _may_hold(parent, item):
             children.flaws.append(EntryFlaw(0, item.key, _NO_PARENT.format(parent=item.parent)))
