@@ -103,10 +103,10 @@ def documents(
     list: any of the values; "": no value). filters: as in semantic_search. sort: "path", "title", "created",
     "updated" or "tokens", with "-" descending. limit: rows of a page, 1 to 1,000; page.all() has all.
 
-    Rows: file, title, type, language, tokens, passages, created, updated, labels, fields (front matter; row.stage
-    is row.fields.stage). With group_by ("type", "folder", "language", "vendor", "doc_tag", "tags", "environment",
-    "repository" or a field) rows are key, documents and passages, most documents first; the key "" is of those
-    without a value.
+    Rows: file, title, type, language, tokens, passages, created, updated, labels, citekey, authors, year and doi
+    of works, fields (other front matter; row.stage is row.fields.stage). With group_by ("type", "folder",
+    "language", "vendor", "doc_tag", "tags", "environment", "repository" or a field) rows are key, documents and
+    passages, most documents first; the key "" is of those without a value.
     """
     narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
     more = {"sort": sort, "group_by": group_by, "limit": limit, "cursor": cursor}

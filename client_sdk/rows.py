@@ -37,7 +37,7 @@ FIELDS = (
 
 # Fields of rows of files with pages or the like.
 PLACE_FIELDS = ("page_span", "page_labels", "locator", "link")
-# Fields of rows of documents that a bibliography has. A document's own row has them in its front matter.
+# Fields of rows of documents that have a citekey. Others may state some in their front matter.
 WORK_FIELDS = ("citekey", "authors", "year", "doi")
 # Fields that every row has; None where nothing is known of them.
 COMMON_FIELDS = (

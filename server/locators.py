@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from server.libraries.facts import item_of
-from server.models import Document, DocumentType, Passage, Place, PlaceKind
+from server.models import DocumentType, Passage, Place, PlaceKind
 from server.text.printable import one_line
 from server.text.sizes import count_of
 
@@ -91,12 +91,12 @@ def passage_fields(passage: Passage, start: int = 0, end: int | None = None) -> 
 
 def cited_fields(passage: Passage, start: int = 0, end: int | None = None) -> dict[str, Any]:
     """The fields as ``passage_fields`` has them, and those of the work that its document is."""
-    return {**passage_fields(passage, start, end), **work_fields(passage.document)}
+    return {**passage_fields(passage, start, end), **work_fields(passage.document.metadata)}
 
 
-def work_fields(document: Document) -> dict[str, Any]:
-    """The fields of a row for the work that a document is; {} without a citekey."""
-    item = item_of(document.title, (), document.metadata)
+def work_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a row for the work that a document with this metadata is; {} without a citekey."""
+    item = item_of("", (), metadata)
     citekey = one_line(item.citekey, _LABEL_CHARS_OF_WORK) if item else ""
     if item is None or not citekey:
         return {}
@@ -121,8 +121,18 @@ def count_pages(counts: Mapping[DocumentType, int]) -> str:
 
 
 def cite_place(row: Mapping[str, Any]) -> str:
-    """The file and the locator of a row, as citations have them: "[guide.pdf, p. 45]"; "" without places."""
-    return f"[{_PAGE_OF_LINK.sub('', row['link'])}, {row['locator']}]" if "locator" in row else ""
+    """The citekey, the file and the locator of a row: "[@ohm1827, guide.pdf, p. 45]"; "" where it has none.
+
+    The file is there where the row has a locator.
+    """
+    place = (_PAGE_OF_LINK.sub("", row["link"]), row["locator"]) if "locator" in row else ()
+    known = ", ".join(filter(None, (cite_work(row), *place)))
+    return f"[{known}]" if known else ""
+
+
+def cite_work(row: Mapping[str, Any]) -> str:
+    """The citekey of a row as Markdown has it: "@ohm1827"; "" without one."""
+    return f"@{row['citekey']}" if "citekey" in row else ""
 
 
 def place_at(places: Sequence[Place], at: int) -> int:

@@ -30,6 +30,8 @@ _WITHIN = """
 """
 _OF_SPAN = _WITHIN.format(document="?1", start="?2", end="?3")
 _OF_CHUNK = _WITHIN.format(document="chunks.document_id", start="chunks.start", end='chunks."end"')
+# As JSON is written; a nested field of that name counts as well, which costs a read.
+_HAS_CITEKEY = "instr(metadata, '\"citekey\"') > 0"
 _CHARACTERS = "(SELECT length(text) FROM texts WHERE document_id = documents.id)"
 _READING = "(SELECT reading FROM readings WHERE document_id = documents.id)"
 
@@ -47,13 +49,14 @@ class DocumentPlaces(DocumentTexts):
         query = f"SELECT {_PLACE} FROM places WHERE {_OF_SPAN} ORDER BY start, number"
         return self._places(query, document_id, start, end)
 
-    def located_chunks(self, chunk_ids: Sequence[str]) -> frozenset[str]:
-        """Those of these chunks whose documents have places."""
+    def cited_chunks(self, chunk_ids: Sequence[str]) -> frozenset[str]:
+        """Those of these chunks whose documents have places or, in their metadata, a citekey."""
         found: set[str] = set()
         for batch in batches_of(chunk_ids):
             query = (
                 f"SELECT id FROM chunks WHERE id IN ({placeholders_of(batch)})"
-                " AND EXISTS (SELECT 1 FROM places WHERE places.document_id = chunks.document_id)"
+                " AND (EXISTS (SELECT 1 FROM places WHERE places.document_id = chunks.document_id)"
+                f" OR EXISTS (SELECT 1 FROM documents WHERE documents.id = chunks.document_id AND {_HAS_CITEKEY}))"
             )
             found.update(id for (id,) in self._database.rows(query, *batch))
         return frozenset(found)

@@ -5,7 +5,8 @@ Texts come as UTF-8 bytes, as SQLite holds them: a scan of all of them decodes o
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import json
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 from server.backends import trigrams
@@ -61,6 +62,13 @@ class DocumentTexts(FilteredDocuments):
         """The number of tokens of a document's chunks together."""
         query = "SELECT coalesce(sum(tokens), 0) FROM chunks WHERE document_id = ?"
         return int(self._database.rows(query, document_id)[0][0])
+
+    def metadata(self, document_id: str) -> Mapping[str, Any]:
+        """The metadata of a document; {} for one that is gone."""
+        with self._database.decoding():
+            for (written,) in self._database.rows("SELECT metadata FROM documents WHERE id = ?", document_id):
+                return dict(json.loads(written))
+        return {}
 
     def spans(self, document_id: str) -> list[ChunkSpan]:
         """The places of a document's chunks, in reading order."""

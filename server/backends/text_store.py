@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from server.models import ChunkSpan, DocumentReading, DocumentText, ExcludedText, Filters, NeededTexts, Place
 
@@ -25,6 +25,9 @@ class TextStore(Protocol):
     def token_count(self, document_id: str) -> int:
         """The number of tokens of a document's chunks together."""
 
+    def metadata(self, document_id: str) -> Mapping[str, Any]:
+        """The metadata of a document; {} for one that is gone."""
+
     def spans(self, document_id: str) -> list[ChunkSpan]:
         """The places of a document's chunks, in reading order."""
 
@@ -37,8 +40,8 @@ class TextStore(Protocol):
     def places_within(self, document_id: str, start: int, end: int) -> tuple[Place, ...]:
         """The places that the characters from ``start`` to ``end`` of a document are in."""
 
-    def located_chunks(self, chunk_ids: Sequence[str]) -> frozenset[str]:
-        """Those of these chunks whose documents have places."""
+    def cited_chunks(self, chunk_ids: Sequence[str]) -> frozenset[str]:
+        """Those of these chunks whose documents have places or, in their metadata, a citekey."""
 
     def readings_within(self, filters: Filters) -> Iterator[DocumentReading]:
         """How each of the documents that these filters admit was read, by uri."""

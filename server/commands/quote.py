@@ -47,7 +47,7 @@ def _format_answer(payload: dict[str, Any]) -> list[str]:
         f"{len(payload['quotes'])} quotes from {diagnostics['passages']} passages ({diagnostics['search_mode']})",
     ]
     for number, row in enumerate(payload["quotes"], start=1):
-        cited = f" {cite_place(row)}" if "locator" in row else ""
-        place = f"{number}. {row['title']}{cited} ({row['confidence']:.0%} of the question's words)"
+        title = " ".join(filter(None, (row["title"], cite_place(row))))
+        place = f"{number}. {title} ({row['confidence']:.0%} of the question's words)"
         lines += ["", place, *([row["url"]] if "url" in row else []), *frame_text(row["quote"])]
     return lines

@@ -174,13 +174,17 @@ class Located(Payload):
     link: Annotated[str, StringConstraints(max_length=LINK_CHARS)] | None = None
 
 
-class Cited(Located):
-    """The place of a row, and the work that it is from; absent for documents that no bibliography has."""
+class CitedWork(Payload):
+    """The work that a row is from; absent for documents that no bibliography has."""
 
     citekey: Label | None = None
     authors: list[Label] | None = Field(default=None, max_length=6)
     year: int | None = Field(default=None, ge=0, le=9_999)
     doi: Label | None = None
+
+
+class Cited(Located, CitedWork):
+    """The place of a row, and the work that it is from."""
 
 
 class TokenUsage(Payload):

@@ -10,8 +10,8 @@ from server.contracts.base import (
     LISTED,
     UNLISTED,
     Arguments,
+    Cited,
     CursorText,
-    Located,
     Meta,
     PathPattern,
     Payload,
@@ -83,7 +83,7 @@ class Count(_Patterned):
     )
 
 
-class ScanRow(Located):
+class ScanRow(Cited):
     """A match, or with ``group_by`` the counts of a key.
 
     ``start`` and ``end`` are character offsets in the document's text, ``groups`` are the capture groups in the

@@ -10,11 +10,12 @@ from server.contracts.base import (
     LISTED,
     UNLISTED,
     Arguments,
+    Cited,
+    CitedWork,
     CursorText,
     JsonValue,
     Label,
     Limit,
-    Located,
     Meta,
     PathPattern,
     Payload,
@@ -102,10 +103,11 @@ class DocumentLabels(Payload):
     repository: Label | None = None
 
 
-class DocumentRow(Payload):
+class DocumentRow(CitedWork):
     """A document, or with ``group_by`` the counts of a key.
 
-    ``fields`` is its front matter, without what other fields of the row state; long values are cut.
+    ``fields`` is its front matter, without what other fields of the row state; long values are cut. Of a work with
+    more authors than ``authors`` names, it has all.
     """
 
     document_id: _Id | None = None
@@ -143,7 +145,7 @@ class DocumentsAnswer(Payload):
     meta: Meta
 
 
-class ReadAnswer(Located):
+class ReadAnswer(Cited):
     """Answer of ``kb.read``. ``start``, ``end`` and ``next`` are characters of the document's text."""
 
     document_id: _Id

@@ -11,10 +11,10 @@ from server.contracts.base import (
     UNLISTED,
     Arguments,
     ChunkId,
+    Cited,
     CursorText,
     Label,
     Limit,
-    Located,
     Meta,
     Payload,
     Scope,
@@ -168,7 +168,7 @@ class NodeRow(Payload):
     anchor: Annotated[str, StringConstraints(max_length=500)] | None = None
 
 
-class _EvidencedRow(NodeRow, Located):
+class _EvidencedRow(NodeRow, Cited):
     """A node with the passages that show it, best first, by ids that the ``kb.*`` tools take.
 
     The place in the file is that of the first of them, as is ``snippet``.
@@ -211,7 +211,7 @@ class PathNode(Payload):
     type: Kind
 
 
-class PathEdge(Located):
+class PathEdge(Cited):
     """A step of a path. ``direction`` is "out" where the relation points along the path.
 
     CO_OCCURS has none. The place in the file is that of the first of ``section_ids``.

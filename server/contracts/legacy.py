@@ -14,10 +14,10 @@ from server.contracts.base import (
     MAX_TOP_K,
     Arguments,
     ChunkId,
+    Cited,
     CursorText,
     Label,
     Limit,
-    Located,
     Meta,
     Payload,
     SearchFilters,
@@ -94,7 +94,7 @@ class GetSectionText(Arguments):
     session_id: SessionId | None = Field(default=None, description="ignored; a session is a connection's")
 
 
-class SectionRow(Located):
+class SectionRow(Cited):
     """One result: the fields of the earlier tool, or with ``include_debug`` false those of ``kb.search``.
 
     A field without a counterpart in this server is null, 0 or false, as it was where a leg had not answered. Files
@@ -143,7 +143,7 @@ class SectionsAnswer(Payload):
     meta: Meta
 
 
-class SectionText(Located):
+class SectionText(Cited):
     """The text of one section, or its beginning. ``bytes`` is the size of ``text_truncated``."""
 
     section_id: ChunkId

@@ -62,7 +62,7 @@ def cite_rows(context: RequestContext, request: Cite) -> Answer:
 
 def _item(document: Document) -> LibraryItem | None:
     """The work of a document that rows name a citekey of; rows and citations agree on which have one."""
-    return item_of(document.title, document.tags, document.metadata) if work_fields(document) else None
+    return item_of(document.title, document.tags, document.metadata) if work_fields(document.metadata) else None
 
 
 def _find_texts(context: RequestContext, rows: Sequence[CitedRow], filters: Filters) -> Mapping[str, _CitedText]:

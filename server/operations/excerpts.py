@@ -90,7 +90,7 @@ class _PassageInDocument:
         first, last = (self._offset(document, at) for at in (start, end))
         places = self.context.index.catalogue.places_within(chunk.document_id, first, last)
         located = locator_fields(places, first, last, passage.document.uri)
-        return {**located, **work_fields(passage.document)}
+        return {**located, **work_fields(passage.document.metadata)}
 
     def _offset(self, document: str, at: int) -> int:
         """The offset in the document of a position that counts from the start of the passage."""

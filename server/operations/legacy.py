@@ -14,7 +14,7 @@ from server import tiers
 from server.contracts.base import MAX_TOP_K, SearchFilters
 from server.contracts.kb import MAX_PAGE_SIZE, KbSearch, KbSearchOptions
 from server.contracts.legacy import MAX_SECTION_BYTES, GetSectionText, LegacyFilters, SearchSections
-from server.locators import passage_fields
+from server.locators import cited_fields
 from server.models import Passage
 from server.operations.base import Answer, RequestContext
 from server.operations.kb import build_kb_row, search_page, source_of, title_of
@@ -121,7 +121,7 @@ def _build_section_row(
         "fused_score": _round_score(hit.score if hit and fused else None),
         "lexical_vec_score": _round_score(hit.lexical if hit else None),
         **_NO_COUNTERPART,
-        **passage_fields(passage),
+        **cited_fields(passage),
     }
 
 
@@ -146,7 +146,7 @@ def _build_text_row(passage: Passage, max_bytes: int) -> dict[str, Any]:
         "bytes": len(text.encode("utf-8")),
         "truncated": text != whole,
         "source_blob_id": None,
-        **passage_fields(passage, 0, raw_offset(passage.chunk.text, len(text))),
+        **cited_fields(passage, 0, raw_offset(passage.chunk.text, len(text))),
     }
 
 

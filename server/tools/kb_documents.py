@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from server.contracts.base import CitedWork
 from server.contracts.documents import DocumentsAnswer, ListDocuments
 from server.text.framing import frame_text
 from server.text.printable import one_line
@@ -47,7 +48,8 @@ def _render_document(row: dict[str, Any]) -> list[str]:
     facts = [row["type"], row.get("language", ""), f"{row['tokens']} tokens", f"{row['passages']} passages"]
     place = " | ".join(filter(None, (row["title"], ", ".join(filter(None, facts)), *dates, *labels)))
     lines = [f"[{row['document_id']}] {row['file']} | {place}"]
-    fields = "; ".join(f"{name}: {_join(value)}" for name, value in row.get("fields", {}).items())
+    stated = {name: row[name] for name in CitedWork.model_fields if name in row} | row.get("fields", {})
+    fields = "; ".join(f"{name}: {_join(value)}" for name, value in stated.items())
     return [*lines, *frame_text(one_line(fields, _FIELDS_CHARS))] if fields else lines
 
 

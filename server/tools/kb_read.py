@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts.documents import ReadAnswer, ReadDocument
+from server.locators import cite_work
 from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool
@@ -22,10 +23,11 @@ Defaults: max_tokens 800. Max: 800."""
 def render_piece(payload: dict[str, Any]) -> list[str]:
     """The piece with its source and where to continue."""
     more = f"; goes on at start {payload['next']}" if payload["next"] is not None else "; the end"
+    place = "".join(f" | {part}" for part in (cite_work(payload), payload.get("locator")) if part)
     return [
         f"characters {payload['start']}-{payload['end']} of {payload['total_chars']}{more}",
         f"[{payload['document_id']}] {payload['file']} | {payload['title']} | {payload['type']}, "
-        f"{payload['total_tokens']} tokens" + (f" | {payload['locator']}" if "locator" in payload else ""),
+        f"{payload['total_tokens']} tokens{place}",
         *frame_text(payload["text"]),
     ]
 

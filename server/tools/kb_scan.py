@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts.corpus import Scan, ScanAnswer
+from server.locators import cite_work
 from server.text.framing import frame_text
 from server.text.printable import one_line
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
@@ -33,7 +34,8 @@ def render_scan(payload: dict[str, Any]) -> list[str]:
             continue
         if row["file"] != file:
             file = row["file"]
-            lines.append(f"{file} | {row['title']} | document {row['document_id']}")
+            facts = (file, row["title"], cite_work(row), f"document {row['document_id']}")
+            lines.append(" | ".join(filter(None, facts)))
         lines += _render_match(row)
     if payload.get("next_cursor"):
         lines.append(f"next_cursor: {payload['next_cursor']}")

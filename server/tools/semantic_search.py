@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts import SearchAnswer, SemanticSearch
+from server.locators import cite_work
 from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool, omit_without_scripts
@@ -53,6 +54,7 @@ def _render_row(number: int, row: dict[str, Any]) -> list[str]:
                 facts["type"],
                 facts["vendor"],
                 facts["file"],
+                cite_work(row),
                 row.get("locator"),
                 facts["created"],
             ),

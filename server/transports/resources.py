@@ -21,7 +21,7 @@ from mcp_types import (
 
 from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
-from server.locators import passage_fields
+from server.locators import cited_fields
 from server.models import Passage
 from server.reference.guides import playbook, spell_tool_names
 from server.reference.sdk import sdk_reference
@@ -33,7 +33,7 @@ from server.text.printable import beginning, one_line, printable, raw_offset
 from server.tiers import cut_to_bytes
 
 _MAX_URI_CHARS = 200
-# In ``_meta`` of a passage: its page_span, page_labels, locator and link, as in rows.
+# In ``_meta`` of a passage: its page_span, page_labels, locator and link, and its work, as in rows.
 PLACE_KEY = "winnow/place"
 MAX_COMPLETIONS = 100  # the protocol's own limit
 _TEXT, _MARKDOWN, _JSON = "text/plain", "text/markdown", "application/json"
@@ -154,9 +154,9 @@ def _advise(tools: Collection[str], settings: Settings) -> str:
 
 
 def _build_passage(uri: str, passage: Passage) -> ReadResourceResult:
-    """The beginning of a passage, and beside it where that is in its file, if that has pages or the like."""
+    """The beginning of a passage, and beside it its place in its file and its work, as rows have them."""
     text = cut_to_bytes(beginning(passage.chunk.text, MAX_EXCERPT_BYTES), MAX_EXCERPT_BYTES)
-    place = passage_fields(passage, 0, raw_offset(passage.chunk.text, len(text)))
+    place = cited_fields(passage, 0, raw_offset(passage.chunk.text, len(text)))
     return _build_result(uri, text, _TEXT, {PLACE_KEY: place} if place else None)
 
 

@@ -31,6 +31,7 @@ ENTRIES = r"""
 @misc{many2001, title={Lanterns of many hands}, author={A, A and B, B and C, C and D, D and E, E and F, F},
  year={2001}, abstract={A lantern burns oil for many hands.}}
 """
+TWICE = "This paragraph stands in two of the papers."
 PAGES = ("The first page names the lantern.", "The lantern resists the current on page two.")
 WORK = ("citekey", "authors", "year", "doi")
 OHM = {"citekey": "ohm1827", "authors": ["Ohm, Georg"], "year": 1827, "doi": "10.1000/ohm"}
@@ -42,10 +43,12 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     papers = folder / "papers"
     papers.mkdir()
     (papers / "ohm.pdf").write_bytes(build_pdf(PdfFile([paragraph(72, 700, [line]) for line in PAGES])))
-    (papers / "piles.md").write_text("# Piles\n\nA lantern beside the pile of silver and zinc.\n", "utf-8")
-    (papers / "plain.md").write_text("# Plain\n\nA lantern without an entry.\n", "utf-8")
+    (papers / "piles.md").write_text(
+        f"# Piles\n\nA lantern beside the pile of silver and zinc.\n\n{TWICE}\n", "utf-8"
+    )
+    (papers / "plain.md").write_text(f"# Plain\n\nA lantern without an entry.\n\n{TWICE}\n", "utf-8")
     (folder / "library.bib").write_text(ENTRIES, "utf-8")
-    settings = load_settings(store=tmp_path_factory.mktemp("store"), embedding="off", graph="off")
+    settings = load_settings(store=tmp_path_factory.mktemp("store"), embedding="off")
     backends = open_backends(settings, wait_for_model=False)
     try:
         report = ingest_paths(target_of(settings, backends, None), [papers], references=folder / "library.bib")
@@ -77,16 +80,7 @@ def _work_of(row: dict[str, Any]) -> dict[str, Any]:
 async def test_rows_of_a_work_have_its_key_authors_year_doi_and_page(kb: KnowledgeBase, mode: str) -> None:
     answer = await _ask(kb, "semantic_search", query="lantern", response_mode=mode, direct=True)
     works = {row.get("file") or row["metadata"]["file"]: _work_of(row) for row in answer.payload["results"]}
-    assert works == {
-        "ohm.pdf": OHM,
-        "piles.md": {"citekey": "volta1800", "authors": ["Volta, Alessandro", "Banks, Joseph"], "year": 1800},
-        "library.bib#many2001": {
-            "citekey": "many2001",
-            "authors": ["A, A", "B, B", "C, C", "et al."],
-            "year": 2001,
-        },
-        "plain.md": {},
-    }
+    assert works == WORKS
 
 
 async def test_quotes_candidates_and_excerpts_have_the_work_too(kb: KnowledgeBase) -> None:
@@ -97,6 +91,54 @@ async def test_quotes_candidates_and_excerpts_have_the_work_too(kb: KnowledgeBas
     assert _work_of(next(row for row in found if row["title"] == "The galvanic circuit")) == OHM
     excerpt = await _ask(kb, "kb.read_excerpt", passage_id=first["passage_id"], direct=True)
     assert _work_of(excerpt.payload) == OHM
+
+
+MANY = {"citekey": "many2001", "authors": ["A, A", "B, B", "C, C", "et al."], "year": 2001}
+VOLTA = {"citekey": "volta1800", "authors": ["Volta, Alessandro", "Banks, Joseph"], "year": 1800}
+WORKS = {"ohm.pdf": OHM, "piles.md": VOLTA, "library.bib#many2001": MANY, "plain.md": {}}
+
+
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize(
+    ("operation", "arguments"),
+    [
+        ("kb.scan", {"pattern": "lantern"}),
+        ("kb.scan", {"pattern": "antern", "group_by": "document"}),
+        ("kb.documents", {}),
+    ],
+)
+async def test_matches_counts_and_lists_of_documents_have_the_work(
+    kb: KnowledgeBase, operation: str, arguments: dict[str, Any], direct: bool
+) -> None:
+    rows = (await _ask(kb, operation, direct=direct, **arguments)).payload["results"]
+    assert {row["file"]: _work_of(row) for row in rows} == WORKS
+
+
+async def test_a_list_of_documents_states_a_work_once_and_all_of_more_than_five_authors(kb: KnowledgeBase) -> None:
+    rows = (await _ask(kb, "kb.documents")).payload["results"]
+    stated = {row["file"]: [name for name in WORK if name in row["fields"]] for row in rows}
+    assert stated == {"ohm.pdf": [], "piles.md": [], "library.bib#many2001": ["authors"], "plain.md": []}
+    many = next(row for row in rows if row["file"] == "library.bib#many2001")
+    assert len(many["fields"]["authors"]) == 6
+
+
+async def test_copies_of_a_text_pieces_and_sections_have_the_work(kb: KnowledgeBase) -> None:
+    repeats = (await _ask(kb, "kb.repeats", min_chars=20)).payload["results"]
+    places = {place["file"]: _work_of(place) for row in repeats for place in row["places"]}
+    assert places == {"piles.md": VOLTA, "plain.md": {}}
+    assert _work_of((await _ask(kb, "kb.read", document="piles.md")).payload) == VOLTA
+    assert _work_of((await _ask(kb, "kb.read", document="plain.md")).payload) == {}
+    sections = (await _ask(kb, "search_sections", direct=True, query="lantern")).payload["results"]
+    section_ids = [row["section_id"] for row in sections]
+    texts = await _ask(kb, "get_section_text", direct=True, section_ids=section_ids)
+    works = [VOLTA, OHM, MANY, {}]
+    for rows in (sections, texts.payload["results"]):
+        assert all(work in map(_work_of, rows) for work in works)
+
+
+async def test_nodes_and_steps_of_the_graph_have_the_work_of_their_first_passage(kb: KnowledgeBase) -> None:
+    described = (await _ask(kb, "graph.describe", ids=["Piles", "Plain"])).payload["results"]
+    assert {row["title"]: _work_of(row) for row in described} == {"Piles": VOLTA, "Plain": {}}
 
 
 @pytest.mark.parametrize(

@@ -220,12 +220,12 @@ def _locator_of(opened: _OpenGraph, scope: Scope) -> Callable[[Sequence[str]], M
     """A function from the ids of passages to their files and places, for those in scope that have a place."""
 
     def locate(chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        located = sorted(opened.catalogue.located_chunks(chunk_ids))
-        passages = opened.catalogue.passages(located, opened.project)
+        cited = sorted(opened.catalogue.cited_chunks(chunk_ids))
+        passages = opened.catalogue.passages(cited, opened.project)
         return {
-            id: (passage.document.uri, passage_fields(passage)["locator"])
+            id: (passage.document.uri, fields["locator"])
             for id, passage in passages.items()
-            if scope is None or passage.document.id in scope
+            if (scope is None or passage.document.id in scope) and "locator" in (fields := passage_fields(passage))
         }
 
     return locate

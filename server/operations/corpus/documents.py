@@ -9,6 +9,7 @@ from typing import Any
 from server.backends.base import FACTS, FOLDER
 from server.contracts.documents import ListDocuments
 from server.errors import WinnowError
+from server.locators import work_fields
 from server.models import DocumentRecord, Filters
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
@@ -60,6 +61,8 @@ def list_documents(context: RequestContext, request: ListDocuments) -> Answer:
 
 def _build_row(context: RequestContext, record: DocumentRecord) -> dict[str, Any]:
     document, is_direct = record.document, context.caller.budget.is_direct
+    work = work_fields(document.metadata)
+    fields = _fields(document.metadata, _DIRECT_VALUE_CHARS if is_direct else _VALUE_CHARS)
     labels = {name: _clip_label(getattr(document, name)) for name in _LABELS}
     row: dict[str, Any] = {
         "document_id": document.id,
@@ -72,7 +75,8 @@ def _build_row(context: RequestContext, record: DocumentRecord) -> dict[str, Any
         "created": one_line(document.created, 40),
         "updated": one_line(str(document.metadata.get("updated") or document.metadata.get("lastmod") or ""), 40),
         "labels": {name: label for name, label in labels.items() if label},
-        "fields": _fields(document.metadata, _DIRECT_VALUE_CHARS if is_direct else _VALUE_CHARS),
+        **work,
+        "fields": {name: value for name, value in fields.items() if work.get(name) != value},
     }
     if is_direct:
         return {name: value for name, value in row.items() if value not in ("", {})}

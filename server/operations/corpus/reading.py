@@ -8,7 +8,7 @@ from server import intake
 from server.contracts.documents import MAX_READ_BYTES, MAX_READ_TOKENS, ReadDocument
 from server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from server.errors import WinnowError
-from server.locators import locator_fields
+from server.locators import locator_fields, work_fields
 from server.models import Document, Filters
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.pages import find_page
@@ -52,6 +52,7 @@ def read_document(context: RequestContext, request: ReadDocument) -> Answer:
         "total_chars": len(text),
         "total_tokens": context.index.catalogue.token_count(document.id),
         **locator_fields(places, start, end, document.uri),
+        **work_fields(document.metadata),
     }
     warnings = _warnings(context, request, end, last)
     return Answer(payload, "excerpt", 1, payload["tokens"], warnings, taken=intake.piece(document.id, shown))

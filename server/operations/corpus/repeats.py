@@ -19,7 +19,7 @@ from server import intake
 from server.backends.base import DocumentStore
 from server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
 from server.errors import WinnowError
-from server.locators import locator_fields
+from server.locators import locator_fields, work_fields
 from server.models import ChunkSpan, Document, Filters
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.paragraphs import Paragraph, iterate_paragraphs
@@ -86,6 +86,7 @@ class _Layout:
         self._chunks: Sequence[ChunkSpan] = catalogue.spans(document.id)
         self._ends = list(accumulate((chunk.end for chunk in self._chunks), max))
         self._places = catalogue.places(document.id)
+        self._work = work_fields(document.metadata)
 
     def locate(self, start: int, end: int) -> dict[str, Any]:
         """The fields of a copy that stands between these characters."""
@@ -97,6 +98,7 @@ class _Layout:
             "end": end,
             **({} if passage is None else {"passage_id": passage}),
             **locator_fields(self._places, start, end, document.uri),
+            **self._work,
         }
 
     def _chunk_at(self, start: int) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -99,6 +99,8 @@ class _KeyRows:
     most: int
     is_by_document: bool
     keyed: KeyedTallies = field(default_factory=KeyedTallies)
+    # Of documents that are keys, by key.
+    works: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def look(self, scanned: ScannedDocument) -> None:
         tally, keyed = Tally(), KeyedTallies()
@@ -107,6 +109,8 @@ class _KeyRows:
             keyed.of(self.key(scanned, found)).add(found)
         self.keyed.merge(keyed)
         self.total.merge(tally)
+        if self.is_by_document and tally.matches and scanned.work:
+            self.works[scanned.document.uri] = scanned.work
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -114,8 +118,8 @@ class _KeyRows:
         return [self._build_row(row) for row in rows]
 
     def _build_row(self, row: dict[str, Any]) -> dict[str, Any]:
-        key = printable(row["key"])
-        return {**row, "key": key, **({"file": one_line(key)} if self.is_by_document else {})}
+        key, work = printable(row["key"]), self.works.get(row["key"], {})
+        return {**row, "key": key, **({"file": one_line(key)} if self.is_by_document else {}), **work}
 
 
 def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int) -> dict[str, Any]:
@@ -138,6 +142,7 @@ def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int)
         "context": one_line(before + shorten(match, MAX_MATCH_CHARS) + after, 2 * around + MAX_MATCH_CHARS),
         **({"page": located["page_span"][0]} if "page_span" in located else {}),
         **located,
+        **scanned.work,
     }
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from server.errors import WinnowError
+from server.locators import work_fields
 from server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts, Place
 from server.operations.base import RequestContext
 from server.operations.corpus.patterns import Match, Pattern
@@ -48,6 +49,7 @@ class ScannedDocument:
     document: DocumentText
     read_spans: Callable[[str], list[ChunkSpan]]
     read_places: Callable[[str], tuple[Place, ...]]
+    read_metadata: Callable[[str], Mapping[str, Any]]
 
     @cached_property
     def is_ascii(self) -> bool:
@@ -65,6 +67,11 @@ class ScannedDocument:
     @cached_property
     def places(self) -> tuple[Place, ...]:
         return self.read_places(self.document.id)
+
+    @cached_property
+    def work(self) -> Mapping[str, Any]:
+        """The fields of a row for the work that the document is."""
+        return work_fields(self.read_metadata(self.document.id))
 
     @cached_property
     def _text(self) -> str:
@@ -134,7 +141,7 @@ class Walk:
                 if isinstance(document, ExcludedText):
                     self._count(document.number, document.chunks, document.characters)
                     continue
-                scanned = ScannedDocument(document, catalogue.spans, catalogue.places)
+                scanned = ScannedDocument(document, catalogue.spans, catalogue.places, catalogue.metadata)
                 try:
                     look(scanned)
                 except OutOfTime:

@@ -19,7 +19,7 @@ from server.graph.base import MAX_NODES, PAGE_SIZE, Direction, GraphStore, Neigh
 from server.graph.base import Scope as Documents
 from server.graph.records import Edge, Node, normalise_name
 from server.ids import entity_id, is_chunk_id
-from server.locators import passage_fields
+from server.locators import cited_fields
 from server.models import Filters, Passage
 from server.operations.base import Answer, RequestContext
 from server.operations.paging import Cursor, build_page, fingerprint, resume
@@ -286,12 +286,12 @@ def texts_of(view: GraphView, rows: Iterable[Mapping[str, Any]]) -> dict[str, st
 
 
 def add_places(view: GraphView, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows, and the steps of those that are paths, with the place of their first passage in its file."""
+    """The rows, and the steps of those that are paths, with the place and the work of their first passage."""
     parts = [part for row in rows for part in row.get("edges", [row])]
-    located = view.context.index.catalogue.located_chunks(_first_passages(parts))
-    if not located:  # as in an index of text: nothing else is read
+    located = view.context.index.catalogue.cited_chunks(_first_passages(parts))
+    if not located:  # as in an index of text without a bibliography: nothing else is read
         return [*rows]
-    places = {id: passage_fields(passage) for id, passage in _passages(view, sorted(located)).items()}
+    places = {id: cited_fields(passage) for id, passage in _passages(view, sorted(located)).items()}
 
     def placed(part: dict[str, Any]) -> dict[str, Any]:
         return {**part, **places.get(next(iter(part["section_ids"]), ""), {})}
