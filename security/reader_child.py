@@ -40,6 +40,7 @@ FACTS = {
         "ocr_pages": 0,
         "attachments": [],
         "notes": [],
+        "hidden_reasons": {},
     },
 }
 

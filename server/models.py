@@ -12,6 +12,11 @@ DocumentType = Literal[
 ]  # fmt: skip
 PlaceKind = Literal["page", "slide", "sheet", "chapter", "cell", "message", "time"]
 Environment = Literal["dev", "prod", "scratch"]
+# Why a person does not see a run of text, in the words of reports.
+HiddenReason = Literal[
+    "invisible", "transparent", "colour of its background", "too small", "off the page",
+    "set as hidden", "hidden slide", "hidden sheet",
+]  # fmt: skip
 PROJECT_NAME = r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$"
 Legs = Literal["hybrid", "lexical-only", "semantic-only"]
 # What a text must hold: at least one text of each clause, in which ASCII letters stand for both of their cases.
@@ -73,7 +78,8 @@ class Reading:
     ``pages`` counts pages, slides or sheets; 0 for files without them. ``hidden_runs`` counts runs of text that
     a person does not see, ``hidden_kept`` says whether they are in the text. ``needs_ocr`` are the pages without
     text of their own, ``ocr_pages`` counts those that were read by OCR. ``attachments`` are names of files within
-    the file, which are not read. ``notes`` are sentences about what was left out.
+    the file, which are not read. ``notes`` are sentences about what was left out. ``hidden_reasons`` counts the
+    hidden runs by reason; documents of an older index have none.
     """
 
     reader: str
@@ -84,6 +90,7 @@ class Reading:
     ocr_pages: int = 0
     attachments: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    hidden_reasons: Mapping[HiddenReason, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from server.text.markup.template_code import has_template_code
 INDEX_VERSION = 1
 # Increased when readers make another document of the same file: everything is read again, and rewritten where it
 # differs.
-READERS_VERSION = 13
+READERS_VERSION = 14
 # Increased when the documents that ``_splitting`` selects have other chunks or headings: they are split again.
 SPLITTING_VERSION = 1
 # The same for documents that have a table and a caption, beside the version above.
@@ -130,6 +130,8 @@ def _content_hash(raw: RawDocument) -> str:
     absent = {name for name in ("body_start", "places", "reading") if not getattr(raw, name)}
     left_out = {"environment", "repository"} | absent
     facts = {key: value for key, value in asdict(raw).items() if key not in left_out}
+    if raw.reading and not raw.reading.hidden_reasons:
+        del facts["reading"]["hidden_reasons"]
     return _hash(INDEX_VERSION, facts, *_splitting(raw))
 
 

@@ -255,6 +255,7 @@ def _clean_reading(reading: Reading) -> Reading:
         reader=_clean_label(reading.reader),
         pages=_clean_number(reading.pages),
         hidden_runs=_clean_number(reading.hidden_runs),
+        hidden_reasons={why: _clean_number(runs) for why, runs in reading.hidden_reasons.items()},
         needs_ocr=tuple(map(_clean_number, reading.needs_ocr[:_MOST_PLACES])),
         ocr_pages=_clean_number(reading.ocr_pages),
         attachments=tuple(map(_clean_label, reading.attachments[:_MOST_NOTES])),

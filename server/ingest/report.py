@@ -12,7 +12,7 @@ from server.backends.base import CatalogueEntry, DocumentStore
 from server.errors import WinnowError
 from server.ingest.graph_update import GraphReport
 from server.ingest.references.reference_report import ReferenceReport
-from server.models import DocumentType, Reading
+from server.models import DocumentType, HiddenReason, Reading
 from server.text.printable import one_line
 from server.text.sizes import name_numbers
 
@@ -70,11 +70,11 @@ class ReadingSummary:
 
     ``readers`` counts documents by reader, those of text by their type. ``pages`` counts pages, slides and sheets,
     ``pages_by_type`` the same by the type of their documents, ``hidden_runs`` runs of text that a person does not
-    see, ``hidden_kept`` those of them that are in the index. ``needs_ocr`` counts pages without text of their own,
-    ``ocr_pages`` those that were read by OCR, ``attachments`` files within files, which are not read, ``notes``
-    documents by what their readers note. ``hidden_files`` are the runs of hidden text by document, and
-    ``image_files`` the numbers of pages that are images, as "1-2, 7", of documents where OCR did not read all of
-    them; both name the first 100 documents.
+    see, ``hidden_reasons`` the same by reason, ``hidden_kept`` those of them that are in the index. ``needs_ocr``
+    counts pages without text of their own, ``ocr_pages`` those that were read by OCR, ``attachments`` files within
+    files, which are not read, ``notes`` documents by what their readers note. ``hidden_files`` are the runs of
+    hidden text by document, and ``image_files`` the numbers of pages that are images, as "1-2, 7", of documents
+    where OCR did not read all of them; both name the first 100 documents.
     """
 
     readers: Mapping[str, int] = field(default_factory=dict)
@@ -86,6 +86,7 @@ class ReadingSummary:
     ocr_pages: int = 0
     attachments: int = 0
     notes: Mapping[str, int] = field(default_factory=dict)
+    hidden_reasons: Mapping[HiddenReason, int] = field(default_factory=dict)
     hidden_files: Mapping[str, int] = field(default_factory=dict)
     image_files: Mapping[str, str] = field(default_factory=dict)
 
@@ -132,6 +133,7 @@ class ReadingTally:
     counts: Counter[str] = field(default_factory=Counter)
     pages: Counter[DocumentType] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
+    hidden: Counter[HiddenReason] = field(default_factory=Counter)
     hidden_files: dict[str, int] = field(default_factory=dict)
     image_files: dict[str, str] = field(default_factory=dict)
 
@@ -146,6 +148,7 @@ class ReadingTally:
                 self.counts.update(pages=reading.pages, hidden_runs=reading.hidden_runs, hidden_kept=kept)
                 self.counts.update(needs_ocr=len(reading.needs_ocr), ocr_pages=reading.ocr_pages)
                 self.counts.update(attachments=len(reading.attachments))
+                self.hidden.update(reading.hidden_reasons)
                 self.notes.update(dict.fromkeys(reading.notes, 1))
                 self._name_file(one_line(entry.document.uri, NAME_CHARS), reading)
 
@@ -163,6 +166,7 @@ class ReadingTally:
             dict(self.readers.most_common()),
             pages_by_type=pages,
             notes=notes,
+            hidden_reasons=dict(self.hidden.most_common()),
             hidden_files=dict(self.hidden_files),
             image_files=dict(self.image_files),
             **self.counts,

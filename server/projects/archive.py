@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from server.errors import WinnowError
 from server.ingest.documents import RawDocument, UnreadableFile
 from server.ingest.formats.common.archives import LARGEST_ENTRY_BYTES, Archive, open_archive
-from server.models import PROJECT_NAME, DocumentType, Place, PlaceKind, Reading
+from server.models import PROJECT_NAME, DocumentType, HiddenReason, Place, PlaceKind, Reading
 from server.projects.settings import ProjectSettings, describe_flaw
 from server.text.printable import one_line
 
@@ -96,6 +96,7 @@ class _Reading(BaseModel):
     ocr_pages: _Count = 0
     attachments: list[_Text] = []
     notes: list[_Text] = []
+    hidden_reasons: dict[HiddenReason, _Count] = {}
 
 
 class _ArchivedDocument(BaseModel):

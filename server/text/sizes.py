@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import TypeVar
 
 _MIB = 1024 * 1024
 _RUNS_SHOWN = 10
+_Name = TypeVar("_Name", bound=str)
 
 
 def describe_bytes(size: int) -> str:
@@ -27,6 +29,15 @@ def count_of(number: int, one: str, several: str = "") -> str:
     ('1 page', '1,200 pages', '2 runs of text')
     """
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
+def name_counts(counts: Mapping[_Name, int]) -> str:
+    """What was counted, the most frequent first.
+
+    >>> name_counts({"invisible": 1, "too small": 1_200})
+    'too small 1,200, invisible 1'
+    """
+    return ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items(), key=lambda each: -each[1]))
 
 
 def name_numbers(numbers: Sequence[int]) -> str:

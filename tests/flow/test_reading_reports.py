@@ -80,6 +80,7 @@ def test_a_pdf_is_reported_explained_found_by_its_page_and_examined(report_pdf: 
         "ocr_pages": 0,
         "attachments": 0,
         "notes": told["reading"]["notes"],
+        "hidden_reasons": {"colour of its background": 1},
         "hidden_files": {"valves.pdf": 1},
         "image_files": {"valves.pdf": "3"},
     }
@@ -93,7 +94,11 @@ def test_a_pdf_is_reported_explained_found_by_its_page_and_examined(report_pdf: 
         (
             "1 of 4 pages is an image without text (3)",
             f"read it by OCR: winnow ingest --ocr {docs / 'valves.pdf'}",
-        )
+        ),
+        (
+            "1 run of text that a person does not see (colour of its background 1) left out",
+            f"look at it: winnow ingest --explain {docs / 'valves.pdf'} --hidden keep",
+        ),
     ]
 
 
@@ -112,6 +117,7 @@ def test_an_explanation_shows_readers_pages_passages_and_hidden_text_and_changes
     assert document["tokens"] == sum(passage["tokens"] for passage in document["passages"])
     code, shown = run(ingest, "--explain", report_pdf, "--store", store, "--allow-weaker-reader")
     assert (code, "reader liteparse: read it" in shown, "--hidden keep" in shown) == (0, True, True)
+    assert "1 run of text that a person does not see (colour of its background 1): left out" in shown
     assert "1 page is an image without text (3); to read by OCR: --ocr" in shown
     assert not store.exists()
 
@@ -153,7 +159,13 @@ def test_a_folder_or_a_missing_file_is_not_explained_and_an_ingest_of_nothing_sa
 
 
 READING = Reading(
-    "slides_reader", pages=3, hidden_runs=2, hidden_kept=True, attachments=("a.zip",), notes=("cut",)
+    "slides_reader",
+    pages=3,
+    hidden_runs=2,
+    hidden_kept=True,
+    attachments=("a.zip",),
+    notes=("cut",),
+    hidden_reasons={"too small": 2},
 )
 
 
@@ -177,6 +189,7 @@ def test_a_report_counts_readers_pages_hidden_text_and_notes(
         "ocr_pages": 1,
         "attachments": 2,
         "notes": {"cut": 2},
+        "hidden_reasons": {"too small": 4},
         "hidden_files": {"a.pptx": 2, "b.pptx": 2},
         "image_files": {"c.pdf": "1-2"},
     }
@@ -184,7 +197,7 @@ def test_a_report_counts_readers_pages_hidden_text_and_notes(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == [
         "documents by reader: slides_reader (2), liteparse (1), markdown (1); 6 slides, 2 pages",
-        "in the index: 4 runs of text that a person does not see",
+        "in the index: 4 runs of text that a person does not see (too small 4)",
         "  a.pptx: 2 runs",
         "  b.pptx: 2 runs",
         "1 page was read by OCR",

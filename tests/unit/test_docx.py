@@ -89,18 +89,19 @@ def test_footnotes_are_part_of_the_text_and_comments_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "run",
+    ("run", "why"),
     [
-        "<w:vanish/>",
-        '<w:rStyle w:val="Ghost"/>',
-        '<w:sz w:val="2"/>',
-        '<w:color w:val="FFFFFF"/>',
+        ("<w:vanish/>", "set as hidden"),
+        ('<w:rStyle w:val="Ghost"/>', "set as hidden"),
+        ('<w:sz w:val="2"/>', "too small"),
+        ('<w:color w:val="FFFFFF"/>', "colour of its background"),
     ],
 )
-def test_hidden_text_is_left_out_and_counted_unless_it_is_asked_for(run: str) -> None:
+def test_hidden_text_is_left_out_and_counted_unless_it_is_asked_for(run: str, why: str) -> None:
     """Hidden by property or style, too small to be read, or white on white."""
     body = paragraph("seen") + paragraph("unseen", run=run)
     dropped, kept = _read(docx(body, _STYLES)), _read(docx(body, _STYLES), keeps_hidden=True)
+    assert (dropped.reading.hidden_reasons, kept.reading.hidden_reasons) == ({why: 1}, {why: 1})
     assert (dropped.text, dropped.reading.hidden_runs, dropped.reading.hidden_kept) == ("seen", 1, False)
     assert (kept.text, kept.reading.hidden_runs, kept.reading.hidden_kept) == ("seen\n\nunseen", 1, True)
 

@@ -76,18 +76,19 @@ def test_text_boxes_and_images_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "hidden",
+    ("hidden", "why"),
     [
-        '<text:p text:style-name="Gone">unseen</text:p>',
-        '<text:p><text:span text:style-name="Tiny">unseen</text:span></text:p>',
-        '<text:p text:style-name="White">unseen</text:p>',
-        '<text:p><text:hidden-text text:string-value="unseen"/></text:p>',
+        ('<text:p text:style-name="Gone">unseen</text:p>', "set as hidden"),
+        ('<text:p><text:span text:style-name="Tiny">unseen</text:span></text:p>', "too small"),
+        ('<text:p text:style-name="White">unseen</text:p>', "colour of its background"),
+        ('<text:p><text:hidden-text text:string-value="unseen"/></text:p>', "set as hidden"),
     ],
 )
-def test_hidden_text_is_left_out_and_counted_unless_it_is_asked_for(hidden: str) -> None:
+def test_hidden_text_is_left_out_and_counted_unless_it_is_asked_for(hidden: str, why: str) -> None:
     """Hidden by property, too small, white on white, or in a field that is not shown."""
     body = f'<text:p text:style-name="LoopA">seen</text:p>{hidden}'
     dropped, kept = _read(body), _read(body, keeps_hidden=True)
+    assert (dropped.reading.hidden_reasons, kept.reading.hidden_reasons) == ({why: 1}, {why: 1})
     assert (dropped.text, dropped.reading.hidden_runs, dropped.reading.hidden_kept) == ("seen", 1, False)
     assert (kept.text, kept.reading.hidden_runs, kept.reading.hidden_kept) == ("seen\n\nunseen", 1, True)
 
@@ -111,7 +112,7 @@ def test_slides_have_titles_notes_and_numbers() -> None:
         ("slide", 1, "Plan"),
         ("slide", 3, ""),
     ]
-    assert (parsed.reading.pages, parsed.reading.hidden_runs) == (3, 1)
+    assert (parsed.reading.pages, parsed.reading.hidden_reasons) == (3, {"hidden slide": 1})
     assert parsed.reading.notes == ("hidden slides: 2 were left out",)
     assert "secret" in _read(body, "presentation", keeps_hidden=True).text
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from server.ingest.parsing import frames
 from server.ingest.parsing.answers import check_parsed_file, check_text
 from server.ingest.parsing.frames import ParserProtocolError
-from server.models import Place, PlaceKind, Reading
+from server.models import HiddenReason, Place, PlaceKind, Reading
 from server.text import stated_facts
 from server.text.printable import one_line
 
 _TEXT = "one two three"
-_HONEST = Reading("liteparse", 3, 2, True, (1, 3), 1, ("a.csv",), ("two notes",))
+_HONEST = Reading("liteparse", 3, 2, True, (1, 3), 1, ("a.csv",), ("two notes",), {"invisible": 1, "too small": 1})
 
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -40,12 +40,15 @@ _readings = st.fixed_dictionaries(
     {
         "reader": st.just("r") | _json,
         "pages": st.integers(-1, 2**40) | _json,
-        "hidden_runs": st.just(0) | _json,
+        "hidden_runs": st.integers(0, 3) | _json,
         "hidden_kept": st.booleans() | _json,
         "needs_ocr": st.lists(st.integers(0, 9), max_size=3) | _json,
         "ocr_pages": st.just(0) | _json,
         "attachments": st.lists(st.text(max_size=400), max_size=3) | _json,
         "notes": st.just([]) | _json,
+        "hidden_reasons": st.just({})
+        | st.dictionaries(st.sampled_from(get_args(HiddenReason)), st.integers())
+        | _json,
     }
 )
 _answers = st.fixed_dictionaries(
@@ -87,6 +90,8 @@ def test_any_answer_is_refused_or_is_within_the_bounds(answer: dict[str, Any]) -
     assert all(type(place.number) is int and place.number >= 1 for place in parsed.places)
     assert all(place.rows is None or 1 <= place.rows[0] <= place.rows[1] for place in parsed.places)
     assert 0 <= parsed.reading.pages <= 2**31
+    assert parsed.reading.hidden_reasons.keys() <= set(get_args(HiddenReason))
+    assert sum(parsed.reading.hidden_reasons.values()) == parsed.reading.hidden_runs
 
 
 @given(st.binary(max_size=200))

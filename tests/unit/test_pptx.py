@@ -138,25 +138,32 @@ def test_hidden_slides_keep_their_numbers_and_are_left_out() -> None:
     slides = {"one": shape("A"), "two": shape("secret"), "three": shape("C")}
     dropped, kept = _read(pptx(slides, hidden=["two"])), _read(pptx(slides, hidden=["two"]), keeps_hidden=True)
     assert (dropped.text, [place.number for place in dropped.places]) == ("A\n\nC", [1, 3])
-    assert (dropped.reading.pages, dropped.reading.hidden_runs) == (3, 1)
+    assert (dropped.reading.pages, dropped.reading.hidden_reasons) == (3, {"hidden slide": 1})
     assert dropped.reading.notes == ("hidden slides: 2 were left out",)
     assert (kept.text, kept.reading.notes) == ("A\n\nsecret\n\nC", ())
 
 
 @pytest.mark.parametrize(
-    "hidden",
+    ("hidden", "why"),
     [
-        shape("unseen", named=' hidden="1"'),
-        shape("unseen", frame='<a:xfrm><a:off x="-500" y="0"/><a:ext cx="400" cy="10"/></a:xfrm>'),
-        shape("unseen", frame='<a:xfrm><a:off x="0" y="900"/><a:ext cx="400" cy="10"/></a:xfrm>'),
-        shape("", paragraphs='<a:p><a:r><a:rPr sz="100"/><a:t>unseen</a:t></a:r></a:p>'),
+        (shape("unseen", named=' hidden="1"'), "set as hidden"),
+        (
+            shape("unseen", frame='<a:xfrm><a:off x="-500" y="0"/><a:ext cx="400" cy="10"/></a:xfrm>'),
+            "off the page",
+        ),
+        (
+            shape("unseen", frame='<a:xfrm><a:off x="0" y="900"/><a:ext cx="400" cy="10"/></a:xfrm>'),
+            "off the page",
+        ),
+        (shape("", paragraphs='<a:p><a:r><a:rPr sz="100"/><a:t>unseen</a:t></a:r></a:p>'), "too small"),
     ],
     ids=["property", "left", "below", "tiny"],
 )
-def test_hidden_text_is_left_out_and_counted_unless_it_is_asked_for(hidden: str) -> None:
+def test_hidden_text_is_left_out_and_counted_unless_it_is_asked_for(hidden: str, why: str) -> None:
     """Hidden shapes, shapes beside the slide, and text too small to be read."""
     dropped = _read(pptx({"one": shape("seen") + hidden}))
     kept = _read(pptx({"one": shape("seen") + hidden}), keeps_hidden=True)
+    assert (dropped.reading.hidden_reasons, kept.reading.hidden_reasons) == ({why: 1}, {why: 1})
     assert (dropped.text, dropped.reading.hidden_runs, dropped.reading.hidden_kept) == ("seen", 1, False)
     assert (kept.text, kept.reading.hidden_runs, kept.reading.hidden_kept) == ("seen\n\nunseen", 1, True)
 

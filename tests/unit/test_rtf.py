@@ -57,11 +57,14 @@ def test_tables_and_notes() -> None:
     assert text == f"{rows}\n\nclaim[1] goes on\n\n1. the note"
 
 
-@pytest.mark.parametrize("mark", [r"\v", r"\fs2", r"\cf2"])
-def test_hidden_text_is_left_out_and_counted_unless_it_is_asked_for(mark: str) -> None:
+@pytest.mark.parametrize(
+    ("mark", "why"), [(r"\v", "set as hidden"), (r"\fs2", "too small"), (r"\cf2", "colour of its background")]
+)
+def test_hidden_text_is_left_out_and_counted_unless_it_is_asked_for(mark: str, why: str) -> None:
     """Hidden by property, too small, or white on white."""
     body = rf"seen\par{{{mark} unseen}}\par"
     dropped, kept = _read(body), _read(body, keeps_hidden=True)
+    assert (dropped.reading.hidden_reasons, kept.reading.hidden_reasons) == ({why: 1}, {why: 1})
     assert (dropped.text, dropped.reading.hidden_runs, dropped.reading.hidden_kept) == ("seen", 1, False)
     assert (kept.text, kept.reading.hidden_runs, kept.reading.hidden_kept) == ("seen\n\nunseen", 1, True)
 

@@ -137,7 +137,7 @@ def test_hidden_sheets_are_left_out_counted_and_named() -> None:
     assert "password" not in dropped.text
     assert [place.number for place in dropped.places] == [1, 3]
     assert dropped.reading.notes == ("hidden sheets were left out: Secret",)
-    assert (dropped.reading.hidden_runs, dropped.reading.hidden_kept) == (1, False)
+    assert (dropped.reading.hidden_reasons, dropped.reading.hidden_kept) == ({"hidden sheet": 1}, False)
     assert "password" in kept.text
     assert (kept.reading.hidden_runs, kept.reading.hidden_kept, kept.reading.notes) == (1, True, ())
 

@@ -14,7 +14,7 @@ from server.ingest.formats.parsed_file import ReadOptions
 from server.locators import count_pages
 from server.text.framing import MARK
 from server.text.printable import one_line
-from server.text.sizes import count_of, name_numbers
+from server.text.sizes import count_of, name_counts, name_numbers
 
 if TYPE_CHECKING:
     from server.ingest.inspection.explanation import ExplainedDocument, ExplainedPassage, Explanation
@@ -87,7 +87,7 @@ def _format_reading(reading: Reading, type: DocumentType) -> Iterator[str]:
     if reading.hidden_runs:
         done = "in the text" if reading.hidden_kept else "left out; --hidden keep reads it"
         runs = count_of(reading.hidden_runs, "run of text", "runs of text")
-        yield f"  {runs} that a person does not see: {done}"
+        yield f"  {runs} that a person does not see ({name_counts(reading.hidden_reasons)}): {done}"
     if reading.needs_ocr:
         pages = count_of(len(reading.needs_ocr), "page is an image", "pages are images")
         yield f"  {pages} without text ({name_numbers(reading.needs_ocr)}); {_ocr(reading)}"

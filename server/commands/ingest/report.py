@@ -12,7 +12,7 @@ from server.locators import count_pages
 from server.models import DocumentType
 from server.settings import Settings
 from server.text.printable import one_line
-from server.text.sizes import count_of
+from server.text.sizes import count_of, name_counts
 
 if TYPE_CHECKING:
     from server.ingest.pipeline import GraphReport, IngestReport
@@ -101,15 +101,20 @@ def _format_hidden(reading: ReadingSummary) -> Iterator[str]:
     if left_out := reading.hidden_runs - reading.hidden_kept:
         runs = count_of(left_out, "run of text", "runs of text")
         yield (
-            f"left out: {runs} that a person does not see; --hidden keep indexes such text; to look at it first: "
-            "winnow ingest --explain FILE --hidden keep"
+            f"left out: {runs} that a person does not see{_why(reading)}; "
+            "--hidden keep indexes such text; to look at it first: winnow ingest --explain FILE --hidden keep"
         )
     if reading.hidden_kept:
         runs = count_of(reading.hidden_kept, "run of text", "runs of text")
-        yield f"in the index: {runs} that a person does not see"
+        yield f"in the index: {runs} that a person does not see{_why(reading)}"
     yield from _list_files(
         [f"{name}: {count_of(runs, 'run', 'runs')}" for name, runs in reading.hidden_files.items()]
     )
+
+
+def _why(reading: ReadingSummary) -> str:
+    """The reasons in brackets; documents of an older index have none."""
+    return f" ({name_counts(reading.hidden_reasons)})" if reading.hidden_reasons else ""
 
 
 def _list_files(lines: Sequence[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ import gc
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from server.ingest.formats.common.open_xml import PartLink, main_part, propertie
 from server.ingest.formats.common.word_xml import WORD, WordStyles, rewrite_body
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.parsing.markup import html_to_markdown
-from server.models import Reading
+from server.models import HiddenReason, Reading
 
 # mammoth takes a second and 17 MiB a MiB of XML. A report of 1,000 pages has 10 MiB.
 _LARGEST_PART_BYTES = 24 * 1024 * 1024
@@ -65,7 +66,7 @@ class _Copy:
 
     file: BinaryIO
     title: str
-    hidden_runs: int
+    hidden: Counter[HiddenReason]
     comments: int
 
 
@@ -83,9 +84,10 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     draft.add(body)
     reading = Reading(
         "docx",
-        hidden_runs=copy.hidden_runs,
+        hidden_runs=copy.hidden.total(),
         hidden_kept=options.keeps_hidden,
         notes=(f"{copy.comments:,} comments were left out",) if copy.comments else (),
+        hidden_reasons=dict(copy.hidden),
     )
     return ParsedFile(draft.text, reading, copy.title or title, (), facts)
 
@@ -132,10 +134,10 @@ def _copy(archive: Archive, options: ReadOptions) -> _Copy:
             if part:
                 root = _parse(archive, part)
                 if name in _WITH_TEXT:
-                    counts.hidden_runs += rewrite_body(root, styles, keeps_hidden=options.keeps_hidden).hidden_runs
+                    counts.hidden += rewrite_body(root, styles, keeps_hidden=options.keeps_hidden).hidden
                 target.writestr(_PARTS[name], tostring(root))
     copied.seek(0)
-    return _Copy(copied, counts.title, counts.hidden_runs, counts.comments)
+    return _Copy(copied, counts.title, counts.hidden, counts.comments)
 
 
 def _warm_up() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 from xml.etree.ElementTree import Element
@@ -13,7 +14,7 @@ from server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line
 from server.ingest.formats.common.odf_text import OdfStyles, OdfWriter, collect_styles
 from server.ingest.formats.common.open_xml import facts_of
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.models import Reading
+from server.models import HiddenReason, Reading
 
 _CONTENT, _STYLES, _META, _MANIFEST = "content.xml", "styles.xml", "meta.xml", "META-INF/manifest.xml"
 _MOST_SLIDES = 5_000
@@ -52,8 +53,15 @@ def _reading(writer: OdfWriter, pages: int, hidden: list[int]) -> Reading:
     notes = [f"{writer.comments:,} comments were left out"] if writer.comments else []
     if hidden and not writer.keeps_hidden:
         notes.append(f"hidden slides: {', '.join(map(str, hidden[:50]))} were left out")
-    runs = writer.hidden_runs + len(hidden)
-    return Reading("opendocument", pages, runs, writer.keeps_hidden, notes=tuple(notes))
+    reasons = +(writer.hidden + Counter[HiddenReason]({"hidden slide": len(hidden)}))
+    return Reading(
+        "opendocument",
+        pages,
+        reasons.total(),
+        writer.keeps_hidden,
+        notes=tuple(notes),
+        hidden_reasons=dict(reasons),
+    )
 
 
 def _check_encryption(archive: Archive) -> None:

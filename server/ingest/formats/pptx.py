@@ -6,6 +6,7 @@ Shapes are read in the order of the file, which is the reading order of screen r
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -18,7 +19,7 @@ from server.ingest.formats.common.charts import chart_table
 from server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line, table
 from server.ingest.formats.common.open_xml import PartLink, main_part, properties, relationships, texts
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.models import Reading
+from server.models import HiddenReason, Reading
 from server.text.sizes import count_of
 
 _PRESENTATION = "ppt/presentation.xml"
@@ -45,14 +46,14 @@ class _Slide:
     keeps_hidden: bool
     title: str = ""
     blocks: list[str] = field(default_factory=list)
-    hidden_runs: int = 0
+    hidden: Counter[HiddenReason] = field(default_factory=Counter)
     charts: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Counts:
     hidden_slides: list[int] = field(default_factory=list)
-    hidden_runs: int = 0
+    hidden: Counter[HiddenReason] = field(default_factory=Counter)
     charts: int = 0  # without values
     comments: int = 0
 
@@ -82,8 +83,14 @@ def _reading(slides: int, counts: _Counts, options: ReadOptions) -> Reading:
         (counts.comments, f"comments of {count_of(counts.comments, 'slide')}"),
     ]
     notes = tuple(f"{what} were left out" for is_left, what in left_out if is_left)
-    hidden = counts.hidden_runs + len(counts.hidden_slides)
-    return Reading("pptx", slides, hidden, options.keeps_hidden, notes=notes)
+    return Reading(
+        "pptx",
+        slides,
+        counts.hidden.total(),
+        options.keeps_hidden,
+        notes=notes,
+        hidden_reasons=dict(counts.hidden),
+    )
 
 
 def _listed(numbers: list[int]) -> str:
@@ -117,6 +124,7 @@ def _read_slide(
     notes = [link for link in links.values() if link.type == "notesSlide" and archive.has(link.target)]
     if attribute(root, "show") in _NO:
         counts.hidden_slides.append(number)
+        counts.hidden["hidden slide"] += 1
         if not slide.keeps_hidden:
             return
     for shape in tree if tree is not None else ():
@@ -127,7 +135,7 @@ def _read_slide(
     charts = [_chart(archive, links.get(id)) for id in dict.fromkeys(slide.charts)]
     slide.blocks += charts
     spoken = "\n\n".join(_notes(archive, link) for link in notes)
-    counts.hidden_runs += slide.hidden_runs
+    counts.hidden += slide.hidden
     counts.charts += charts.count("")
     counts.comments += any(link.type.startswith("comment") for link in links.values())
     _write(draft, number, slide, spoken)
@@ -159,8 +167,8 @@ def _read_shape(shape: Element, slide: _Slide) -> None:
         for child in shape:
             _read_shape(child, slide)
     elif kind in {"sp", "cxnSp", "graphicFrame", "pic"}:
-        if _is_hidden(shape, slide.bounds):
-            slide.hidden_runs += bool(texts(shape, "t").strip())
+        if why := _why_hidden(shape, slide.bounds):
+            slide.hidden[why] += bool(texts(shape, "t").strip())
             if not slide.keeps_hidden:
                 return
         _read_content(shape, kind, slide)
@@ -187,18 +195,19 @@ def _read_content(shape: Element, kind: str, slide: _Slide) -> None:
             slide.blocks.append(_paragraphs(body, slide, is_list=role in _LISTS))
 
 
-def _is_hidden(shape: Element, bounds: tuple[int, int]) -> bool:
-    """Whether a shape is hidden or lies wholly beside the slide."""
+def _why_hidden(shape: Element, bounds: tuple[int, int]) -> HiddenReason | None:
+    """Why a shape is not seen: it is hidden, or lies wholly beside the slide; None if it is seen."""
     named = next(descendants(shape, "cNvPr"), None)
     if named is not None and attribute(named, "hidden") in {"1", "true"}:
-        return True
+        return "set as hidden"
     frame = next(descendants(shape, "xfrm"), None)
     offset, size = (None, None) if frame is None else (find(frame, "off"), find(frame, "ext"))
     if offset is None or size is None or not all(bounds):
-        return False
+        return None
     left, top = _number(offset, "x"), _number(offset, "y")
     right, bottom = left + _number(size, "cx"), top + _number(size, "cy")
-    return right < 0 or bottom < 0 or left > bounds[0] or top > bounds[1]
+    is_beside = right < 0 or bottom < 0 or left > bounds[0] or top > bounds[1]
+    return "off the page" if is_beside else None
 
 
 def _paragraphs(body: Element, slide: _Slide, *, is_list: bool) -> str:
@@ -249,7 +258,7 @@ def _run(run: Element, slide: _Slide) -> str:
     text = texts(run, "t").replace("\v", "\n").replace("\t", " ")
     stated = find(run, "rPr")
     if stated is not None and 0 < _number(stated, "sz") < _LEAST_SIZE and text.strip():
-        slide.hidden_runs += 1
+        slide.hidden["too small"] += 1
         return text if slide.keeps_hidden else ""
     return text
 

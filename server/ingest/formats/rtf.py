@@ -38,7 +38,9 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     for block in writer.finish():
         draft.add(block)
     notes = (f"{writer.comments:,} comments were left out",) if writer.comments else ()
-    reading = Reading("rtf", 0, writer.hidden_runs, options.keeps_hidden, notes=notes)
+    reading = Reading(
+        "rtf", 0, writer.hidden.total(), options.keeps_hidden, notes=notes, hidden_reasons=dict(writer.hidden)
+    )
     title = writer.title or one_line(writer.info.get("title", ""))
     return ParsedFile(draft.text, reading, title, (), facts_of(_facts(writer.info)))
 

@@ -26,7 +26,7 @@ from server.ingest.formats.common.markdown_draft import MarkdownDraft
 from server.ingest.formats.common.open_xml import PartLink, properties, relationships
 from server.ingest.formats.common.sheet_parts import SheetBudget, SheetRow, SheetWriter
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.models import Reading
+from server.models import HiddenReason, Reading
 
 # XML of sheets takes 4 to 8 times the text; the XML of all sheets together, and of the texts that they share.
 _LARGEST_SHEETS_BYTES = 96 * 1024 * 1024
@@ -145,7 +145,10 @@ def _read_sheets(workbook: CalamineWorkbook, copy: _Copy, options: ReadOptions) 
     if hidden and not options.keeps_hidden:
         notes.append(f"hidden sheets were left out: {', '.join(hidden)[:500]}")
     pages = len(workbook.sheets_metadata)
-    reading = Reading("workbook", pages, len(hidden), options.keeps_hidden, notes=tuple(notes))
+    reasons: dict[HiddenReason, int] = {"hidden sheet": len(hidden)} if hidden else {}
+    reading = Reading(
+        "workbook", pages, len(hidden), options.keeps_hidden, notes=tuple(notes), hidden_reasons=reasons
+    )
     return ParsedFile(draft.text, reading, "", draft.places)
 
 

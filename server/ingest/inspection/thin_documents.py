@@ -13,7 +13,7 @@ from typing import Any
 from server.backends.base import DocumentStore
 from server.ingest.formats.common import ocr_package
 from server.models import DocumentReading, DocumentText, DocumentType, Filters
-from server.text.sizes import count_of, name_numbers
+from server.text.sizes import count_of, name_counts, name_numbers
 
 # Fewer visible characters a page, slide or sheet than these are few.
 _FEW: Mapping[DocumentType, int] = MappingProxyType({"pdf": 200, "image": 50, "slides": 10, "sheet": 10})
@@ -81,6 +81,7 @@ def _describe(project: str, examined: _Examined) -> Iterator[ThinDocument]:
     document = examined.document
     problems = tuple(problem for check in _CHECKS if (problem := check(examined)))
     if problems:
+        problems += tuple(_name_hidden_text(examined))
         pages = document.reading.pages if document.reading else 0
         yield ThinDocument(
             project, document.uri, document.type, document.characters, pages, document.chunks, problems
@@ -137,6 +138,19 @@ def _has_no_passages(examined: _Examined) -> Problem | None:
     return Problem(
         "no passages: nothing in it is found", f"look at what was read: winnow ingest --explain {examined.path}"
     )
+
+
+def _name_hidden_text(examined: _Examined) -> Iterator[Problem]:
+    """What was left out of a thin document because a person does not see it."""
+    reading = examined.document.reading
+    if reading and reading.hidden_runs and not reading.hidden_kept:
+        runs = count_of(reading.hidden_runs, "run of text", "runs of text")
+        why = f" ({name_counts(reading.hidden_reasons)})" if reading.hidden_reasons else ""
+        yield Problem(
+            f"{runs} that a person does not see{why} left out",
+            f"look at {'it' if reading.hidden_runs == 1 else 'them'}: "
+            f"winnow ingest --explain {examined.path} --hidden keep",
+        )
 
 
 def describe_thresholds() -> str:

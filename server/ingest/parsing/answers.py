@@ -12,11 +12,12 @@ from typing import Any, get_args
 from server.ingest.documents import clean_text
 from server.ingest.formats.parsed_file import ParsedFile
 from server.ingest.parsing.frames import MAX_TEXT_CHARS, ParserProtocolError
-from server.models import Place, PlaceKind, Reading
+from server.models import HiddenReason, Place, PlaceKind, Reading
 from server.text import stated_facts
 from server.text.printable import one_line
 
 _PLACE_KINDS = frozenset(get_args(PlaceKind))
+_HIDDEN_REASONS = frozenset(get_args(HiddenReason))
 _LARGEST = 2**31  # of pages, rows and counts
 _MOST_PLACES = 100_000
 _MOST_NAMES, _MOST_FACTS = 1_000, 1_000
@@ -81,16 +82,25 @@ def _check_rows(value: Any) -> tuple[int, int] | None:
 def _check_reading(value: Any) -> Reading:
     _require(isinstance(value, dict), "reading")
     _require(isinstance(value.get("hidden_kept"), bool), "hidden_kept")
+    hidden = _number(value.get("hidden_runs"), _LARGEST)
     return Reading(
         reader=_line(value.get("reader"), _NAME_CHARS),
         pages=_number(value.get("pages"), _LARGEST),
-        hidden_runs=_number(value.get("hidden_runs"), _LARGEST),
+        hidden_runs=hidden,
         hidden_kept=value["hidden_kept"],
         needs_ocr=tuple(_number(page, _LARGEST, 1) for page in _list(value.get("needs_ocr"), _MOST_PLACES)),
         ocr_pages=_number(value.get("ocr_pages"), _LARGEST),
         attachments=_lines(value.get("attachments")),
         notes=_lines(value.get("notes")),
+        hidden_reasons=_check_hidden_reasons(value.get("hidden_reasons"), hidden),
     )
+
+
+def _check_hidden_reasons(value: Any, runs: int) -> Mapping[HiddenReason, int]:
+    _require(isinstance(value, dict) and value.keys() <= _HIDDEN_REASONS, "reasons")
+    counts = {reason: _number(count, _LARGEST, 1) for reason, count in value.items()}
+    _require(sum(counts.values()) == runs, "a reason for each hidden run")
+    return counts
 
 
 def _lines(value: Any) -> tuple[str, ...]:

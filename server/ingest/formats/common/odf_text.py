@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
 from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name
 from server.ingest.formats.common.markdown_draft import one_line, plain_text, table
-from server.ingest.formats.common.style_chain import style_chain
+from server.ingest.formats.common.style_chain import style_chain, why_hidden
+from server.models import HiddenReason
 
 _DEEPEST_HEADING = 6
 _DEEPEST_LIST = 9
@@ -50,13 +52,19 @@ class OdfStyles:
         """Whether the style is that of a document's title."""
         return any(attribute(style, "name") == "Title" for style in self.chain(name))
 
-    def is_hidden(self, name: str, *, on_ground: bool) -> bool:
-        """Whether text in the style is not seen. ``on_ground``: its ground may not have the color of the page."""
+    def why_hidden(self, name: str, *, on_ground: bool) -> HiddenReason | None:
+        """Why text in the style is not seen, None if it is.
+
+        ``on_ground``: its ground may not have the color of the page.
+        """
         size = _POINTS.fullmatch(self.stated(name, "font-size"))
         is_white = self.stated(name, "color").lower() == _WHITE
         is_filled = on_ground or self.stated(name, "background-color").lower() not in _CLEAR
-        is_tiny = size is not None and 0 < float(size[1]) < _LEAST_POINTS
-        return self.stated(name, "display") == "none" or is_tiny or (is_white and not is_filled)
+        return why_hidden(
+            is_set=self.stated(name, "display") == "none",
+            is_tiny=size is not None and 0 < float(size[1]) < _LEAST_POINTS,
+            is_like_ground=is_white and not is_filled,
+        )
 
 
 def collect_styles(roots: Iterable[Element]) -> OdfStyles:
@@ -78,7 +86,7 @@ class OdfWriter:
 
     styles: OdfStyles
     keeps_hidden: bool = False
-    hidden_runs: int = 0
+    hidden: Counter[HiddenReason] = field(default_factory=Counter)
     comments: int = 0
     title: str = ""
     notes: list[str] = field(default_factory=list)
@@ -187,8 +195,8 @@ class OdfWriter:
     def _inline(self, element: Element, on_ground: bool) -> str:
         style = attribute(element, "style-name")
         text = "".join(self._parts(element, on_ground))
-        if style and text.strip() and self.styles.is_hidden(style, on_ground=on_ground):
-            self.hidden_runs += 1
+        if style and text.strip() and (why := self.styles.why_hidden(style, on_ground=on_ground)):
+            self.hidden[why] += 1
             return text if self.keeps_hidden else ""
         return text
 
@@ -210,7 +218,7 @@ class OdfWriter:
                 return ""
             case name if name in _LEFT_OUT:
                 self.comments += name == "annotation"
-                self.hidden_runs += name.startswith("hidden")
+                self.hidden["set as hidden"] += name.startswith("hidden")
                 return self._kept(child, name)
             case _:
                 return self._inline(child, on_ground)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from server.ingest.documents import UnreadableFile
 from server.ingest.formats.common.markdown_draft import one_line, plain_text, table
+from server.ingest.formats.common.style_chain import why_hidden
+from server.models import HiddenReason
 
 _DEEPEST_GROUP = 1_000
 _DEEPEST_HEADING = 6
@@ -86,7 +89,7 @@ class RtfWriter:
     def __init__(self, *, keeps_hidden: bool) -> None:
         self.info: dict[str, str] = {}
         self.title = ""
-        self.hidden_runs = 0
+        self.hidden = Counter[HiddenReason]()
         self.comments = 0
         self._keeps_hidden = keeps_hidden
         self._state = _State()
@@ -291,18 +294,21 @@ class RtfWriter:
     def _write_visible(self, text: str) -> None:
         if self._state.is_deleted:
             return
-        if text.strip() and self._is_hidden():
-            self.hidden_runs += 1
+        if text.strip() and (why := self._why_hidden()):
+            self.hidden[why] += 1
             if not self._keeps_hidden:
                 return
         self._paragraph.parts.append(text)
 
-    def _is_hidden(self) -> bool:
+    def _why_hidden(self) -> HiddenReason | None:
         state = self._state
         color = self._colors[state.color] if 0 <= state.color < len(self._colors) else ""
         is_white = color.split() == ["255", "255", "255"]
-        is_tiny = 0 < state.size < _LEAST_HALF_POINTS
-        return state.is_hidden or is_tiny or (is_white and not (state.is_filled or self._paragraph.is_in_table))
+        return why_hidden(
+            is_set=state.is_hidden,
+            is_tiny=0 < state.size < _LEAST_HALF_POINTS,
+            is_like_ground=is_white and not (state.is_filled or self._paragraph.is_in_table),
+        )
 
     # --- paragraphs, tables, notes, styles
 

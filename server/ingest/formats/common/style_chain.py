@@ -1,9 +1,11 @@
-"""Styles of office documents that are based on one another."""
+"""Styles of office documents: those that one is based on, and why text is not seen in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from xml.etree.ElementTree import Element
+
+from server.models import HiddenReason
 
 _LONGEST_CHAIN = 20  # a damaged file may have a circle of styles
 
@@ -18,3 +20,15 @@ def style_chain(
             return
         yield style
         name = parent_of(style)
+
+
+def why_hidden(*, is_set: bool, is_tiny: bool, is_like_ground: bool) -> HiddenReason | None:
+    """Why a person does not see text of this look; None for text that is seen.
+
+    ``is_set``: it has the property of hidden text. ``is_like_ground``: it has the color of what is below it.
+    """
+    if is_set:
+        return "set as hidden"
+    if is_tiny:
+        return "too small"
+    return "colour of its background" if is_like_ground else None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from xml.etree.ElementTree import Element, SubElement
 
 from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name
 from server.ingest.formats.common.markdown_draft import one_line
 from server.ingest.formats.common.open_xml import texts
-from server.ingest.formats.common.style_chain import style_chain
+from server.ingest.formats.common.style_chain import style_chain, why_hidden
+from server.models import HiddenReason
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _WORD = f"{{{WORD}}}"
@@ -38,7 +40,7 @@ _NO_FILL = frozenset({"", "AUTO", *_WHITE})
 class WordCounts:
     """What ``rewrite_body`` found: hidden runs, comments, and the first paragraph in the style of a title."""
 
-    hidden_runs: int = 0
+    hidden: Counter[HiddenReason] = field(default_factory=Counter)
     comments: int = 0
     title: str = ""
 
@@ -65,10 +67,13 @@ class _Look:
         )
 
     @property
-    def is_hidden(self) -> bool:
-        """Whether a person does not see the text."""
-        is_tiny = 0 < self.size < _LEAST_HALF_POINTS
-        return bool(self.vanishes) or is_tiny or (bool(self.is_white) and not self.is_filled)
+    def why_hidden(self) -> HiddenReason | None:
+        """Why a person does not see the text; None for text that is seen."""
+        return why_hidden(
+            is_set=bool(self.vanishes),
+            is_tiny=0 < self.size < _LEAST_HALF_POINTS,
+            is_like_ground=bool(self.is_white) and not self.is_filled,
+        )
 
 
 _PLAIN, _FILLED = _Look(), _Look(is_filled=True)
@@ -202,8 +207,8 @@ class _Rewriter:
             named = self._styles.look(_value(properties, "rStyle"))
             look = _look_of(properties).over(named).over(look)
             run.remove(properties)
-        if look.is_hidden and texts(run, "t").strip():
-            self._counts.hidden_runs += 1
+        if (why := look.why_hidden) and texts(run, "t").strip():
+            self._counts.hidden[why] += 1
             if not self._keeps_hidden:
                 return None
         self.visit(run, look)

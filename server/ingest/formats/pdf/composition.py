@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -87,16 +88,17 @@ def _with_hidden(page: Page, objects: PageObjects) -> Page:
 
 
 def _reading(opened: OpenPdf, found: ReadPages, scans: Scans, options: ReadOptions) -> Reading:
-    hidden = sum(len(objects.hidden) for objects in found.objects.values())
+    hidden = Counter(run.why for objects in found.objects.values() for run in objects.hidden)
     return Reading(
         found.reader,
         pages=opened.pages,
-        hidden_runs=hidden,
+        hidden_runs=hidden.total(),
         hidden_kept=bool(hidden and options.keeps_hidden),
         needs_ocr=scans.needs_ocr,
         ocr_pages=scans.read,
         attachments=opened.attachments(),
         notes=(*_notes(found), *scans.notes),
+        hidden_reasons=dict(hidden),
     )
 
 

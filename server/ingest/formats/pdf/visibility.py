@@ -16,6 +16,8 @@ from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
+from server.models import HiddenReason
+
 SMALLEST_POINTS = 3.0
 # Of 255 for each of red, green and blue: less is not seen on a screen.
 _SAME_COLOUR = 16
@@ -34,11 +36,15 @@ Colour = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class HiddenRun:
-    """Text that a person does not see. ``handle`` is PDFium's text object; ``on_page`` is False within a form."""
+    """Text that a person does not see, and why.
+
+    ``handle`` is PDFium's text object; ``on_page`` is False within a form.
+    """
 
     text: str
     handle: Any
     on_page: bool
+    why: HiddenReason
 
 
 @dataclass(slots=True)
@@ -72,7 +78,7 @@ class _Look:
         self.edges: Edges = page.get_bbox()
         self.found = PageObjects()
         self.unseen: list[tuple[Any, bool]] = []
-        self.marked: list[tuple[Any, bool]] = []
+        self.marked: list[tuple[Any, bool, HiddenReason]] = []
         self.grounds: deque[tuple[Edges, Colour | None]] = deque(maxlen=_MOST_GROUNDS)
         self.seen = 0
         self._numbers = [ctypes.c_float() for _ in range(4)]
@@ -114,8 +120,8 @@ class _Look:
             return
         if pdfium.FPDFTextObj_GetTextRenderMode(handle) in _UNSEEN_MODES:
             self.unseen.append((handle, frame.depth == 0))
-        elif self._is_outside(bounds) or _is_tiny(handle, bounds, frame) or self._is_like_ground(handle, bounds):
-            self.marked.append((handle, frame.depth == 0))
+        elif why := self._why_hidden(handle, bounds, frame):
+            self.marked.append((handle, frame.depth == 0, why))
         else:
             self.seen += 1
 
@@ -143,14 +149,14 @@ class _Look:
             bool(self.unseen) and not self.seen and self.found.picture_share >= _SCAN_SHARE
         )
         if not self.found.is_scan_with_text:
-            self.marked.extend(self.unseen)
+            self.marked.extend((handle, on_page, "invisible") for handle, on_page in self.unseen)
 
     def _read_texts(self) -> None:
         textpage = self.page.get_textpage()
         try:
-            for handle, on_page in self.marked:
+            for handle, on_page, why in self.marked:
                 if text := _text_of(handle, textpage):
-                    self.found.hidden.append(HiddenRun(text, handle, on_page))
+                    self.found.hidden.append(HiddenRun(text, handle, on_page, why))
         finally:
             textpage.close()
 
@@ -166,15 +172,23 @@ class _Look:
         left, bottom, right, top = self.edges
         return bounds[2] <= left or bounds[0] >= right or bounds[3] <= bottom or bounds[1] >= top
 
-    def _is_like_ground(self, handle: Any, bounds: Edges) -> bool:
-        """Filled in the colour of what lies below the middle of the text, or not filled at all."""
+    def _why_hidden(self, handle: Any, bounds: Edges, frame: _Frame) -> HiddenReason | None:
+        """Why text in a visible mode is not seen; None if it is."""
+        if self._is_outside(bounds):
+            return "off the page"
+        return "too small" if _is_tiny(handle, bounds, frame) else self._why_unpainted(handle, bounds)
+
+    def _why_unpainted(self, handle: Any, bounds: Edges) -> HiddenReason | None:
+        """Not filled at all, or filled in the colour of what lies below the middle of the text."""
         if pdfium.FPDFTextObj_GetTextRenderMode(handle) != pdfium.FPDF_TEXTRENDERMODE_FILL:
-            return False
+            return None
         colour, is_opaque = self._colour(handle)
         if colour is None:
-            return False
+            return None
+        if not is_opaque:
+            return "transparent"
         ground = self._ground_below(bounds)
-        return not is_opaque or (ground is not None and _is_same(colour, ground))
+        return "colour of its background" if ground is not None and _is_same(colour, ground) else None
 
     def _ground_below(self, bounds: Edges) -> Colour | None:
         """The colour below the middle of a text; None if a picture or something translucent lies there."""
