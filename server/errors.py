@@ -100,3 +100,8 @@ class WinnowError(Exception):
 def internal_error() -> WinnowError:
     """The error for a bug of the server: no text of the exception leaves the process."""
     return WinnowError("INTERNAL", "internal error; the server's log has the details under this trace id")
+
+
+def own_words(message: str) -> str:
+    """A message of pydantic in the words of the check that refused the value."""
+    return message.removeprefix("Value error, ")

@@ -31,7 +31,7 @@ from server.configuration.value_types import (
     split_names,
     split_table,
 )
-from server.errors import WinnowError
+from server.errors import WinnowError, own_words
 from server.models import PROJECT_NAME, DocumentType, Environment
 from server.text.printable import one_line
 
@@ -441,5 +441,5 @@ def _check_keys(settings: Settings, given: Mapping[str, SourcedValue], all_sourc
 
 
 def _lower(message: str) -> str:
-    message = message.removeprefix("Value error, ")
+    message = own_words(message)
     return f"{message[:1].lower()}{message[1:]}"

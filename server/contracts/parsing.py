@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from server.contracts.base import ANY_FIELD
 from server.contracts.schema import flat_schema
-from server.errors import WinnowError
+from server.errors import WinnowError, own_words
 from server.text.printable import shorten
 from server.text.suggestions import ask_for, find_similar, suggest
 
@@ -157,7 +157,7 @@ def _describe_error(model: type[BaseModel], item: ErrorDetails) -> str:
     path = ".".join(str(part) for part in item["loc"])
     if item["type"] == "extra_forbidden":
         return _describe_unknown_field(model, item["loc"], path)
-    message = item["msg"].removeprefix("Value error, ")
+    message = own_words(item["msg"])
     sent = _format_value(item.get("input"))
     if item["type"] == "missing":
         return f"{path}: required"

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from server.errors import WinnowError
+from server.errors import WinnowError, own_words
 from server.models import PROJECT_NAME, Environment
 from server.text.printable import one_line
 
@@ -89,7 +89,8 @@ def describe_flaw(error: ValidationError) -> str:
     """The first flaw in a few words: where it is, and what is wrong."""
     flaw = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, flaw["loc"]))
-    what = f"{flaw['msg'][:1].lower()}{flaw['msg'][1:]}".removeprefix("value error, ")
+    message = own_words(flaw["msg"])
+    what = f"{message[:1].lower()}{message[1:]}"
     return one_line(f"{where}: {what}" if where else what)
 
 

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from server.errors import WinnowError
+from server.errors import WinnowError, own_words
 from server.retrieval.evaluation import percentile
 
 GOLDEN_FILE = "golden.toml"
@@ -256,4 +256,4 @@ def _describe_error(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors(include_url=False, include_context=False)[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {own_words(first['msg'])}"

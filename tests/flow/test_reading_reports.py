@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from server.backends.files import seal
+from server.backends.files.store_folder import CATALOGUE
 from server.commands.doctor import app as doctor
 from server.commands.ingest import app as ingest
 from server.commands.ingest.report import print_report, to_json
 from server.commands.search import app as search
 from server.ingest.advice import add_advice
+from server.ingest.change_detection import document_of
 from server.ingest.documents import RawDocument
 from server.ingest.formats.common import ocr_package
 from server.ingest.report import IngestFailure, IngestReport, ReadingSummary, group_failures
@@ -209,6 +215,24 @@ def test_a_report_counts_readers_pages_hidden_text_and_notes(
     ]
     again = index_placed_documents(tmp_path / "store", documents)[1]
     assert (again.unchanged, again.reading.readers) == (4, {})
+
+
+def test_an_index_from_before_reasons_still_tells_of_hidden_text(tmp_path: Path) -> None:
+    """Readings without the field are read as they are; a document without hidden text has the hash it had."""
+    store = tmp_path / "store"
+    hidden = replace(READING, hidden_kept=False)
+    documents = [
+        RawDocument("a.pptx", "slides", "A", "", reading=hidden),
+        RawDocument("b.pdf", "pdf", "B", "text", reading=Reading("liteparse", 2)),
+    ]
+    index_placed_documents(store, documents)
+    with closing(sqlite3.connect(store / CATALOGUE)) as database, database:
+        database.execute("UPDATE readings SET reading = json_remove(reading, '$.hidden_reasons')")
+    (store / seal.NAME).unlink()
+    thin = read_json(doctor, "--documents", "--store", store)["thin"]
+    problems = {document["file"]: document["problems"][-1]["problem"] for document in thin}
+    assert problems["a.pptx"] == "2 runs of text that a person does not see left out"
+    assert document_of("p", "/docs", documents[1]).content_hash == "764ce07b676438e65c8d6b1394530e9e"
 
 
 def test_many_failures_are_listed_in_part_and_counted_by_reason(

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
-from server.errors import ErrorCode, WinnowError
+from server.errors import ErrorCode, WinnowError, own_words
 from server.text.printable import printable, visible_json
 
 Json = Annotated[bool, typer.Option("--json", help="print one JSON document instead of text")]
@@ -53,9 +54,25 @@ LimitsOption = Annotated[
 ]
 
 
+class _Command(TyperCommand):
+    """A command that refuses values in the words of their checks; typer puts the kind of exception before them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = own_words(error.message)
+            raise
+
+
+class _CommandLine(typer.Typer):
+    def command(self, *about: Any, **options: Any) -> Any:
+        return super().command(*about, **{"cls": _Command, **options})
+
+
 def command(**about: Any) -> typer.Typer:
     """An empty command line: plain help, plain tracebacks, no shell completion."""
-    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **about)
+    return _CommandLine(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **about)
 
 
 _BREAKS = re.compile(r"[\t\n]")

@@ -31,7 +31,7 @@ from server.commands.terminal.reading_options import (
     References,
     Repository,
 )
-from server.errors import WinnowError
+from server.errors import WinnowError, own_words
 from server.settings import Settings, load_settings
 from server.text.sizes import count_of
 
@@ -180,9 +180,7 @@ def make_source(settings: Settings, paths: Sequence[Path], name: str, fields: di
     except ValidationError as error:
         place = error.errors()[0]
         where = ".".join(map(str, place["loc"]))
-        raise WinnowError(
-            "INVALID_REQUEST", f"sources: {where}: {place['msg'].removeprefix('Value error, ')}"
-        ) from None
+        raise WinnowError("INVALID_REQUEST", f"sources: {where}: {own_words(place['msg'])}") from None
 
 
 def with_free_id(made: WatchedSource, before: Sequence[WatchedSource]) -> WatchedSource:

@@ -17,7 +17,7 @@ from typing import Annotated
 import regex  # type: ignore[import-untyped]
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from server.errors import WinnowError
+from server.errors import WinnowError, own_words
 from server.graph.extraction.names import entity_key
 
 # 10,000 names are about a megabyte.
@@ -156,7 +156,7 @@ def parse_gazetteer(text: str, pattern_seconds: float = PATTERN_SECONDS) -> Gaze
         raise _invalid_file(f"it is not TOML ({error})") from None
     except ValidationError as error:
         first = error.errors()[0]
-        raise _invalid_file(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise _invalid_file(f"{'.'.join(map(str, first['loc']))}: {own_words(first['msg'])}") from None
 
 
 def _build_gazetteer(file: _GazetteerFile, pattern_seconds: float) -> Gazetteer:
