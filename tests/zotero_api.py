@@ -59,7 +59,7 @@ class ZoteroApi:
                 names = {tag["tag"]: None for each in library.items.values() for tag in each.data.get("tags", ())}
                 return self._json([{"tag": name, "meta": {"type": 0, "numItems": 1}} for name in names], library)
             case ["items", key, "file"]:
-                return 302, {"Location": self.zotero.stored_path(library.items[key]).as_uri()}, b""
+                return 302, {"Location": self.zotero.file_path(library.items[key]).as_uri()}, b""
         return 404, {}, b"Not found"
 
     def _list(
@@ -72,6 +72,8 @@ class ZoteroApi:
         if "itemKey" in query:
             wanted = set(query["itemKey"].split(","))
             entries = [each for each in entries if each.key in wanted]
+        if "itemType" in query:
+            entries = [each for each in entries if each.data["itemType"] == query["itemType"]]
         since = int(query.get("since", "0"))
         entries = [each for each in entries if not since or self._version(each.version) > since]
         entries.sort(key=lambda each: each.data["dateModified"], reverse=True)

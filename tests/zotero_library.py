@@ -171,6 +171,13 @@ class Zotero:
     def stored_path(self, attachment: Entry) -> Path:
         return self.folder / "storage" / attachment.key / attachment.data["filename"]
 
+    def file_path(self, attachment: Entry) -> Path:
+        """The file of an attachment as Zotero resolves it, whether it is there or not."""
+        stated = attachment.data.get("path")
+        if stated is None:
+            return self.stored_path(attachment)
+        return self.linked / stated.removeprefix("attachments:")
+
     def attach(
         self, library: Library, parent: Entry | None, name: str, content: bytes | None, **data: Any
     ) -> Entry:

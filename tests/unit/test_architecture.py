@@ -167,7 +167,7 @@ VENDORS: Mapping[str, str] = {
     "onnx": "server.backends.models.minilm_conversion",
     "onnxruntime": "server.backends.models.onnx_runtime",
     "tokenizers": "server.backends.models.",
-    "httpx": "server.backends.models.openai_api",
+    "httpx": "server.backends.models.openai_api server.libraries.zotero.local_api",
     "re2": "server.operations.corpus.patterns server.ingest.selection.ignore_files",
     "watchfiles": "server.watching.events",
     "pathspec": "server.ingest.selection.ignore_files",

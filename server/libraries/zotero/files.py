@@ -16,7 +16,7 @@ from server.libraries.zotero.objects import ZoteroObject
 STORED_MODES = frozenset({"imported_file", "imported_url"})
 LINKED_MODE = "linked_file"
 EMBEDDED_MODE = "embedded_image"  # a picture in a note
-_BASE = "attachments:"
+LINKED_BASE = "attachments:"
 _PATH_CHARS = 4_000
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
@@ -74,10 +74,10 @@ def _linked(stated: str, places: FilePlaces) -> tuple[Path | None, str]:
     if _WINDOWS.match(stated):
         return None, _ELSEWHERE
     base = Path("/")
-    if stated.startswith(_BASE):
+    if stated.startswith(LINKED_BASE):
         if places.linked is None:
             return None, _NO_BASE
-        base, stated = places.linked, stated.removeprefix(_BASE)
+        base, stated = places.linked, stated.removeprefix(LINKED_BASE)
     elif not stated.startswith("/"):
         return None, _BAD_NAME
     relative = PurePosixPath(stated.lstrip("/"))

@@ -164,6 +164,19 @@ def read_versions(answer: Any) -> dict[str, int]:
     return {key: read_version(version) for key, version in answer.items()}
 
 
+def read_group(entry: Any) -> tuple[int, str]:
+    """The number and the name of a group. Raises ``NotZotero``."""
+    number = entry.get("id") if isinstance(entry, dict) else None
+    if type(number) is not int or number <= 0:
+        raise NotZotero("a group must have a number")
+    return number, one_line(_text(_object(entry, "data"), "name", _LABEL_CHARS))
+
+
+def read_tags(answer: Any) -> frozenset[str]:
+    """The names of tags. Raises ``NotZotero``."""
+    return frozenset(_text(tag, "tag", _LABEL_CHARS) for tag in _objects({"tags": answer}, "tags", MOST_OBJECTS))
+
+
 def iso_date(stated: str) -> str:
     """The date at the beginning of a text, as exact as it is known; parts that are zero are unknown.
 
@@ -279,15 +292,15 @@ def _object(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value
 
 
-def _list(data: Mapping[str, Any], name: str) -> list[Any]:
+def _list(data: Mapping[str, Any], name: str, most: int = _MOST_PARTS) -> list[Any]:
     value = data.get(name) or []
     if not isinstance(value, list):
         raise NotZotero(f"{name} must be a list")
-    return value[:_MOST_PARTS]
+    return value[:most]
 
 
-def _objects(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    values = _list(data, name)
+def _objects(data: Mapping[str, Any], name: str, most: int = _MOST_PARTS) -> list[Mapping[str, Any]]:
+    values = _list(data, name, most)
     if not all(isinstance(value, dict) for value in values):
         raise NotZotero(f"{name} must be a list of objects")
     return values

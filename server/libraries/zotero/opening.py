@@ -1,0 +1,88 @@
+"""Opens the door to Zotero: the local API of a running one, else the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from server.errors import WinnowError
+from server.libraries.zotero.database import DatabaseDoor
+from server.libraries.zotero.doors import Door
+from server.libraries.zotero.files import FilePlaces
+from server.libraries.zotero.local_api import LOCAL_API, LocalApi
+from server.libraries.zotero.profiles import find_places
+
+BY_API, BY_DATABASE = "api", "database"
+_OTHER_ZOTERO = (
+    "the Zotero that answers at {url} has its data in {theirs}, yours has it in {own}; "
+    "to read the former, give --api"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Zotero:
+    """An open door, which one it is ("api" or "database"), where files are, and why it is not the API, if so."""
+
+    door: Door
+    by: str
+    places: FilePlaces
+    note: str = ""
+
+
+@contextmanager
+def open_zotero(
+    data_folder: Path | None = None,
+    api: str | None = None,
+    *,
+    use_api: bool = True,
+    suffixes: frozenset[str] = frozenset(),
+    home: Path | None = None,
+) -> Iterator[Zotero]:
+    """Open the API at the address ``api``, else the database in ``data_folder``, else what this machine has.
+
+    Without both, the API at its usual address counts if it answers and its data folder is that of the user's
+    profile: on a machine of several users the port may be another user's. ``suffixes`` are the endings of files
+    that are read. Raises ``WinnowError``.
+    """
+    if api is None and (data_folder is not None or not use_api):
+        places = find_places(data_folder, home)
+        yield Zotero(DatabaseDoor(places.data), BY_DATABASE, replace(places, suffixes=suffixes))
+        return
+    client = LocalApi(api or LOCAL_API)
+    try:
+        zotero = _through_api(client, data_folder, home) if api else _through_either(client, home)
+        yield replace(zotero, places=replace(zotero.places, suffixes=suffixes))
+    finally:
+        client.close()
+
+
+def _through_api(client: LocalApi, data_folder: Path | None, home: Path | None) -> Zotero:
+    stated = client.find_places()
+    if data_folder is not None or stated is None:
+        return Zotero(client, BY_API, find_places(data_folder, home))
+    return Zotero(client, BY_API, _with_base(stated, home))
+
+
+def _through_either(client: LocalApi, home: Path | None) -> Zotero:
+    try:
+        stated = client.find_places()
+    except WinnowError as error:
+        places = find_places(None, home)
+        return Zotero(DatabaseDoor(places.data), BY_DATABASE, places, error.message)
+    try:
+        own = find_places(None, home)
+    except WinnowError:
+        if stated is None:
+            raise
+        return Zotero(client, BY_API, stated)
+    if stated is not None and stated.data.resolve() != own.data.resolve():
+        note = _OTHER_ZOTERO.format(url=LOCAL_API, theirs=stated.data, own=own.data)
+        return Zotero(DatabaseDoor(own.data), BY_DATABASE, own, note)
+    return Zotero(client, BY_API, own if stated is None else _with_base(stated, home))
+
+
+def _with_base(stated: FilePlaces, home: Path | None) -> FilePlaces:
+    """The places with the base folder of the profile, where Zotero states none."""
+    return stated if stated.linked else find_places(stated.data, home)
