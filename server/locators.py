@@ -12,11 +12,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
 from server.libraries.facts import item_of
-from server.models import DocumentType, Passage, Place, PlaceKind
+from server.models import Document, DocumentText, DocumentType, Passage, Place, PlaceKind
 from server.text.printable import one_line
 from server.text.sizes import count_of
 
@@ -26,10 +27,31 @@ _LABEL_CHARS, _FILE_CHARS = 80, 1_000
 _LABEL_CHARS_OF_WORK, _AUTHOR_CHARS = 200, 100
 _AUTHORS_SHOWN, _AUTHORS_BEFORE_OTHERS = 5, 3
 _PAGE_OF_LINK = re.compile(r"#page=\d+\Z")
+# What the sources of documents from Zotero begin with, and the names of those documents: "zotero/ABCD2345/a.pdf".
+ZOTERO = "zotero:"
+_ZOTERO_NAME = re.compile(
+    r"zotero/(?P<group>groups/[0-9]{1,12}/)?(?P<key>[A-Z0-9]{8})/(?:annotations#(?P<mark>[A-Z0-9]{8})\Z)?"
+)
+_OPEN_IN_ZOTERO = "zotero://open-pdf/"
 # Kinds of which a reader turns the pages: those that ``Reading.pages`` counts.
 _PAGES: frozenset[PlaceKind] = frozenset({"page", "slide", "sheet"})
 # What those are called in files of a type; "page" in all others.
 _PAGE_NOUNS: Mapping[DocumentType, str] = MappingProxyType({"slides": "slide", "sheet": "sheet"})
+
+
+def address_of(document: Document | DocumentText) -> str:
+    """What opens the file of a document: its path; for one from a library of Zotero an address that Zotero opens.
+
+    Only the ingest names sources, so no file can claim to be from Zotero. A link to a page is made by ``locate``.
+    """
+    named = _ZOTERO_NAME.match(document.uri) if document.source.startswith(ZOTERO) else None
+    if named is None:
+        return document.uri
+    item = f"{(named['group'] or 'library/').removesuffix('/')}/items/{named['key']}"
+    if named["mark"]:
+        return f"{_OPEN_IN_ZOTERO}{item}?annotation={named['mark']}"
+    is_opened = PurePosixPath(document.uri).suffix.lower() == ".pdf"
+    return f"{_OPEN_IN_ZOTERO}{item}" if is_opened else f"zotero://select/{item}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +78,8 @@ class Locator:
 def locate(places: Sequence[Place], start: int, end: int, file: str) -> Locator | None:
     """The locator of the characters from ``start`` to ``end`` of a document, None without places.
 
-    ``places`` are all that the span is in, or more, in the order of the text; ``file`` is the document's path.
+    ``places`` are all that the span is in, or more, in the order of the text; ``file`` is the document's path or
+    address, as ``address_of`` has it.
 
     >>> locate([Place(0, "page", 45, "33"), Place(90, "page", 46, "34")], 80, 120, "guide.pdf").text
     'pp. 45-46'
@@ -67,26 +90,42 @@ def locate(places: Sequence[Place], start: int, end: int, file: str) -> Locator 
     # The last place of the same kind: a file has places of one kind, or begins with some of another.
     held = places[place_at(places, start) : place_at(places, max(end - 1, start)) + 1]
     last = next(place for place in reversed(held) if place.kind == first.kind)
-    link = one_line(file, _FILE_CHARS) + (_FRAGMENTS[first.kind](first) if first.kind in _FRAGMENTS else "")
+    link = one_line(file, _FILE_CHARS)
     return Locator(
         one_line(_WORDS[first.kind](first, last), LOCATOR_CHARS),
-        link,
+        link_to_page(link, first.number) if first.kind == "page" else link,
         (first.number, last.number) if first.kind in _PAGES else None,
         _page_labels(first, last),
     )
 
 
 def locator_fields(places: Sequence[Place], start: int, end: int, file: str) -> dict[str, Any]:
-    """The fields of a row for a span, as ``locate`` finds them; {} without places."""
+    """The fields of a row for a span, as ``locate`` finds them; without places {}, or an address in Zotero."""
     locator = locate(places, start, end, file)
-    return {} if locator is None else locator.to_fields()
+    if locator is None:
+        return {"link": one_line(file, _FILE_CHARS)} if file.startswith(ZOTERO) else {}
+    return locator.to_fields()
+
+
+def link_to_page(file: str, page: int) -> str:
+    """The path or address of a file with what viewers take to open it at this page.
+
+    >>> link_to_page("guide.pdf", 45), link_to_page("zotero://open-pdf/library/items/ABCD2345", 45)
+    ('guide.pdf#page=45', 'zotero://open-pdf/library/items/ABCD2345?page=45')
+    """
+    if not file.startswith(ZOTERO):
+        return f"{file}#page={page}"
+    if not file.startswith(_OPEN_IN_ZOTERO):
+        return file  # Zotero selects an item as a whole
+    address, _, rest = file.partition("?")
+    return "&".join(filter(None, (f"{address}?page={page}", rest)))
 
 
 def passage_fields(passage: Passage, start: int = 0, end: int | None = None) -> dict[str, Any]:
     """The fields of a row for a passage, or for its characters from ``start`` to ``end``; {} without places."""
     chunk = passage.chunk
     last = chunk.end if end is None else chunk.start + end
-    return locator_fields(passage.places, chunk.start + start, last, passage.document.uri)
+    return locator_fields(passage.places, chunk.start + start, last, address_of(passage.document))
 
 
 def cited_fields(passage: Passage, start: int = 0, end: int | None = None) -> dict[str, Any]:
@@ -194,8 +233,4 @@ _WORDS: Mapping[PlaceKind, Callable[[Place, Place], str]] = MappingProxyType(
         "message": _numbered("message", "messages"),
         "time": _times,
     }
-)
-# Viewers of PDF take #page=; others have no such address in common.
-_FRAGMENTS: Mapping[PlaceKind, Callable[[Place], str]] = MappingProxyType(
-    {"page": lambda place: f"#page={place.number}"}
 )

@@ -141,6 +141,7 @@ class DocumentText:
     number: int
     id: str
     uri: str
+    source: str
     title: str
     data: bytes
     chunks: int

@@ -21,7 +21,7 @@ _TABLES = "documents INDEXED BY documents_by_uri"
 # The text is NULL where the trigrams rule it out; a document that they do not know may hold anything.
 _WITH_TRIGRAMS = f"{_TABLES} LEFT JOIN trigram_documents AS known ON known.document_id = documents.id"
 _MATCHING = (
-    "id, uri, title, CASE WHEN known.number IS NULL"
+    "id, uri, source, title, CASE WHEN known.number IS NULL"
     " OR known.number IN (SELECT rowid FROM trigrams WHERE trigrams MATCH ?)"
     f" THEN {_TEXT} END, coalesce(known.passages, {CHUNKS}), known.characters"
 )
@@ -42,17 +42,17 @@ class DocumentTexts(FilteredDocuments):
         if query and trigrams.has_trigrams(self._database):
             yield from self._matching_texts(filters, first, query)
             return
-        rows = self._rows_within(filters, f"id, uri, title, {_TEXT}, {CHUNKS}", first)
-        for number, (id, uri, title, text, chunks) in enumerate(rows, first):
-            yield DocumentText(number, id, uri, title, text or b"", chunks)
+        rows = self._rows_within(filters, f"id, uri, source, title, {_TEXT}, {CHUNKS}", first)
+        for number, (id, uri, source, title, text, chunks) in enumerate(rows, first):
+            yield DocumentText(number, id, uri, source, title, text or b"", chunks)
 
     def _matching_texts(self, filters: Filters, first: int, query: str) -> Generator[DocumentText | ExcludedText]:
         rows = self._rows_within(filters, _MATCHING, first, query, tables=_WITH_TRIGRAMS)
-        for number, (id, uri, title, text, chunks, characters) in enumerate(rows, first):
+        for number, (id, uri, source, title, text, chunks, characters) in enumerate(rows, first):
             if text is None and characters is not None:
                 yield ExcludedText(number, chunks, characters)
             else:
-                yield DocumentText(number, id, uri, title, text or b"", chunks)
+                yield DocumentText(number, id, uri, source, title, text or b"", chunks)
 
     def sizes_within(self, filters: Filters) -> Iterator[tuple[int, int]]:
         """The number of chunks and of their tokens of each document that these filters admit."""

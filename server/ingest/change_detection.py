@@ -52,7 +52,7 @@ def document_of(project: str, source: str, raw: RawDocument) -> Document:
         metadata=raw.metadata,
         environment=raw.environment,
         repository=raw.repository,
-        language="" if raw.type == "code" else language_of(raw.text[raw.body_start :]),
+        language=raw.language or ("" if raw.type == "code" else language_of(raw.text[raw.body_start :])),
         body_start=raw.body_start,
     )
 
@@ -119,15 +119,14 @@ def stamp_of(file: File, labels: LabelSteps, options: ReadOptions) -> str:
     """
     form = format_of(file.path.name)
     chosen = (options.keeps_hidden, options.uses_ocr) if form and not form.needs_ocr else ()
-    return (
-        f"{INDEX_VERSION}.{READERS_VERSION}:{file.size}:{file.modified_ns}:{_hash(*map(asdict, labels), *chosen)}"
-    )
+    stamp = f"{INDEX_VERSION}.{READERS_VERSION}:{file.size}:{file.modified_ns}"
+    return ":".join(filter(None, (stamp, _hash(*map(asdict, labels), *chosen), file.mark)))
 
 
 def _content_hash(raw: RawDocument) -> str:
     # Environment and repository count in the context hash. Here they would make every document of an older index
     # a changed one, as would fields that files of text do not have.
-    absent = {name for name in ("body_start", "places", "reading") if not getattr(raw, name)}
+    absent = {name for name in ("body_start", "places", "reading", "language") if not getattr(raw, name)}
     left_out = {"environment", "repository"} | absent
     facts = {key: value for key, value in asdict(raw).items() if key not in left_out}
     if raw.reading and not raw.reading.hidden_reasons:

@@ -32,6 +32,7 @@ class RawDocument:
 
     ``text`` is the whole text, ``body_start`` the length of the front matter that it begins with. ``places`` are
     the pages, slides or other parts of its file in the order of the text; ``reading`` is None for files of text.
+    ``language`` (ISO 639-1) is a stated one; without it the text decides.
     """
 
     uri: str
@@ -48,6 +49,7 @@ class RawDocument:
     body_start: int = 0
     places: tuple[Place, ...] = ()
     reading: Reading | None = None
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

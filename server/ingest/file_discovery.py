@@ -6,14 +6,14 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from server.errors import WinnowError
 from server.ingest.bounded_files import describe_type
 from server.ingest.documents import UnreadableFile
-from server.ingest.readers import is_known, kind_of
+from server.ingest.readers import DocumentParser, ReaderOutput, is_known, kind_of, read
 from server.ingest.selection.ignore_files import ALL_FILES, FileRules, FolderRules, rules_down_to, rules_of
 
 # Folders of tools and dependencies, not of documents. Names that begin with a dot are skipped as well.
@@ -35,12 +35,16 @@ _GONE = (
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to read: ``uri`` is its path below the root, with slashes."""
+    """A file to read: ``uri`` is its path below the root, with slashes.
+
+    ``mark`` stands for what else its documents are made of: another one has the file read again.
+    """
 
     path: Path
     uri: str
     size: int
     modified_ns: int
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +88,22 @@ class Listing:
         return name in self.pending or any(path in (".", name) or name.startswith(f"{path}/") for path in hidden)
 
 
+# Reads the documents of a file by a parser of the run.
+ReadFile = Callable[[File, DocumentParser], ReaderOutput]
+
+
+def read_file(file: File, parser: DocumentParser) -> ReaderOutput:
+    """Read the documents in a file of a folder. Raises ``UnreadableFile``, or ``OSError``."""
+    return read(file.path, file.uri, parser)
+
+
 @dataclass(frozen=True, slots=True)
 class SourcePart:
-    """A part of a source, and the files in it."""
+    """A part of a source, the files in it, and how they are read."""
 
     root: Root
     listing: Listing
+    read: ReadFile = read_file
 
 
 def find_parts(

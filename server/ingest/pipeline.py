@@ -49,7 +49,7 @@ from server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
 from server.ingest.parsing.parser import ParserProcess
 from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.read_ahead import read_ahead
-from server.ingest.readers import ReadFlaw, read
+from server.ingest.readers import ReadFlaw
 from server.ingest.references.references import References, plain_stamp, read_references
 from server.ingest.report import (
     NAME_CHARS,
@@ -217,7 +217,7 @@ class _Run:
         self._meter.report()
         for part, files in zip(parts, todo, strict=True):
             self.report_listing(part.listing)
-            origins = (Origin(file.uri, read(file.path, file.uri, self._parser), file) for file in files)
+            origins = (Origin(file.uri, part.read(file, self._parser), file) for file in files)
             self.index(part.root.source, origins)
             self.delete_missing(part)
         if self._references:

@@ -11,7 +11,7 @@ from server.ids import is_chunk_id
 from server.libraries.citing import CitedPlace, cite, describe, sort_key
 from server.libraries.facts import item_of
 from server.libraries.records import LibraryItem
-from server.locators import locate, work_fields
+from server.locators import address_of, link_to_page, locate, work_fields
 from server.models import Document, Filters, Passage
 from server.operations.base import Answer, RequestContext
 from server.operations.ranking.scope import filters_of
@@ -92,19 +92,20 @@ def _find_text(
 
 def _place(text: _CitedText, span: Sequence[int] | None) -> CitedPlace:
     """The place of a row: the pages that it states, if they are among those of its passage, else the passage's."""
+    file = one_line(address_of(text.document))
     if text.passage is None:
-        return CitedPlace(link=one_line(text.document.uri))
+        return CitedPlace(link=file)
     passage = text.passage
-    located = locate(passage.places, passage.chunk.start, passage.chunk.end, text.document.uri)
+    located = locate(passage.places, passage.chunk.start, passage.chunk.end, file)
     if located is None:
-        return CitedPlace(link=one_line(text.document.uri))
+        return CitedPlace(link=file)
     labels = {place.number: one_line(place.label) for place in passage.places if place.kind == "page"}
     if located.page_span is None or not labels:
         return CitedPlace("", located.text, located.link)
     whole = located.page_span
     first, last = span if span and whole[0] <= span[0] <= span[1] <= whole[1] else whole
     ends = dict.fromkeys(labels.get(number) or str(number) for number in (first, last))
-    return CitedPlace("-".join(ends), located.text, f"{one_line(text.document.uri)}#page={first}")
+    return CitedPlace("-".join(ends), located.text, link_to_page(file, first))
 
 
 def _list_names(names: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from server.contracts.kb import (
     ReadExcerpt,
 )
 from server.errors import WinnowError
-from server.locators import cited_fields, locator_fields, work_fields
+from server.locators import address_of, cited_fields, locator_fields, work_fields
 from server.operations.base import Answer, RequestContext
 from server.operations.kb import place_for_scripts, title_of
 from server.operations.passages import require_passage
@@ -89,7 +89,7 @@ class _PassageInDocument:
             return cited_fields(passage, first, last)
         first, last = (self._offset(document, at) for at in (start, end))
         places = self.context.index.catalogue.places_within(chunk.document_id, first, last)
-        located = locator_fields(places, first, last, passage.document.uri)
+        located = locator_fields(places, first, last, address_of(passage.document))
         return {**located, **work_fields(passage.document.metadata)}
 
     def _offset(self, document: str, at: int) -> int:

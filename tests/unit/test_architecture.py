@@ -84,7 +84,7 @@ ROOMS: Mapping[str, str] = {
     "server.errors server.projects.settings server.projects.states server.settings server.ids server.text server",
     "server.retrieval": "server.backends.base server.runtime server.graph server.models server.errors server.text",
     "server.ingest": "server.backends.base server.projects.states server.graph server.graph.extraction "
-    "server.libraries server.retrieval server.models server.runtime.memory "
+    "server.libraries server.libraries.zotero server.retrieval server.models server.runtime.memory "
     "server.errors server.ids server.locators server.text server server.ingest.parsing.parser "
     "server.ingest.parsing.reader_pool server.ingest.formats.pdf.ocr",
     # readers of files run behind the walls of the sandbox

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from server.locators import address_of
 from server.models import Document, Filters
 from server.settings import Settings
 
@@ -39,6 +40,8 @@ def file_url(document: Document, link: str = "") -> str | None:
     ``link`` is the link of a row; the address is of its page.
     """
     path = document.uri
+    if (address := address_of(document)) != path:
+        return link or address
     # A record is named by its file and its number.
     names = (path, path.rpartition("#")[0]) if document.type == "record" else (path,)
     file = next((found for name in names if name and (found := _find_file(document.source, name))), None)

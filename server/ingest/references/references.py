@@ -76,19 +76,14 @@ class References:
         if kind_of(file.path) == "record":
             return raw
         item = self._match(file, source, _facts_in(raw)).item
-        if item is None:
-            return raw
-        return replace(
-            raw,
-            title=item.title or raw.title,
-            tags=tuple(dict.fromkeys((*raw.tags, *item.tags))),
-            metadata=merge_facts(raw.metadata, item),
-        )
+        return raw if item is None else add_work(raw, item)
 
     def _match(self, file: File, source: str, facts: FileFacts) -> FoundItem:
         match = self._matcher.find(file.path, Path(source), facts)
         self._found[file.path] = (file.uri, match)
-        self._marks[file.path] = _MARK + json.dumps([facts.doi, facts.title, facts.years, _digest(match.item)])
+        self._marks[file.path] = _MARK + json.dumps(
+            [facts.doi, facts.title, facts.years, digest_of(match.item) if match.item else ""]
+        )
         return match
 
     # --- entries without a file
@@ -150,6 +145,23 @@ class References:
         )
 
 
+def add_work(raw: RawDocument, item: LibraryItem) -> RawDocument:
+    """The document with the facts of the work that it is, in place of its own."""
+    return replace(
+        raw,
+        title=item.title or raw.title,
+        tags=tuple(dict.fromkeys((*raw.tags, *item.tags))),
+        metadata=merge_facts(raw.metadata, item),
+    )
+
+
+def digest_of(item: LibraryItem, *more: Any) -> str:
+    """A digest of what a document gets of its work, and of more JSON data."""
+    facts: Mapping[str, Any] = {"title": item.title, "tags": item.tags, **facts_of(item)}
+    data = json.dumps([facts, *more] if more else facts, ensure_ascii=False, sort_keys=True)
+    return blake2b(data.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).hexdigest()
+
+
 def _facts_in(raw: RawDocument) -> FileFacts:
     """What a document says of the work it is."""
     doi, stated = raw.metadata.get("doi"), (raw.metadata.get("year"), raw.metadata.get("date"))
@@ -160,11 +172,3 @@ def _facts_in(raw: RawDocument) -> FileFacts:
 def _load(mark: str) -> FileFacts:
     doi, title, years, _ = json.loads(mark)
     return FileFacts(doi, title, tuple(years))
-
-
-def _digest(item: LibraryItem | None) -> str:
-    if item is None:
-        return ""
-    facts: Mapping[str, Any] = {"title": item.title, "tags": item.tags, **facts_of(item)}
-    data = json.dumps(facts, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
-    return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()

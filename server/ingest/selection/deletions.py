@@ -16,9 +16,10 @@ MANY_DOCUMENTS, LARGE_SHARE = 25, 0.25
 _ALL = 2**63
 _HELD = (
     "{source}: {held:,} of {known:,} documents are gone, and were kept: {why}; if they are to leave the index, "
-    "run: winnow ingest {source} --allow-deletions"
+    "run: {command}"
 )
-_EMPTIED = "the folder is empty or gone, as when its disk is not mounted"
+_COMMAND = "winnow ingest {source} --allow-deletions"
+_EMPTIED = "the folder or library is empty or gone, as when its disk is not mounted"
 _MANY = "so many deletions at once may be a mistake"
 _LEFT_OUT = "{count:,} documents left the index because patterns leave their files out; --no-ignore reads them"
 
@@ -28,12 +29,14 @@ class DeletionRule:
     """Which deletions a run makes without being asked.
 
     ``is_watching``: hold back many at once. ``recent``: documents that earlier runs deleted a moment ago, which
-    count as well. ``confirmed``: so many may be deleted, whatever the other fields say.
+    count as well. ``confirmed``: so many may be deleted, whatever the other fields say. ``command`` makes what was
+    held back.
     """
 
     is_watching: bool = False
     recent: int = 0
     confirmed: int = 0
+    command: str = _COMMAND
 
     @property
     def admits_all(self) -> bool:
@@ -95,6 +98,9 @@ class Deletions:
     def warnings(self) -> Iterator[str]:
         """What the report says about deletions that were held back, and about those that patterns caused."""
         for (source, why), held in self._held.items():
-            yield _HELD.format(source=source, held=held, known=self._known.get(source, 0), why=why)
+            command = self._rule.command.format(source=source)
+            yield _HELD.format(
+                source=source, held=held, known=self._known.get(source, 0), why=why, command=command
+            )
         if self.left_out:
             yield _LEFT_OUT.format(count=self.left_out)

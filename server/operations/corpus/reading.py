@@ -8,7 +8,7 @@ from server import intake
 from server.contracts.documents import MAX_READ_BYTES, MAX_READ_TOKENS, ReadDocument
 from server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from server.errors import WinnowError
-from server.locators import locator_fields, work_fields
+from server.locators import address_of, locator_fields, work_fields
 from server.models import Document, Filters
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.pages import find_page
@@ -51,7 +51,7 @@ def read_document(context: RequestContext, request: ReadDocument) -> Answer:
         "tokens": count_tokens(shown),
         "total_chars": len(text),
         "total_tokens": context.index.catalogue.token_count(document.id),
-        **locator_fields(places, start, end, document.uri),
+        **locator_fields(places, start, end, address_of(document)),
         **work_fields(document.metadata),
     }
     warnings = _warnings(context, request, end, last)

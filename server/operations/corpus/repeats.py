@@ -19,7 +19,7 @@ from server import intake
 from server.backends.base import DocumentStore
 from server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
 from server.errors import WinnowError
-from server.locators import locator_fields, work_fields
+from server.locators import address_of, locator_fields, work_fields
 from server.models import ChunkSpan, Document, Filters
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.paragraphs import Paragraph, iterate_paragraphs
@@ -97,7 +97,7 @@ class _Layout:
             "start": start,
             "end": end,
             **({} if passage is None else {"passage_id": passage}),
-            **locator_fields(self._places, start, end, document.uri),
+            **locator_fields(self._places, start, end, address_of(document)),
             **self._work,
         }
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from server import intake
 from server.contracts.corpus import MAX_MATCH_CHARS, Scan
-from server.locators import locator_fields
+from server.locators import address_of, locator_fields
 from server.models import Place
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
@@ -128,7 +128,7 @@ def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int)
     before = scanned.characters(max(0, found.start - around), found.start)
     match = scanned.characters(found.start, min(found.end, found.start + MAX_MATCH_CHARS + 1))
     after = scanned.characters(found.end, found.end + around)
-    located = locator_fields(_exact_places(scanned, found), found.start, found.end, document.uri)
+    located = locator_fields(_exact_places(scanned, found), found.start, found.end, address_of(document))
     return {
         "match": _shorten(match),
         "groups": [_shorten(scanned.decode(found.match.span(number))) for number in range(1, groups + 1)],

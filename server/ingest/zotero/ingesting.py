@@ -1,0 +1,126 @@
+"""Ingests libraries of Zotero: each is a source of its own, so that none can delete what another has.
+
+An ingest of some collections or tags brings in line what has these collections or tags, now or when it was
+indexed, as an ingest of a folder within a source does. So a second collection is added to a first one, and a work
+that left a collection leaves the index with the next ingest of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from server.backends.base import IndexedDocument
+from server.ingest.documents import DefaultLabels
+from server.ingest.file_discovery import Listing, Root, SourcePart
+from server.ingest.formats.parsed_file import ReadOptions
+from server.ingest.parsing.reader_pool import ReaderPool
+from server.ingest.pipeline import Target, ingest_parts
+from server.ingest.report import IngestReport, OnProgress
+from server.ingest.selection.deletions import DeletionRule
+from server.ingest.zotero.choice import ZoteroChoice
+from server.ingest.zotero.library_documents import LibraryDocuments, is_from_zotero, list_documents, source_of
+from server.libraries.zotero.records import ZoteroLibrary
+from server.models import Document
+from server.text.sizes import count_of
+
+# What holds back the deletion of many documents at once, unlike for folders also where a person watches: Zotero
+# empties its trash and leaves groups without a look at the index.
+GUARDED = DeletionRule(is_watching=True, command="winnow zotero ingest --allow-deletions")
+_NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
+_NOT_HERE = "{source}: {count} not read: {reason}"
+_ABSENT = "{source} is not in Zotero any more; its documents were kept; to delete them: winnow zotero ingest " + (
+    "--allow-deletions"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HowToIngest:
+    """Labels, how files are read, which deletions are made, as ``ingest_parts`` takes them.
+
+    ``linked_below``: the folders below which linked files are read, None for everywhere.
+    """
+
+    labels: DefaultLabels = _NO_LABELS
+    options: ReadOptions = _NO_OPTIONS
+    deletions: DeletionRule = GUARDED
+    allows_weaker: bool = False
+    pool: ReaderPool | None = None
+    linked_below: tuple[Path, ...] | None = None
+
+
+_USUAL = HowToIngest()
+
+
+def ingest_libraries(
+    target: Target,
+    libraries: Sequence[ZoteroLibrary],
+    choice: ZoteroChoice | None = None,
+    how: HowToIngest = _USUAL,
+    progress: OnProgress | None = None,
+) -> IngestReport:
+    """Make the index hold what these libraries contain; ``choice`` says what was chosen of them.
+
+    A library that is not among them keeps its documents. Raises as ``ingest_parts`` does.
+    """
+    chosen = choice or ZoteroChoice()
+    indexed = [each for each in target.catalogue.indexed_documents(target.project) if is_from_zotero(each.source)]
+    found = [_list_library(target, library, chosen, how.linked_below, indexed) for library in libraries]
+    parts = [part for part, _ in found]
+    warnings = [line for part, documents in found for line in _describe_missing(part, documents)]
+    if chosen.is_everything:
+        gone = sorted({each.source for each in indexed} - {part.root.source for part in parts})
+        if how.deletions.admits_all:
+            parts += [SourcePart(Root(source, ""), Listing(is_emptied=True)) for source in gone]
+        else:
+            warnings += [_ABSENT.format(source=source) for source in gone]
+    report = ingest_parts(
+        target,
+        parts,
+        labels=how.labels,
+        options=how.options,
+        deletions=how.deletions,
+        allows_weaker=how.allows_weaker,
+        pool=how.pool,
+        progress=progress,
+    )
+    return replace(report, warnings=(*warnings, *report.warnings))
+
+
+def _list_library(
+    target: Target,
+    library: ZoteroLibrary,
+    choice: ZoteroChoice,
+    linked_below: Sequence[Path] | None,
+    indexed: Sequence[IndexedDocument],
+) -> tuple[SourcePart, LibraryDocuments]:
+    source = source_of(library.id)
+    library = replace(library, works=choice.works_of(library))
+    origins = {each.uri: each.origin for each in indexed if each.source == source}
+    documents = list_documents(library, frozenset(origins.values()), linked_below)
+    listing = Listing(files=documents.files, unreadable=documents.unreadable)
+    has_files = any(work.files for work in library.works)
+    is_without_files = has_files and not any(file.modified_ns for file in documents.files)
+    had_files = any(Path(origin).suffix for origin in origins.values())
+    listing.is_emptied = not library.works or (is_without_files and had_files)
+    if choice.is_part:
+        held = (each for each in target.catalogue.documents(target.project) if each.source == source)
+        listing.pending |= {origins[each.uri] for each in held if not _is_chosen(each, choice)}
+    return SourcePart(Root(source, ""), listing, documents.read), documents
+
+
+def _is_chosen(document: Document, choice: ZoteroChoice) -> bool:
+    """Whether a document was in what is chosen when it was indexed."""
+    held = document.metadata.get("collections")
+    collections = [str(name) for name in held] if isinstance(held, list | tuple) else []
+    return choice.admits(collections, document.tags)
+
+
+def _describe_missing(part: SourcePart, documents: LibraryDocuments) -> Iterator[str]:
+    """A line for each reason why files of a library are not read."""
+    counts: Counter[str] = documents.missing
+    for reason, count in counts.most_common():
+        files = count_of(count, "file was", "files were")
+        yield _NOT_HERE.format(source=part.root.source, count=files, reason=reason)
