@@ -230,11 +230,12 @@ def test_what_could_not_be_read_of_a_library_keeps_its_documents_and_is_named(
 ) -> None:
     ingest_libraries(target, [zotero.library()])
     ohm, volta = zotero.works()
-    flaws = (EntryFlaw(0, "NOTEOHM1", "its fields are no object"),)
+    flaws = (EntryFlaw(0, "NOTEOHM1", "its fields are no object"), EntryFlaw(0, "ITEMVOL1", "cited as volt2"))
     report = ingest_libraries(target, [zotero.library(replace(ohm, notes=()), volta, flaws=flaws)])
     assert (report.deleted, len(documents(target))) == (0, 5)
     (failure,) = report.failures
     assert (failure.name, failure.reason.partition(";")[0]) == ("zotero/NOTEOHM1", "its fields are no object")
+    assert report.warnings == ("zotero:library: ITEMVOL1: cited as volt2",)
 
 
 def test_a_link_in_place_of_a_file_is_not_followed(target: Target, zotero: Zotero, tmp_path: Path) -> None:

@@ -7,17 +7,15 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from server.libraries.zotero.records import ZoteroLibrary, ZoteroWork
-
 _Name = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
 _Names = Annotated[tuple[_Name, ...], Field(max_length=50)]
 
 
 class ZoteroChoice(BaseModel):
-    """Works of these libraries that are in one of these collections and have one of these tags; () is all.
+    """Works of these libraries that are in any of these collections and have all of these tags; () is all.
 
-    ``libraries`` are names or ids ("library", "groups/123"). A collection is named by its name or by its whole
-    path ("Thesis/Chapter 2"), and has its subcollections in it.
+    ``libraries`` are names or ids ("library", "groups/123"). A collection is named by its whole path ("Thesis" or
+    "Thesis/Chapter 2"), and has its subcollections in it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -36,21 +34,9 @@ class ZoteroChoice(BaseModel):
         """Whether all libraries are taken as a whole."""
         return not (self.libraries or self.is_part)
 
-    def takes(self, id: str, name: str) -> bool:
-        """Whether a library is taken. Names are compared without regard to case."""
-        wanted = {each.casefold() for each in self.libraries}
-        return not wanted or not wanted.isdisjoint((id.casefold(), name.casefold()))
-
     def admits(self, collections: Sequence[str], tags: Sequence[str]) -> bool:
-        """Whether a work with these collections and tags is taken."""
-        is_placed = not self.collections or any(
-            f"/{wanted}/".casefold() in f"/{held}/".casefold()
-            for wanted in self.collections
-            for held in collections
-        )
-        held_tags = {tag.casefold() for tag in tags}
-        return is_placed and (not self.tags or any(tag.casefold() in held_tags for tag in self.tags))
-
-    def works_of(self, library: ZoteroLibrary) -> tuple[ZoteroWork, ...]:
-        """The works of a library that are taken."""
-        return tuple(work for work in library.works if self.admits(work.item.collections, work.item.tags))
+        """Whether a document with these collections and tags is of what is taken, as ``choose_works`` has it."""
+        wanted = [name.casefold() for name in self.collections]
+        held = [name.casefold() for name in collections]
+        is_placed = not wanted or any(own == name or own.startswith(f"{name}/") for name in wanted for own in held)
+        return is_placed and {tag.casefold() for tag in self.tags} <= {tag.casefold() for tag in tags}

@@ -7,12 +7,12 @@ that left a collection leaves the index with the next ingest of it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from server.backends.base import IndexedDocument
+from server.errors import WinnowError
 from server.ingest.documents import DefaultLabels
 from server.ingest.file_discovery import Listing, Root, SourcePart
 from server.ingest.formats.parsed_file import ReadOptions
@@ -23,6 +23,7 @@ from server.ingest.selection.deletions import DeletionRule
 from server.ingest.zotero.choice import ZoteroChoice
 from server.ingest.zotero.library_documents import LibraryDocuments, is_from_zotero, list_documents, source_of
 from server.libraries.zotero.records import ZoteroLibrary
+from server.libraries.zotero.selection import choose_works
 from server.models import Document
 from server.text.sizes import count_of
 
@@ -31,6 +32,7 @@ from server.text.sizes import count_of
 GUARDED = DeletionRule(is_watching=True, command="winnow zotero ingest --allow-deletions")
 _NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
 _NOT_HERE = "{source}: {count} not read: {reason}"
+_REMARKS_SHOWN = 20
 _ABSENT = "{source} is not in Zotero any more; its documents were kept; to delete them: winnow zotero ingest " + (
     "--allow-deletions"
 )
@@ -67,6 +69,7 @@ def ingest_libraries(
     """
     chosen = choice or ZoteroChoice()
     indexed = [each for each in target.catalogue.indexed_documents(target.project) if is_from_zotero(each.source)]
+    libraries = _choose(libraries, chosen, allows_none=how.deletions.admits_all)
     found = [_list_library(target, library, chosen, how.linked_below, indexed) for library in libraries]
     parts = [part for part, _ in found]
     warnings = [line for part, documents in found for line in _describe_missing(part, documents)]
@@ -89,6 +92,23 @@ def ingest_libraries(
     return replace(report, warnings=(*warnings, *report.warnings))
 
 
+def _choose(libraries: Sequence[ZoteroLibrary], choice: ZoteroChoice, *, allows_none: bool) -> list[ZoteroLibrary]:
+    """The libraries with the works that are chosen, none where a library lacks a collection.
+
+    Raises ``WinnowError("NOT_FOUND")`` where no library has it, unless ``allows_none``.
+    """
+    found, errors = [], []
+    for library in libraries:
+        try:
+            found.append(choose_works(library, choice.collections, choice.tags))
+        except WinnowError as error:
+            errors.append(error)
+            found.append(replace(library, works=()))
+    if errors and len(errors) == len(libraries) and not allows_none:
+        raise errors[0]
+    return found
+
+
 def _list_library(
     target: Target,
     library: ZoteroLibrary,
@@ -97,7 +117,6 @@ def _list_library(
     indexed: Sequence[IndexedDocument],
 ) -> tuple[SourcePart, LibraryDocuments]:
     source = source_of(library.id)
-    library = replace(library, works=choice.works_of(library))
     origins = {each.uri: each.origin for each in indexed if each.source == source}
     documents = list_documents(library, frozenset(origins.values()), linked_below)
     listing = Listing(files=documents.files, unreadable=documents.unreadable)
@@ -120,7 +139,7 @@ def _is_chosen(document: Document, choice: ZoteroChoice) -> bool:
 
 def _describe_missing(part: SourcePart, documents: LibraryDocuments) -> Iterator[str]:
     """A line for each reason why files of a library are not read."""
-    counts: Counter[str] = documents.missing
-    for reason, count in counts.most_common():
+    for reason, count in documents.missing.most_common():
         files = count_of(count, "file was", "files were")
         yield _NOT_HERE.format(source=part.root.source, count=files, reason=reason)
+    yield from (f"{part.root.source}: {name}: {reason}" for name, reason in documents.remarks[:_REMARKS_SHOWN])

@@ -30,10 +30,10 @@ from server.ingest.file_discovery import File, name_of
 from server.ingest.readers import DocumentParser, ReaderOutput, ReadFlaw, is_known, read
 from server.ingest.references.references import add_work, digest_of
 from server.libraries.records import Annotation, LibraryItem
+from server.libraries.stated_language import stated_language
 from server.libraries.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
 from server.locators import ZOTERO
 from server.models import Place
-from server.libraries.stated_language import stated_language
 
 # In the metadata of a document: its place in its library ("library/items/ABCD2345"), the key and colour of a mark.
 ZOTERO_FACT, ANNOTATION_FACT, COLOR_FACT = "zotero", "annotation", "annotation_color"
@@ -71,12 +71,13 @@ class LibraryDocuments:
     """What a library has to read: ``files`` stand for documents, those of a folder and those that are made.
 
     ``missing`` counts files that are not read, by the reason. ``unreadable`` are names with the reason, whose
-    documents stay as they are.
+    documents stay as they are; ``remarks`` are keys with what is to be said of what was read.
     """
 
     files: list[File] = field(default_factory=list)
     missing: Counter[str] = field(default_factory=Counter)
     unreadable: list[tuple[str, str]] = field(default_factory=list)
+    remarks: list[tuple[str, str]] = field(default_factory=list)
     _readers: dict[str, _Read] = field(default_factory=dict)
 
     def add(self, file: File, reader: _Read) -> None:
@@ -101,7 +102,10 @@ def list_documents(
     for work in library.works:
         listing.add_work(work)
     for flaw in library.flaws:
-        listing.found.unreadable.append((f"{prefix_of(library.id)}{name_of(flaw.name)}", flaw.reason))
+        if flaw.name in listing.keys:
+            listing.found.remarks.append((flaw.name, flaw.reason))
+        else:
+            listing.found.unreadable.append((f"{prefix_of(library.id)}{name_of(flaw.name)}", flaw.reason))
     return listing.found
 
 
@@ -111,6 +115,7 @@ class _Listing:
     def __init__(self, library: ZoteroLibrary, indexed: Set[str], linked_below: Sequence[Path] | None) -> None:
         self.found = LibraryDocuments()
         self._id, self._indexed, self._linked_below = library.id, indexed, linked_below
+        self.keys = {key for work in library.works for key in _keys_of(work)}
         # Keys of works of which a file was read in this run.
         self._read: set[str] = set()
 
@@ -121,8 +126,8 @@ class _Listing:
             self._add_note(work, note)
         for attachment in work.files:
             self._add_annotations(work, attachment)
-        is_lone = work.item.key in {*(each.key for each in work.files), *(each.key for each in work.notes)}
-        if not is_lone and self._indexed.isdisjoint(files) and (work.item.title or work.item.abstract):
+        is_entry = work.item.key not in _children_of(work)
+        if is_entry and self._indexed.isdisjoint(files) and (work.item.title or work.item.abstract):
             self._add_item(work.item, has_files=bool(files))
 
     def _name(self, key: str, rest: str) -> str:
@@ -229,6 +234,15 @@ class _Listing:
         # Where it has files, whether one can be read is found out in each run.
         content = (item.abstract, *([secrets.token_hex()] if has_files else []))
         self._add_made(name, item, content, make_item)
+
+
+def _children_of(work: ZoteroWork) -> set[str]:
+    """The keys of the files and notes of a work, which is one of them where it is alone."""
+    return {file.key for file in work.files} | {note.key for note in work.notes}
+
+
+def _keys_of(work: ZoteroWork) -> set[str]:
+    return {work.item.key} | _children_of(work)
 
 
 def _without_links(path: Path) -> Path:
