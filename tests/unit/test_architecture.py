@@ -183,7 +183,7 @@ VENDORS: Mapping[str, str] = {
     "mammoth": "server.ingest.formats.docx",
     "python_calamine": "server.ingest.formats.workbook",
     "tzdata": "sandbox.modules.time_zones",
-    "yaml": "server.ingest.parsing.front_matter",
+    "yaml": "server.text.markup.bounded_yaml",
     "bibtexparser": "server.libraries.bibtex",
     "pylatexenc": "server.libraries.latex",
     "rispy": "server.libraries.ris",

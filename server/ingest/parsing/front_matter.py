@@ -1,8 +1,6 @@
 """Reads front matter (the YAML or TOML facts at the top of a page) within bounds.
 
-YAML is read without merge keys, which multiply at each level. Numbers that would be written otherwise stay text:
-``1.20`` is a version, and the number would be 1.2. So do long numbers: one of 20,000 digits can be parsed but not
-formatted, and one of 10,000 sexagesimal parts takes minutes.
+YAML is read by ``server.text.markup.bounded_yaml``. In TOML, too, numbers that would be written otherwise stay text.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
+from server.text.markup.bounded_yaml import YamlRefused, parse_yaml
 
 _FRONT_MATTER = re.compile(
     r"\A\ufeff?(?P<fence>---|\+\+\+)[ \t]*\n(?P<facts>.*?)^(?P=fence)[ \t]*(?:\n|\Z)", re.S | re.M
@@ -20,8 +18,6 @@ _FRONT_MATTER = re.compile(
 # A longer block is text between two rules, because parsing takes time: at most 5 s for YAML of this length; for
 # TOML it grows with the square of the length of a dotted key.
 _LARGEST_CHARS = {"---": 64 * 1024, "+++": 16 * 1024}
-_NUMBER_CHARS = 40
-_DEEPEST = 50
 
 
 class NotFrontMatter(Exception):
@@ -48,13 +44,10 @@ def read_front_matter(text: str) -> tuple[Mapping[str, Any], int]:
 
 def _parse_yaml(text: str) -> Any:
     try:
-        return yaml.load(text, Loader=_Loader)
-    except RecursionError:
-        raise FrontMatterRefused("nested too deeply") from None
-    except FrontMatterRefused:
-        raise
-    # A tag that does not fit its value (``!!bool x``) raises an exception of any type.
-    except Exception:
+        return parse_yaml(text)
+    except YamlRefused as error:
+        raise FrontMatterRefused(str(error)) from None
+    except ValueError:
         raise NotFrontMatter from None
 
 
@@ -70,39 +63,3 @@ def _parse_toml(text: str) -> Any:
 def _parse_toml_float(written: str) -> float | str:
     number = float(written)
     return number if str(number) == written else written
-
-
-class _Loader(yaml.SafeLoader):
-    """The safe loader without merge keys and with a limit of depth, whose cost grows with its square."""
-
-    def fetch_flow_collection_start(self, token: Any) -> None:
-        self._check(self.flow_level)
-        super().fetch_flow_collection_start(token)
-
-    def add_indent(self, column: int) -> bool:
-        self._check(len(self.indents))
-        return bool(super().add_indent(column))
-
-    def _check(self, depth: int) -> None:
-        if depth > _DEEPEST:
-            raise FrontMatterRefused("nested too deeply")
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
-            raise FrontMatterRefused("merge keys (<<) are not supported")
-        super().flatten_mapping(node)
-
-
-def _number_constructor(kind: str) -> Any:
-    construct = getattr(yaml.SafeLoader, f"construct_yaml_{kind}")
-
-    def construct_number(loader: _Loader, node: yaml.ScalarNode) -> Any:
-        written = str(loader.construct_scalar(node))
-        number = construct(loader, node) if len(written) <= _NUMBER_CHARS else None
-        return number if str(number) == written else written
-
-    return construct_number
-
-
-for _kind in ("int", "float"):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _number_constructor(_kind))

@@ -1,0 +1,77 @@
+"""Reads YAML within bounds.
+
+Merge keys, which multiply at each level, are refused. Numbers that would be written otherwise stay text: ``1.20`` is
+a version, and the number would be 1.2. So do long numbers: one of 20,000 digits can be parsed but not formatted, and
+one of 10,000 sexagesimal parts takes minutes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+_NUMBER_CHARS = 40
+_DEEPEST = 50
+
+
+class YamlRefused(Exception):
+    """The text exceeds a bound; the message is the reason."""
+
+
+def parse_yaml(text: str) -> Any:
+    """The value of a YAML document; its length is for the caller to limit, because parsing takes time.
+
+    Raises ``YamlRefused``, and ``ValueError`` with the reason for text that is not YAML.
+
+    >>> parse_yaml("version: 1.20")
+    {'version': '1.20'}
+    """
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except RecursionError:
+        raise YamlRefused("nested too deeply") from None
+    except YamlRefused:
+        raise
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise ValueError(f"{line}{error.problem or 'not YAML'}") from None
+    # A tag that does not fit its value (``!!bool x``) raises an exception of any type.
+    except Exception:
+        raise ValueError("not YAML") from None
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader without merge keys and with a limit of depth, whose cost grows with its square."""
+
+    def fetch_flow_collection_start(self, token: Any) -> None:
+        self._check(self.flow_level)
+        super().fetch_flow_collection_start(token)
+
+    def add_indent(self, column: int) -> bool:
+        self._check(len(self.indents))
+        return bool(super().add_indent(column))
+
+    def _check(self, depth: int) -> None:
+        if depth > _DEEPEST:
+            raise YamlRefused("nested too deeply")
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
+            raise YamlRefused("merge keys (<<) are not supported")
+        super().flatten_mapping(node)
+
+
+def _number_constructor(kind: str) -> Any:
+    construct = getattr(yaml.SafeLoader, f"construct_yaml_{kind}")
+
+    def construct_number(loader: _Loader, node: yaml.ScalarNode) -> Any:
+        written = str(loader.construct_scalar(node))
+        number = construct(loader, node) if len(written) <= _NUMBER_CHARS else None
+        return number if str(number) == written else written
+
+    return construct_number
+
+
+for _kind in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _number_constructor(_kind))
