@@ -18,7 +18,8 @@ from server.cli import COMMANDS
 from server.commands.terminal.flags import bounds_of, default_of, values_of
 from server.configuration.permissions import TOPICS, Setter
 from server.contracts import flat_schema
-from server.reference.guides import PROMPTS, playbook, recipes
+from server.prompts.library import load_prompts
+from server.reference.guides import playbook, recipes
 from server.reference.schemas import answer_table, arguments_table, table
 from server.reference.sdk import sdk_reference
 from server.settings import Settings
@@ -70,8 +71,16 @@ def _resources() -> Iterator[str]:
 
 def _prompts() -> Iterator[str]:
     yield "## Prompts"
-    rows = ((f"`{p.name}`", f"`{p.argument}`: {p.asks}", p.description) for p in PROMPTS.values())
-    yield table(("name", "argument", "what it does"), rows)
+    rows = (
+        (
+            f"`{prompt.listed_name}`",
+            str(prompt.major),
+            "; ".join(f"`{each.name}`: {each.asks}" for each in prompt.arguments),
+            prompt.description,
+        )
+        for prompt in load_prompts(()).prompts
+    )
+    yield table(("name", "version", "arguments", "what it does"), rows)
 
 
 def sdk_page() -> str:

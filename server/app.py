@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from server.engine import endpoint
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from server.ingest.report import Progress
     from server.jobs.records import Job, JobResult
     from server.opening import Backends
+    from server.prompts.library import PromptLibrary
     from server.watching.watcher import Watcher
 
 
@@ -74,6 +76,16 @@ class Application:
     def is_settled(self) -> bool:
         """Whether it is known which tools can be offered."""
         return bool(self._loading) and self._loading[0].done()
+
+    @cached_property
+    def prompts(self) -> PromptLibrary:
+        """The prompts, read at their first use."""
+        from server.prompts.library import load_prompts
+
+        library = load_prompts(self.settings.prompt_packs)
+        for each in library.left_out:
+            log("a prompt is not offered", level=30, what=each.what, why=each.why)
+        return library
 
     async def ready(self) -> None:
         """Wait until it is known which tools can be offered."""

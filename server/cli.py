@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "stats": ("stats", "count what a store holds and what a running server answered"),
         "migrate": ("migrate", "copy an index to another folder or to a server"),
         "doctor": ("doctor", "check this installation and say what to do"),
+        "prompt": ("packs.prompts", "list, show and check prompts"),
         "model": ("model", "install or show the embedding model"),
         "graph": ("graph", "look at the knowledge graph, draw it again, move it elsewhere"),
         "audit": ("audit", "show what scripts did on this store"),

@@ -239,6 +239,9 @@ class Settings(BaseModel):
     skills: Folders = Field(
         default=(), max_length=20, description="folders with your own Python functions that scripts may import"
     )
+    prompt_packs: Folders = Field(
+        default=(), max_length=20, description="folders with your own prompts (winnow prompt check FOLDER)"
+    )
     limits: Literal["standard", "strict"] = Field(
         default="standard",
         description="how much one script may call, take in and return; strict: about a tenth, and row limits",

@@ -77,6 +77,7 @@ _ORDINARY_ALONE = (
     "tests/unit/test_paragraphs.py",
     "tests/unit/test_parser_answers.py",
     "tests/unit/test_printable.py",
+    "tests/unit/test_prompt_packs.py",
     "tests/unit/test_sqlite.py",
     "tests/unit/test_token_benchmark.py",
     "tests/unit/test_trigrams.py",

@@ -93,6 +93,7 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
             # Only at the start of the server, so that a forgotten file cannot remove a wall.
             "allow_weaker_sandbox": _OPERATOR,
             "skills": _USER,
+            "prompt_packs": _USER,
             "limits": _FOLDER,
             "script_calls": _USER,
             "script_text_mb": _USER,

@@ -36,6 +36,7 @@ from server.backends.sqlite import REPAIR
 from server.errors import WinnowError
 from server.findings import Check, Finding
 from server.health import walls
+from server.prompts.library import load_prompts
 from server.scripts.skills import load_skills
 from server.settings import MIB, Settings
 
@@ -359,6 +360,16 @@ def _skills(settings: Settings) -> Iterator[Finding]:
         )
 
 
+def _prompts(settings: Settings) -> Iterator[Finding]:
+    library = load_prompts(settings.prompt_packs)
+    names = ", ".join(prompt.listed_name for prompt in library.prompts)
+    yield Finding("prompts", "prompts", True, names, essential=False)
+    for one in library.left_out:
+        yield Finding(
+            "prompts", "left out", False, f"{one.what}: {one.why}", "correct it or remove it", essential=False
+        )
+
+
 def _watching(settings: Settings) -> Iterator[Finding]:
     from server.watching.check import check_watching
 
@@ -377,6 +388,7 @@ CHECKS: tuple[Check, ...] = (
     _qdrant,
     *walls.CHECKS,
     _skills,
+    _prompts,
     _watching,
     _host,
 )

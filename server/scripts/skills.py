@@ -1,19 +1,16 @@
 """Skills: functions that scripts may import, shipped with winnow or from the operator's folders.
 
 A folder of skills contains Python files; each public function with a docstring is a skill. A file or folder that
-another user owns or may write is skipped, because its writer decides what scripts may call. A file that the
-sandbox's policy refuses is skipped too: a skill can do nothing that a script cannot. The operator's folders come
-first; a skill whose name is already taken is skipped. Scripts have no file access and cannot add or change skills.
+another user owns or may write is skipped (``server.runtime.operator_files``). A file that the sandbox's policy
+refuses is skipped too: a skill can do nothing that a script cannot. The operator's folders come first; a skill
+whose name is already taken is skipped. Scripts have no file access and cannot add or change skills.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import os
 import re
-import stat
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,6 +18,7 @@ from pathlib import Path
 
 from sandbox.language.refusals import Rejected
 from sandbox.modules.skills import MODULE, MOST_BYTES, Skills, compile_skill
+from server.runtime.operator_files import check_writers, read_operator_file
 
 SHIPPED = Path(__file__).parents[1] / "data" / "skills"
 _MOST_FILES = 100  # of one folder
@@ -82,7 +80,7 @@ def load_skills(folders: Sequence[Path]) -> SkillSet:
         for path in _list_files(folder, left_out, is_ours=is_ours):
             file = f"{path.stem}@{len(sources)}"
             try:
-                source = _read_source(path, is_ours=is_ours)
+                source = read_operator_file(path, MOST_BYTES, is_ours=is_ours)
                 file_skills = _check_skills(source, file)
             except Rejected as error:
                 where = f"line {error.line}: " if error.line else ""
@@ -103,35 +101,11 @@ def load_skills(folders: Sequence[Path]) -> SkillSet:
 def _list_files(folder: Path, left_out: list[SkippedSkill], *, is_ours: bool) -> Sequence[Path]:
     try:
         if not is_ours:
-            _check_writers(folder, folder.stat())
+            check_writers(folder, folder.stat())
         return sorted(path for path in folder.iterdir() if path.suffix == ".py")[:_MOST_FILES]
     except OSError as error:
         left_out.append(SkippedSkill(str(folder), str(error)))
         return []
-
-
-def _check_writers(path: Path, status: os.stat_result) -> None:
-    """Raise ``PermissionError`` if a user other than this one and root may write there."""
-    if sys.platform == "win32":
-        return
-    if status.st_uid not in (0, os.geteuid()):
-        raise PermissionError(f"another user owns it: {path}; own it yourself, or have root own it")
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise PermissionError(f"others may write it: chmod go-w {path}")
-
-
-def _read_source(path: Path, *, is_ours: bool) -> str:
-    # Opened first, so that the file that is checked is the one that is read. O_NONBLOCK: opening a pipe must not
-    # hang.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not is_ours:
-            _check_writers(path, status)
-        if not stat.S_ISREG(status.st_mode):
-            raise PermissionError(f"it is not a file: {path}")
-        data = file.read(MOST_BYTES + 1)
-    return data.decode("utf-8")
 
 
 def _check_skills(source: str, file: str) -> list[Skill]:

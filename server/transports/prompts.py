@@ -1,58 +1,46 @@
-"""MCP prompts: texts that a user asks for by name, with one argument each."""
+"""MCP prompts: texts that a user asks for by name, filled in with arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 from mcp_types import GetPromptResult, PromptArgument, PromptMessage, TextContent
 from mcp_types import Prompt as WirePrompt
 
-from server.errors import WinnowError
-from server.reference.guides import Prompt, select_prompts, spell_tool_names
+from server.prompts.records import Prompt
+from server.reference.guides import spell_tool_names
 from server.settings import Settings
-from server.text.printable import one_line, printable
+
+if TYPE_CHECKING:
+    from server.prompts.library import PromptLibrary
 
 
-def list_prompts(tools: Collection[str]) -> list[WirePrompt]:
+def list_prompts(library: PromptLibrary, tools: Collection[str]) -> list[WirePrompt]:
     """The prompts that a server with these tools offers, in fixed order."""
-    return [_build_wire_prompt(prompt) for prompt in select_prompts(tools).values()]
+    return [_build_wire_prompt(prompt) for prompt in library.offered(tools)]
 
 
-def find_prompt(name: str, tools: Collection[str]) -> Prompt:
-    """The prompt with this name.
-
-    Raises:
-        WinnowError: INVALID_REQUEST, naming the prompts of this server.
-    """
-    offered = select_prompts(tools)
-    if name not in offered:
-        raise WinnowError(
-            "INVALID_REQUEST", f"unknown prompt {one_line(name, 100)!r}; this server has: {', '.join(offered)}"
-        )
-    return offered[name]
-
-
-def fill_prompt(
-    prompt: Prompt, arguments: Mapping[str, str], tools: Collection[str], settings: Settings
+def get_prompt(
+    library: PromptLibrary, name: str, arguments: Mapping[str, str], tools: Collection[str], settings: Settings
 ) -> GetPromptResult:
-    """The prompt with its argument filled in, as one user message.
+    """The prompt of this name with its arguments filled in, as one user message.
 
-    Raises:
-        WinnowError: INVALID_REQUEST for an argument that is missing, blank, too long or unknown.
+    Raises ``WinnowError`` as ``PromptLibrary.find`` and ``fill`` do.
     """
-    unknown = sorted(name for name in arguments if name != prompt.argument)
-    value = printable(arguments.get(prompt.argument, "")).strip()
-    if unknown or not value or len(value) > prompt.max_chars:
-        raise WinnowError(
-            "INVALID_REQUEST",
-            f"{prompt.name} takes one argument, {prompt.argument}: {prompt.asks}, in 1 to {prompt.max_chars:,} "
-            "characters",
-        )
-    text = spell_tool_names(prompt.text(value, tools), settings)
+    prompt = library.find(name, tools)
+    text = spell_tool_names(library.fill(prompt, arguments, tools), settings)
     message = PromptMessage(role="user", content=TextContent(type="text", text=text))
-    return GetPromptResult(description=prompt.description, messages=[message])
+    return GetPromptResult(description=_describe(prompt), messages=[message])
 
 
 def _build_wire_prompt(prompt: Prompt) -> WirePrompt:
-    argument = PromptArgument(name=prompt.argument, description=prompt.asks, required=True)
-    return WirePrompt(name=prompt.name, title=prompt.title, description=prompt.description, arguments=[argument])
+    arguments = [
+        PromptArgument(name=each.name, description=each.asks, required=each.required) for each in prompt.arguments
+    ]
+    name, title = prompt.listed_name, prompt.title if prompt.is_newest else f"{prompt.title} ({prompt.major})"
+    return WirePrompt(name=name, title=title, description=_describe(prompt), arguments=arguments)
+
+
+def _describe(prompt: Prompt) -> str:
+    return f"Deprecated: {prompt.deprecated}. {prompt.description}" if prompt.deprecated else prompt.description

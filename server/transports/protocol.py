@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Collection
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult
@@ -53,6 +53,9 @@ from server.transports.sessions import (
     is_handshake_era,
 )
 
+if TYPE_CHECKING:
+    from server.prompts.library import PromptLibrary
+
 # Seconds after an answer until loading begins. After a handshake it is longer: the client lists the tools next.
 _HEAD_START_SECONDS = 0.02
 _HANDSHAKE = frozenset({"initialize", "notifications/initialized", "server/discover", "ping"})
@@ -72,6 +75,10 @@ class ApplicationServices(Protocol):
     @property
     def kb(self) -> Knowledge:
         """The knowledge base, with the passages and results of sessions."""
+
+    @property
+    def prompts(self) -> PromptLibrary:
+        """The prompts, of which those are offered whose tools are listed."""
 
     def start(self) -> None:
         """Begin to load; returns at once. Called once the first request has been answered."""
@@ -197,20 +204,22 @@ class _Handlers:
 
     async def list_prompts(self, context: Connection, params: PaginatedRequestParams | None) -> ListPromptsResult:
         _refuse_cursor(params)
-        return ListPromptsResult(prompts=prompts.list_prompts(await self._tool_names()))
+        return ListPromptsResult(prompts=prompts.list_prompts(self._application.prompts, await self._tool_names()))
 
     async def get_prompt(self, context: Connection, params: GetPromptRequestParams) -> GetPromptResult:
         self._count_read(context)
         tools = await self._tool_names()
-        prompt = prompts.find_prompt(params.name, tools)
-        return prompts.fill_prompt(prompt, params.arguments or {}, tools, self._application.settings)
+        library, settings = self._application.prompts, self._application.settings
+        return prompts.get_prompt(library, params.name, params.arguments or {}, tools, settings)
 
     async def complete(self, context: Connection, params: CompleteRequestParams) -> CompleteResult:
         client = self._count_read(context)
         name, value = params.argument.name, params.argument.value
         if isinstance(params.ref, PromptReference):
-            prompts.find_prompt(params.ref.name, await self._tool_names())
-            return CompleteResult(completion=Completion(values=[], has_more=False))  # free text
+            library = self._application.prompts
+            prompt = library.find(params.ref.name, await self._tool_names())
+            values = library.complete(prompt, name, value)
+            return CompleteResult(completion=Completion(values=list(values), has_more=False))
         if params.ref.uri == resources.RESULTS.uri_template:
             return CompleteResult(completion=Completion(values=[], has_more=False))  # errors name the id
         if params.ref.uri != URI_TEMPLATE:

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, TextContent
+from mcp_types import INVALID_PARAMS, PromptReference, TextContent
 
 from server.app import Application, open_application
 from server.reference.guides import playbook
@@ -96,6 +96,42 @@ async def test_a_server_without_scripts_offers_no_prompt_for_them(application: A
         answer = await ask_help(client)
         assert not {"sdk", "execute_code", "search_many"} & set(answer["topics"])
         assert "execute_code" not in answer["text"]
+
+
+async def test_prompts_of_a_folder_are_listed_completed_and_pinned_by_version(
+    application: Application, tmp_path: Path
+) -> None:
+    own = tmp_path / "packs" / "team"
+    own.mkdir(parents=True)
+    registry = 'prompts: [{id: team/compare, versions: [1, 2], deprecated: {1: "use team.compare"}}]'
+    (tmp_path / "REGISTRY.yaml").write_text(registry)
+    (own / "compare.spec.yaml").write_text(
+        "{title: Compare, description: Compares., input: {type: object, required: [first], properties: {"
+        "first: {type: string, description: one thing}, "
+        "as: {type: string, description: form, enum: [a table, a list]}}}}"
+    )
+    (own / "compare.v1.md").write_text("Compare {{ first }}.")
+    (own / "compare.v2.md").write_text("Use kb_search to compare {{ first }}{% if as %} as {{ as }}{% endif %}.")
+    settings = application.settings.model_copy(update={"prompt_packs": (tmp_path,)})
+    async with (
+        open_application(settings, wait_for_model=False) as app,
+        Client(build_server(Dispatcher(app.context, settings), app)) as client,
+    ):
+        *own_prompts, newest, former = (await client.list_prompts()).prompts
+        assert [prompt.name for prompt in own_prompts] == list(ASKED)
+        assert (newest.name, newest.title, newest.description) == ("team.compare", "Compare", "Compares.")
+        assert [(each.name, each.required) for each in newest.arguments or ()] == [("first", True), ("as", False)]
+        described = (former.name, former.title, former.description)
+        assert described == ("team.compare@1", "Compare (1)", "Deprecated: use team.compare. Compares.")
+        texts = [
+            (await client.get_prompt(name, {"first": "tea", "as": "a list"})).messages[0].content.text  # type: ignore[union-attr]
+            for name in ("team.compare", "mcp.prompt:team/compare@1")
+        ]
+        assert texts == ["Use kb_search to compare tea as a list.", "Compare tea."]
+        offered = await client.complete(
+            PromptReference(type="ref/prompt", name="team.compare"), {"name": "as", "value": "a t"}
+        )
+        assert offered.completion.values == ["a table"]
 
 
 @pytest.mark.parametrize("changed", [{"tool_names": "dotted"}, {"kb_v2_enabled": False}])

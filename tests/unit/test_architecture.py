@@ -129,6 +129,7 @@ ROOMS: Mapping[str, str] = {
     "server.knowledge server.contracts server.intake server.errors server.settings",
     "server.reference": "client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
     "server.scripts server.settings server.text",
+    "server.prompts": "server.reference server.runtime server.errors server.text",
     "server.tools": "sandbox server.jobs server.sessions server.knowledge server.scripts server.contracts "
     "server.tiers server.reference server.locators server.configuration server.errors server.text server.settings",
     # the outermost rooms: they compose all others, and no room below imports them
@@ -184,6 +185,7 @@ VENDORS: Mapping[str, str] = {
     "python_calamine": "server.ingest.formats.workbook",
     "tzdata": "sandbox.modules.time_zones",
     "yaml": "server.text.markup.bounded_yaml",
+    "jinja2": "server.prompts.rendering",
     "bibtexparser": "server.libraries.bibtex",
     "pylatexenc": "server.libraries.latex",
     "rispy": "server.libraries.ris",

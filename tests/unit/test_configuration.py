@@ -72,6 +72,7 @@ OTHER = {
     "ingest_roots": '["/elsewhere"]',
     "allow_weaker_sandbox": '["landlock"]',
     "skills": '["/elsewhere"]',
+    "prompt_packs": '["/elsewhere"]',
     "limits": '"strict"',
     "script_calls": "7",
     "script_text_mb": "7",

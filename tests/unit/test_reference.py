@@ -7,7 +7,9 @@ import re
 import pytest
 
 import client_sdk
-from server.reference.guides import PROMPTS, instructions, playbook, recipes, select_prompts
+from server.prompts.library import load_prompts
+from server.prompts.rendering import render
+from server.reference.guides import instructions, playbook, recipes
 from server.reference.schemas import answer_table, arguments_table
 from server.reference.sdk import SDK, explain, sdk_reference
 from server.settings import Settings, load_settings
@@ -15,6 +17,8 @@ from server.text.tokens import count_tokens
 
 KB = ("kb_search", "kb_retrieve_evidence", "kb_read_excerpt", "kb_expand_excerpt", "kb_extract_evidence")
 GRAPH = ("graph_describe", "graph_expand", "graph_paths", "graph_parents", "graph_children")
+PROMPTS = load_prompts(())
+BY_NAME = {prompt.name: prompt for prompt in PROMPTS.prompts}
 ALL = (*KB, "semantic_search", *GRAPH, "execute_code", "help")
 
 
@@ -79,21 +83,23 @@ def test_dotted_servers_spell_the_ladder_with_dots() -> None:
 
 
 def test_a_prompt_is_offered_where_its_tool_is() -> None:
-    assert list(select_prompts(ALL)) == list(PROMPTS) == ["answer_question", "cited-answer", "write_script"]
-    assert list(select_prompts(KB)) == ["answer_question", "cited-answer"]
+    assert [prompt.name for prompt in PROMPTS.offered(ALL)] == list(BY_NAME)
+    assert list(BY_NAME) == ["answer_question", "cited-answer", "write_script"]
+    assert [prompt.name for prompt in PROMPTS.offered(KB)] == ["answer_question", "cited-answer"]
 
 
-@pytest.mark.parametrize("name", PROMPTS)
+@pytest.mark.parametrize("name", BY_NAME)
 def test_a_prompt_carries_what_was_asked_and_stays_short(name: str) -> None:
-    text = PROMPTS[name].text("how are backups encrypted", ALL)
+    (argument,) = BY_NAME[name].arguments
+    text = render(BY_NAME[name], {argument.name: "how are backups encrypted"}, ALL)
     assert "how are backups encrypted" in text
     assert count_tokens(text) < 1000
 
 
 def test_the_prompt_of_a_server_without_the_ladder_does_not_name_it() -> None:
-    prompt = PROMPTS["answer_question"]
-    assert "kb_" in prompt.text("x", ALL)
-    assert "kb_" not in prompt.text("x", ["semantic_search"])
+    prompt = BY_NAME["answer_question"]
+    assert "kb_" in render(prompt, {"question": "x"}, ALL)
+    assert "kb_" not in render(prompt, {"question": "x"}, ["semantic_search"])
 
 
 def test_the_sdk_reference_explains_every_function_and_class_a_script_is_given() -> None:

@@ -14,7 +14,9 @@ from client_sdk.rows import FIELDS
 from server.contracts import flat_schema
 from server.errors import REASONS, ErrorCode, WinnowError
 from server.graph.records import EDGE_TYPES
-from server.reference.guides import PROMPTS, instructions, playbook
+from server.prompts.library import load_prompts
+from server.prompts.rendering import render
+from server.reference.guides import instructions, playbook
 from server.reference.sdk import SDK
 from server.scripts.skills import load_skills
 from server.settings import Settings, load_settings
@@ -32,7 +34,10 @@ TEXTS = {
     "instructions": instructions(Settings()),
     "instructions without the ladder": instructions(load_settings(kb_v2_enabled=False)),
     "playbook": playbook(),
-    **{f"prompt {name}": prompt.text("QUESTION", list(WIRE)) for name, prompt in PROMPTS.items()},
+    **{
+        f"prompt {prompt.name}": render(prompt, {each.name: "QUESTION" for each in prompt.arguments}, list(WIRE))
+        for prompt in load_prompts(()).prompts
+    },
     **{
         f"description of {name}": tool.fit_description(tool.description, Settings()) for name, tool in WIRE.items()
     },

@@ -1,8 +1,8 @@
 """Reads YAML within bounds.
 
-Merge keys, which multiply at each level, are refused. Numbers that would be written otherwise stay text: ``1.20`` is
-a version, and the number would be 1.2. So do long numbers: one of 20,000 digits can be parsed but not formatted, and
-one of 10,000 sexagesimal parts takes minutes.
+Merge keys, which multiply at each level, are refused. Numbers that would be written otherwise stay text: ``1.20``
+is a version, and the number would be 1.2. So do long numbers: one of 20,000 digits can be parsed but not
+formatted, and one of 10,000 sexagesimal parts takes minutes.
 """
 
 from __future__ import annotations

@@ -1,0 +1,129 @@
+"""``winnow prompt``: list and show prompts, and check a folder of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from server.commands.terminal.output import Json, command, print_json, print_lines, report_errors
+from server.errors import WinnowError
+from server.settings import load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from server.prompts.library import PromptLibrary
+    from server.prompts.reading import LeftOut
+    from server.prompts.records import Prompt
+
+app = command(
+    no_args_is_help=True,
+    help="List and show the prompts that MCP clients are offered, and check a folder of your own.",
+    epilog="Examples: winnow prompt list | winnow prompt show answer_question | "
+    "winnow prompt show write_script -a 'task=count the pages about backups' | winnow prompt check ~/prompts",
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="a prompt: NAME, NAME@1, DOMAIN/NAME or DOMAIN/NAME@1")]
+Given = Annotated[
+    list[str] | None, typer.Option("--argument", "-a", metavar="NAME=TEXT", help="fill this argument in")
+]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="a folder with REGISTRY.yaml")]
+
+
+@app.command(name="list", epilog="Examples: winnow prompt list | winnow prompt list --json")
+def list_prompts(as_json: Json = False) -> None:
+    """List the prompts, their versions and arguments, and what of your folders was left out."""
+    with report_errors(as_json=as_json):
+        library = _load()
+    if as_json:
+        rows = [_row(prompt) for prompt in library.prompts]
+        print_json({"prompts": rows, "left_out": _left_out_rows(library.left_out)})
+        return
+    print_lines(*_lines(library.prompts), *_left_out_lines(library.left_out))
+
+
+@app.command(
+    epilog="Examples: winnow prompt show answer_question | "
+    "winnow prompt show cited-answer@1 -a 'question=who wrote on piles' --json"
+)
+def show(name: Name, arguments: Given = None, as_json: Json = False) -> None:
+    """Show a prompt: what it takes and its template, or with arguments its text."""
+    from server.tools import TOOLS
+
+    tools = {tool.name.replace(".", "_") for tool in TOOLS}
+    with report_errors(as_json=as_json):
+        library = _load()
+        prompt = library.find(name, tools)
+        text = library.fill(prompt, _parse(arguments), tools) if arguments else prompt.body
+    if as_json:
+        print_json({**_row(prompt), "text" if arguments else "body": text})
+    elif arguments:
+        print_lines(*text.splitlines())
+    else:
+        print_lines(*_lines([prompt]), "", *prompt.body.splitlines())
+
+
+@app.command(epilog="Examples: winnow prompt check ~/prompts | winnow prompt check ~/prompts --json")
+def check(folder: Folder, as_json: Json = False) -> None:
+    """Check a folder of prompts: exit status 1 where one would not be offered."""
+    from server.prompts.reading import read_pack
+
+    pack = read_pack(folder.absolute())
+    if as_json:
+        rows = [_row(prompt) for prompt in pack.prompts]
+        print_json({"prompts": rows, "left_out": _left_out_rows(pack.left_out)})
+    else:
+        print_lines(*_lines(pack.prompts), *_left_out_lines(pack.left_out))
+    if pack.left_out:
+        raise typer.Exit(1)
+
+
+def _load() -> PromptLibrary:
+    from server.prompts.library import load_prompts
+
+    return load_prompts(load_settings().prompt_packs)
+
+
+def _parse(arguments: Sequence[str] | None) -> dict[str, str]:
+    pairs = [argument.partition("=") for argument in arguments or ()]
+    if wrong := [name for name, sign, _ in pairs if not sign]:
+        raise WinnowError("INVALID_REQUEST", f"--argument takes NAME=TEXT, not {wrong[0][:80]!r}")
+    return {name: text for name, _, text in pairs}
+
+
+def _row(prompt: Prompt) -> dict[str, Any]:
+    return {
+        "name": prompt.listed_name,
+        "id": prompt.id,
+        "major": prompt.major,
+        "uri": prompt.uri,
+        "title": prompt.title,
+        "description": prompt.description,
+        "needs": list(prompt.needs),
+        "deprecated": prompt.deprecated,
+        "input_schema": prompt.input_schema(),
+    }
+
+
+def _lines(prompts: Sequence[Prompt]) -> list[str]:
+    width = max((len(prompt.listed_name) for prompt in prompts), default=0)
+    return [line for prompt in prompts for line in _describe(prompt, width)]
+
+
+def _describe(prompt: Prompt, width: int) -> list[str]:
+    deprecated = f" (deprecated: {prompt.deprecated})" if prompt.deprecated else ""
+    indent = " " * (width + 2)
+    return [
+        f"{prompt.listed_name:<{width}}  {prompt.description}{deprecated}",
+        *(f"{indent}{each.name}: {each.asks} ({each.bounds})" for each in prompt.arguments),
+    ]
+
+
+def _left_out_rows(left_out: Sequence[LeftOut]) -> list[dict[str, str]]:
+    return [{"what": one.what, "why": one.why} for one in left_out]
+
+
+def _left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
+    return [f"left out: {one.what}: {one.why}" for one in left_out]

@@ -1,0 +1,1 @@
+"""Prompts in versions: read from packs, filled in with arguments."""

@@ -1,0 +1,41 @@
+"""Reads files of the operator that decide what agents may do or are told: skills and packs.
+
+What another user owns or may write is refused, because its writer would decide that. Files that are installed with
+winnow are not checked so: their writers can change the code of this process anyway.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+
+def check_writers(path: Path, status: os.stat_result) -> None:
+    """Raise ``PermissionError`` if a user other than this one and root may write there."""
+    if sys.platform == "win32":
+        return
+    if status.st_uid not in (0, os.geteuid()):
+        raise PermissionError(f"another user owns it: {path}; own it yourself, or have root own it")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(f"others may write it: chmod go-w {path}")
+
+
+def read_operator_file(path: Path, most: int, *, is_ours: bool) -> str:
+    """The text of a file, at most ``most`` bytes of it and one more, so that the caller sees that it is larger.
+
+    ``is_ours``: it is installed with winnow. Raises ``OSError``, ``UnicodeDecodeError``, and ``PermissionError``
+    for a file that others may write, and for what is no regular file.
+    """
+    # Opened first, so that the file that is checked is the one that is read. O_NONBLOCK: opening a pipe must not
+    # hang.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not is_ours:
+            check_writers(path, status)
+        if not stat.S_ISREG(status.st_mode):
+            raise PermissionError(f"it is not a file: {path}")
+        data = file.read(most + 1)
+    return data.decode("utf-8")
