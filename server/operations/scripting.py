@@ -6,19 +6,22 @@ from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.contracts.search import SemanticSearch
 from server.operations.base import Answer, RequestContext
 from server.operations.paging import resume
-from server.operations.ranking.candidates import fetch_by_id, rank_chunks
+from server.operations.ranking.candidates import fetch_by_id, leg_mode, rank_chunks
 from server.operations.ranking.reranking import rerank_passages
 from server.operations.ranking.scope import filters_of
 from server.operations.search import build_answer, drop_low_scores
 from server.text.tokens import count_tokens
 
 _SCORE_DIGITS = 4
+_BY_MEANING = "hybrid search is off for project {project!r}: ranked by meaning alone, weights do not count"
 
 
 def hybrid_search(context: RequestContext, request: HybridSearch) -> Answer:
     """Ranked chunks with the script's own weights of the two legs."""
     cursor = resume(request.cursor, request)
     filters = filters_of(context, request.scope, request.filters)
+    if leg_mode(context, filters.project) == "dense":
+        context.warnings.append(_BY_MEANING.format(project=filters.project))
     ranking = rank_chunks(
         context, request.query, filters, request.top_k, cursor.legs, request.sparse_weight, request.syntax
     )

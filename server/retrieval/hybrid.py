@@ -196,20 +196,22 @@ class Retriever:
         hits = replace(fused, scores=scores).hits(len(scores))
         return Ranking(tuple(hits), fused.legs, fused.fusion, tuple(notes.warnings), stages=notes.stages)
 
-    def score(self, query: str, project: str, chunks: Sequence[str]) -> Ranking:
-        """Rank these chunks among themselves by both legs, best first; scores are relative to the best of them.
+    def score(self, query: str, project: str, chunks: Sequence[str], *, mode: Mode = "hybrid") -> Ranking:
+        """Rank these chunks among themselves by the legs of ``mode``, best first.
 
-        Without the embedding model the ranking is lexical, and ``legs`` and ``warnings`` report it.
+        Scores are relative to the best of them where words count. Without the embedding model the ranking is
+        lexical, and ``legs`` and ``warnings`` report it.
         """
         notes, ids, documents = SearchNotes(), list(chunks), self._languages_of(project)
-        words = build_query_vector(query, documents, is_english=is_english(query, documents))
-        lexical = Leg(self._store.score_sparse(words, ids), lambda _: {})
-        dense = None
+        lexical = dense = None
         embedder = self._usable_embedder(project, notes)
         if embedder is not None:
             vector: Vector = embedder.embed([query])[0]
             has_language = is_covered(query, documents, embedder.languages)
             dense = Leg(self._store.score_dense(vector, ids), lambda _: {}, is_foreign=not has_language)
+        if dense is None or mode == "hybrid":
+            words = build_query_vector(query, documents, is_english=is_english(query, documents))
+            lexical = Leg(self._store.score_sparse(words, ids), lambda _: {})
         fused = fuse_legs(SearchLegs(dense, lexical), "convex")
         return Ranking(tuple(fused.hits(len(ids))), fused.legs, fused.fusion, tuple(notes.warnings))
 

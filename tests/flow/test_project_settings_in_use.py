@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from server.engine import endpoint
 from server.errors import WinnowError
 from server.ingest.pipeline import DefaultLabels, IngestReport, Target, ingest_paths
 from server.ingest.target import target_of
-from server.knowledge import Knowledge
+from server.knowledge import DIRECT, OPERATIONS, SCRIPT, Knowledge, KnowledgeBase
 from server.opening import Backends, catalogue_path, open_backends
 from server.projects.settings import ProjectLabels, ProjectSettings
 from server.settings import Settings, load_settings
@@ -105,6 +105,93 @@ async def test_projects_of_one_server_are_searched_each_by_its_own_settings(
         await kb.aclose()
         if daemon == "on":
             assert winnow("engine", "stop", "--store", str(settings.store)).returncode == 0
+
+
+# Every operation that ranks passages, its arguments, and where its answer has the way.
+RANKED: Mapping[str, tuple[dict[str, Any], tuple[str | int, ...]]] = {
+    "semantic_search": ({"query": "proxy zebra"}, ("search_mode",)),
+    "hybrid_search": ({"query": "proxy zebra", "sparse_weight": 1.0}, ("search_mode",)),
+    "rerank": ({"query": "proxy zebra"}, ("search_mode",)),
+    "kb.search": ({"query": "proxy zebra", "options": {"include_debug": True}}, ("debug", "search_mode")),
+    "kb.retrieve_evidence": ({"question": "proxy zebra"}, ("diagnostics", "search_mode")),
+    "search_sections": ({"query": "proxy zebra"}, ("results", 0, "source")),
+    "query_hybrid": ({"text": "proxy zebra"}, ("hybrid_enabled",)),
+}
+# "query" ranks by vectors alone in every project. Of other settings, the research tools use top_k and
+# max_chars_per_chunk, ingests labels and languages, kb.cite the style, and every ranking by both legs fusion. No
+# setting changes the rest, which reads, counts or goes along relations.
+UNRANKED = {
+    *("fetch", "tokens", "read_result", "save", "load", "saved", "kb.read_excerpt", "kb.expand_excerpt"),
+    *("kb.extract_evidence", "kb.documents", "kb.repeats", "kb.read", "kb.cite", "kb.scan", "kb.count"),
+    *("graph.describe", "graph.expand", "graph.paths", "graph.parents", "graph.children", "find_vendor_info"),
+    *("graph.entities_for_sections", "graph.sections_for_entities", "get_section_text"),
+    *("ingest_from_source", "job_status", "job_cancel", "list_projects", "inspect_collection", "query"),
+}
+
+
+def test_every_operation_is_known_to_rank_passages_or_not() -> None:
+    assert sorted([*RANKED, *UNRANKED]) == sorted(OPERATIONS)
+
+
+@pytest.fixture
+def uris(settings: Settings, docs: Path) -> dict[str, str]:
+    """Two projects of the same documents, one with hybrid search off; the paths of their chunks by id."""
+    with closing(open_backends(settings, wait_for_model=True)) as opened:
+        uris: dict[str, str] = {}
+        for project in ("usual", "meaning"):
+            ingest(settings, opened, project, docs)
+            known = opened.catalogue.passages(opened.catalogue.chunk_ids(project), project)
+            uris |= {id: passage.document.uri for id, passage in known.items()}
+        opened.catalogue.save_project_settings("meaning", SETTINGS["meaning"])
+    return uris
+
+
+@asynccontextmanager
+async def _served(settings: Settings, project: str) -> AsyncIterator[KnowledgeBase]:
+    """A server of one project."""
+    kb = make_knowledge_base(settings.model_copy(update={"project": project}), wait_for_model=True)
+    await kb.open()
+    try:
+        yield kb
+    finally:
+        await kb.aclose()
+
+
+async def _way(kb: KnowledgeBase, operation: str, arguments: dict[str, Any], place: tuple[str | int, ...]) -> Any:
+    """How an operation ranked, or the reason of its refusal."""
+    budget = SCRIPT if operation in ("hybrid_search", "rerank") else DIRECT
+    try:
+        found: Any = (await kb.call(operation, arguments, kb.caller("test", budget, "r"))).payload
+    except WinnowError as error:
+        return error.reason
+    for part in place:
+        found = found[part]
+    return found
+
+
+async def test_with_hybrid_search_off_every_ranking_is_by_meaning_alone(
+    settings: Settings, uris: dict[str, str]
+) -> None:
+    ways: dict[str, dict[str, Any]] = {}
+    for project in ("usual", "meaning"):
+        own = {"rerank": {"ids": list(uris)}, "query_hybrid": {"project": project}}
+        async with _served(settings, project) as kb:
+            ways[project] = {
+                operation: await _way(kb, operation, arguments | own.get(operation, {}), place)
+                for operation, (arguments, place) in RANKED.items()
+            }
+    expected = {"query_hybrid": (True, "HYBRID_NOT_SUPPORTED"), "search_sections": ("hybrid", "vector")}
+    for operation in RANKED:
+        both = (ways["usual"][operation], ways["meaning"][operation])
+        assert both == expected.get(operation, ("hybrid", "semantic-only"))
+
+
+async def test_weights_of_legs_that_do_not_count_are_a_warning(settings: Settings, uris: dict[str, str]) -> None:
+    async with _served(settings, "meaning") as kb:
+        answer = await kb.call("hybrid_search", {"query": "proxy"}, kb.caller("test", SCRIPT, "r"))
+    assert answer.warnings == (
+        "hybrid search is off for project 'meaning': ranked by meaning alone, weights do not count",
+    )
 
 
 def labels_of(opened: Backends, project: str) -> dict[str, tuple[str, str]]:

@@ -14,7 +14,6 @@ from server.models import Filters, Hit, Legs, Passage, Ranking
 from server.operations.base import RequestContext
 from server.operations.ranking.nearest import near_operator
 from server.operations.ranking.reordering import reorder
-from server.projects.settings import ProjectSettings
 from server.retrieval.queries import ParsedQuery, parse_query, without_dates
 from server.retrieval.search_notes import SearchNotes
 from server.runtime.deadlines import check_deadline
@@ -205,9 +204,9 @@ def _score_chunks(
     context: RequestContext, asked: ParsedQuery, chunks: Sequence[str]
 ) -> tuple[dict[str, Hit], tuple[str, ...]]:
     """The scores of these chunks, and the warnings."""
-    own = context.index.catalogue.project_settings(asked.filters.project)
+    mode = leg_mode(context, asked.filters.project)
     ranking = context.index.retriever.rate(
-        asked.text, asked.filters, chunks, mode=_leg_mode(own), vectors=context.rankings.vectors
+        asked.text, asked.filters, chunks, mode=mode, vectors=context.rankings.vectors
     )
     ranking = reorder(context, asked, ranking)
     return {hit.chunk_id: hit for hit in ranking.hits}, (*_query_warnings(context, asked), *ranking.warnings)
@@ -255,7 +254,7 @@ def _cached_ranking(
         asked.text,
         asked.filters,
         depth,
-        mode="lexical" if by_words else _leg_mode(own),
+        mode="lexical" if by_words else leg_mode(context, asked.filters.project),
         walk=walk,
         fusion=fusion,
         vectors=rankings.vectors,
@@ -266,9 +265,9 @@ def _cached_ranking(
     return ranking, False
 
 
-def _leg_mode(own: ProjectSettings) -> Mode:
-    """The legs that searches of a project with these settings use."""
-    return "hybrid" if own.hybrid else "dense"
+def leg_mode(context: RequestContext, project: str) -> Mode:
+    """The legs that rank passages of a project, by its settings."""
+    return "hybrid" if context.index.catalogue.project_settings(project).hybrid else "dense"
 
 
 def _parse(context: RequestContext, query: str, filters: Filters, syntax: Syntax) -> ParsedQuery:

@@ -2,7 +2,7 @@
 
 That is the cross-encoder if one is configured. Otherwise the embedding model compares the question with single
 sentences, each with the headings above it, where a search compares it with whole passages. Without a model the
-scores are those of the words alone, as in a search.
+scores are those of the words alone, as in a search. In a project with hybrid search off words count only then.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Literal
 from server.errors import WinnowError
 from server.models import Filters, Legs, Passage
 from server.operations.base import RequestContext
+from server.operations.ranking.candidates import leg_mode
 from server.operations.ranking.reordering import text_with_headings
 from server.retrieval.fusion import divide_by_maximum
 from server.runtime.deadlines import check_deadline
@@ -24,7 +25,7 @@ RerankMethod = Literal["cross-encoder", "sentences", "words"]
 # For each passage, how many of the sentences with most of the question's words are used, and characters of each.
 _SENTENCES = 3
 _SENTENCE_CHARS = 2_000
-# The weight of the best sentence in a score; the rest is the score of the passage in both legs.
+# The weight of the best sentence in a score; the rest is the score of the passage in the legs.
 _SENTENCE_SHARE = 0.25
 _DOWN = "the cross-encoder is down, so sentences are compared instead: {why}"
 
@@ -44,7 +45,8 @@ def rerank_passages(
 ) -> RerankScores:
     """Score these passages for a query, relative to each other."""
     chunks = {passage.chunk.id: passage for passage in passages}
-    ranking = context.index.retriever.score(query, filters.project, list(chunks))
+    mode = leg_mode(context, filters.project)
+    ranking = context.index.retriever.score(query, filters.project, list(chunks), mode=mode)
     usual = dict.fromkeys(chunks, 0.0) | {hit.chunk_id: hit.score for hit in ranking.hits}
     warnings = list(ranking.warnings)
     cross_encoder_scores = _score_by_cross_encoder(context, query, chunks, warnings)
@@ -52,7 +54,7 @@ def rerank_passages(
         return RerankScores(
             divide_by_maximum(cross_encoder_scores), "cross-encoder", ranking.legs, tuple(warnings)
         )
-    sentence_scores = _score_by_sentences(context, query, chunks) if ranking.legs == "hybrid" else {}
+    sentence_scores = _score_by_sentences(context, query, chunks) if ranking.legs != "lexical-only" else {}
     if not sentence_scores:
         return RerankScores(usual, "words", ranking.legs, tuple(warnings))
     relative = divide_by_maximum(sentence_scores)
