@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # a server that shares an engine knows these names, and compu
     from numpy.typing import NDArray
 
 Vector: TypeAlias = "NDArray[np.float32]"
+# What filters compare, by key.
+Payload: TypeAlias = Mapping[str, str | int | float | tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Point:
     chunk_id: str
     sparse: SparseVector
     dense: Vector | None
-    payload: Mapping[str, str | int | float | tuple[str, ...]]
+    payload: Payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ FACTS = ("title", "type", "language", "vendor", "doc_tag", "tags", "created", "e
 FOLDER = "folder"
 
 
-def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
+def payload_of(document: Document) -> Payload:
     """The payload of every point of the document, for filters.
 
     ``paths`` holds the uri and every folder above it, so that a path prefix is an equality that ends at a
@@ -124,7 +126,7 @@ def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
     are ``environment`` and ``repository``.
     """
     segments = document.uri.split("/")
-    payload: dict[str, str | float | tuple[str, ...]] = {
+    payload: dict[str, str | int | float | tuple[str, ...]] = {
         "project": document.project,
         "doc_tag": document.doc_tag,
         "tags": document.tags,
@@ -138,6 +140,11 @@ def payload_of(document: Document) -> dict[str, str | float | tuple[str, ...]]:
         payload["updated"] = updated
     labels = {"environment": document.environment, "repository": document.repository}
     return payload | {key: label for key, label in labels.items() if label}
+
+
+def stored_payload(payload: Payload) -> dict[str, Any]:
+    """The payload as vendors store it, with lists in place of tuples."""
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in payload.items()}
 
 
 def point_of(chunk_id: str, vectors: Any, payload: Mapping[str, Any]) -> Point:
@@ -245,6 +252,9 @@ class VectorStore(Protocol):
     """
 
     def upsert(self, points: Sequence[Point]) -> None: ...
+
+    def relabel(self, chunk_ids: Sequence[str], payload: Payload) -> None:
+        """Replace the payload of these points, which keep their vectors; unknown ids are no error."""
 
     def delete(self, chunk_ids: Sequence[str]) -> None: ...
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
@@ -32,7 +31,7 @@ SPLITTING_VERSION = 1
 # The same for documents that have a table and a caption, beside the version above.
 CAPTIONS_VERSION = 2
 # In a context hash: what all points of the document share, then what only the first one has.
-_SEPARATOR = "."
+SEPARATOR = "."
 
 
 def document_of(project: str, source: str, raw: RawDocument) -> Document:
@@ -65,7 +64,7 @@ def indexed_document_of(document: Document, origin: str, fingerprint: str) -> In
         source=document.source,
         origin=origin,
         content_hash=document.content_hash,
-        context_hash=_context_hash(document),
+        context_hash=context_hash_of(document),
         embedding=fingerprint,
     )
 
@@ -84,31 +83,6 @@ def entry_of(
         raw.places,
         raw.reading,
     )
-
-
-def changed_chunks(
-    chunks: Sequence[Chunk], now: IndexedDocument, former: Sequence[Chunk], known: IndexedDocument | None
-) -> tuple[Chunk, ...]:
-    """The chunks whose points must be written: all if what they share changed, else those that are new or changed.
-
-    ``former`` are the document's chunks in the catalogue, ``known`` its state there.
-    """
-    if known is None or known.embedding != now.embedding or _shared_hash(known) != _shared_hash(now):
-        return tuple(chunks)
-    before, after = _field_hashes(former, known), _field_hashes(chunks, now)
-    return tuple(each for each in chunks if before.get(each.id) != after[each.id])
-
-
-def _shared_hash(document: IndexedDocument) -> str:
-    return document.context_hash.partition(_SEPARATOR)[0]
-
-
-def _field_hashes(chunks: Sequence[Chunk], document: IndexedDocument) -> Mapping[str, str]:
-    """For each chunk id, the hash of the front matter that is indexed with it: "" except for the first chunk."""
-    hashes = dict.fromkeys((chunk.id for chunk in chunks), "")
-    if chunks:
-        hashes[chunks[0].id] = document.context_hash.partition(_SEPARATOR)[2]
-    return hashes
 
 
 def stamp_of(file: File, labels: LabelSteps, options: ReadOptions) -> str:
@@ -144,12 +118,21 @@ def _splitting(raw: RawDocument) -> tuple[int, ...]:
     return (SPLITTING_VERSION, *captions) if has_template_code(raw.text) else captions
 
 
-def _context_hash(document: Document) -> str:
-    # Languages that are stemmed as English are left out: an index from before language detection keeps its points.
-    language = () if has_same_stemmer(document.language, "en") else (document.language,)
-    shared = _hash(INDEX_VERSION, document.title, payload_of(document), *language)
+def context_hash_of(document: Document) -> str:
+    """A digest of what points of the document are made of besides their chunks."""
+    shared = _hash(INDEX_VERSION, document.title, payload_of(document), *_language(document))
     fields = searchable_fields(document)
-    return f"{shared}{_SEPARATOR}{_hash(fields)}" if fields else shared
+    return f"{shared}{SEPARATOR}{_hash(fields)}" if fields else shared
+
+
+def has_same_vectors(one: Document, other: Document) -> bool:
+    """Whether points of both documents have the same vectors, given the same chunks and front matter."""
+    return (one.title, _language(one)) == (other.title, _language(other))
+
+
+def _language(document: Document) -> tuple[str, ...]:
+    # Languages that are stemmed as English are left out: an index from before language detection keeps its points.
+    return () if has_same_stemmer(document.language, "en") else (document.language,)
 
 
 def _hash(*values: Any) -> str:

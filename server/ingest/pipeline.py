@@ -26,12 +26,11 @@ from pathlib import Path
 from typing import TypeVar, get_args
 
 from server.backends.base import (
-    CatalogueEntry,
     IndexedDocument,
 )
 from server.errors import WinnowError
 from server.ingest.advice import add_advice
-from server.ingest.change_detection import changed_chunks, document_of, entry_of, indexed_document_of, stamp_of
+from server.ingest.change_detection import document_of, entry_of, indexed_document_of, stamp_of
 from server.ingest.chunking import chunk
 from server.ingest.documents import (
     DefaultLabels,
@@ -65,6 +64,7 @@ from server.ingest.report import (
 from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
 from server.ingest.selection.ignore_files import ALL_FILES, FileRules
 from server.ingest.writing.batches import Batch, CompletedOrigin, Origin, PreparedDocument
+from server.ingest.writing.changed_points import prepare
 from server.ingest.writing.embedding import EmbeddingStage, check_model
 from server.ingest.writing.index_writer import IndexWriter, Target
 from server.models import Chunk, Document, Environment
@@ -408,7 +408,7 @@ class _Run:
                 self._unchanged += 1
             elif (chunks := self._attempt(origin, raw.uri, lambda: self._cut(document, raw))) is not None:
                 self._by_uri[raw.uri] = now
-                yield self._compare(entry_of(document, raw, chunks, now), now, known)
+                yield prepare(self._target.catalogue, entry_of(document, raw, chunks, now), now, known)
 
     def _cut(self, document: Document, raw: RawDocument) -> tuple[Chunk, ...]:
         """Cut the document into chunks and mine it for the graph. Raises ``UnreadableFile``."""
@@ -417,17 +417,6 @@ class _Run:
         if self._graph:
             self._graph.extract(document, raw.text, chunks)
         return chunks
-
-    def _compare(
-        self, entry: CatalogueEntry, now: IndexedDocument, known: IndexedDocument | None
-    ) -> PreparedDocument:
-        """Find out which points of the document must be written and which deleted."""
-        chunks = entry.chunks
-        before = self._target.catalogue.chunks(known.id, self._target.project) if known else []
-        former = {each.id for each in before}
-        fresh = changed_chunks(chunks, now, before, known)
-        is_relabelled = not former.isdisjoint(each.id for each in fresh)
-        return PreparedDocument(entry, fresh, tuple(sorted(former - {each.id for each in chunks})), is_relabelled)
 
     def _attempt(self, origin: Origin, name: str, work: Callable[[], T]) -> T | None:
         """The result of ``work``; None where it fails on this file or document, which goes into the report."""

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from server.backends.base import Point, VectorStore, payload_of
+from server.backends.base import Payload, Point, VectorStore, payload_of
 from server.backends.catalogue import Catalogue
 from server.errors import WinnowError
 from server.ids import chunk_id, chunk_of_point, document_id, point_id
@@ -42,7 +42,7 @@ class _NewIds:
 
     ids: dict[str, str] = field(default_factory=dict)
     contexts: dict[str, str] = field(default_factory=dict)
-    payloads: dict[str, dict[str, str | float | tuple[str, ...]]] = field(default_factory=dict)
+    payloads: dict[str, Payload] = field(default_factory=dict)
 
 
 def rename_project(settings: Settings, opened: Backends, old: str, new: str, on_step: OnStep) -> None:

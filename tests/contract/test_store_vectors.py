@@ -182,6 +182,27 @@ def test_filters_hold_inside_the_index(store: VectorStore, filters: Filters, exp
     assert names(store, filters) == expected
 
 
+def test_a_point_with_another_label_keeps_its_vectors_and_others_keep_theirs(store: VectorStore) -> None:
+    """As exactly as an upsert with the same vectors, and without a point that is not there."""
+    store.upsert(POINTS)
+    first, second, *_ = POINTS
+    before = {one.chunk_id: one for page in store.points() for one in page}
+    payload = {
+        **{key: first.payload[key] for key in ("project", "paths", "type", "tags", "vendor")},
+        "doc_tag": "v3",
+    }
+    store.relabel([first.chunk_id, "0" * 12], payload)
+    store.relabel([], payload)
+    after = {one.chunk_id: one for page in store.points() for one in page}
+    assert after.keys() == before.keys()
+    changed = after[first.chunk_id]
+    assert (changed.payload, changed.sparse) == (payload, before[first.chunk_id].sparse)
+    assert np.array_equal(np.asarray(changed.dense), np.asarray(before[first.chunk_id].dense))
+    assert after[second.chunk_id].payload == second.payload
+    assert names(store, Filters("p", doc_tags=("v3",))) == {"guide/net/a.md"}
+    assert names(store, Filters("p", environment="prod")) == names(store, Filters("p", doc_tags=("v1",))) == set()
+
+
 LABELS = st.fixed_dictionaries(
     {
         "environment": st.sampled_from(("", "dev", "prod", "scratch", "Dev", "dev ", "production")),

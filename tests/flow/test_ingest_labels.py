@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from server.backends.base import CatalogueChanges
+from server.backends.base import CatalogueChanges, Vector
 from server.backends.catalogue import Catalogue
 from server.commands.ingest import app
+from server.ids import document_id
 from server.ingest.pipeline import DefaultLabels, IngestReport, RawDocument, Target, ingest_documents, ingest_paths
 from server.models import Document, Filters
-from server.opening import Backends, catalogue_path
+from server.opening import DIMENSION, Backends, catalogue_path
 from server.settings import load_settings
 
 PAGES = {
@@ -98,8 +101,8 @@ def test_the_same_files_with_another_flag_change_the_documents_concerned_and_no_
     generation = target.catalogue.generation("p")
     again = ingest_paths(target, [docs], labels=DefaultLabels(environment="prod"))
     assert (counts(again), target.catalogue.generation("p")) == ((0, 5, 0), generation)
-    # Two documents take the environment of the ingest, each is one chunk, and each point is written again.
-    assert counts(ingest_paths(target, [docs], labels=DefaultLabels(environment="dev"))) == (2, 3, 2)
+    # Two documents take the environment of the ingest; their points keep their vectors.
+    assert counts(ingest_paths(target, [docs], labels=DefaultLabels(environment="dev"))) == (2, 3, 0)
     assert in_index(backends, environment="dev") == {"half.md", "plain.md", "c.jsonl#2"}
     assert_index_agrees(backends)
 
@@ -140,6 +143,51 @@ def test_an_environment_that_no_scope_can_name_is_kept_and_told(
     )
     assert in_catalogue(target)["half.md"] == ("", "production", "")
     assert "half.md" not in in_index(backends, environment="prod")
+    assert_index_agrees(backends)
+
+
+class Counting:
+    """An embedder that counts the texts it is given."""
+
+    fingerprint, dimension, languages = "counting", DIMENSION, None
+
+    def __init__(self) -> None:
+        self.texts = 0
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        self.texts += len(texts)
+        found = np.zeros((len(texts), DIMENSION), dtype=np.float32)
+        found[:, 0] = 1.0
+        return found
+
+
+LONG = "# Long\n\n" + "".join(
+    f"## Part {number}\n\nThe proxy of part {number}. {'Words. ' * 300}\n" for number in range(6)
+)
+
+
+def test_a_changed_label_embeds_nothing_and_a_changed_text_or_title_what_depends_on_it(
+    backends: Backends, docs: Path
+) -> None:
+    """Every point has the vectors and labels that an ingest into an empty index gives it."""
+    embedder = Counting()
+    with_model = Target("p", backends.catalogue, backends.store, embedder)
+    (docs / "long.md").write_text(LONG)
+    ingest_paths(with_model, [docs])
+    first = embedder.texts
+    vectors = {point.chunk_id: point.sparse for page in backends.store.points() for point in page}
+    report = ingest_paths(with_model, [docs], labels=DefaultLabels("v2", "dev", "acme/web"))
+    assert (report.documents, report.chunks, embedder.texts - first) == (5, 0, 0)
+    assert {point.chunk_id: point.sparse for page in backends.store.points() for point in page} == vectors
+    assert_index_agrees(backends)
+    assert in_index(backends, doc_tags=("v2",)) == {"c.jsonl#1", "c.jsonl#2", "half.md", "long.md", "plain.md"}
+    (docs / "long.md").write_text(LONG.replace("of part 3.", "of part three."))
+    assert ingest_paths(with_model, [docs]).chunks == embedder.texts - first == 1
+    assert in_catalogue(with_model)["long.md"] == ("", "", "")
+    assert_index_agrees(backends)
+    (docs / "long.md").write_text(LONG.replace("# Long", "# Longer"))  # the title is in every vector
+    report = ingest_paths(with_model, [docs], labels=DefaultLabels("v1"))
+    assert report.chunks == len(backends.catalogue.chunks(document_id("p", "long.md"), "p")) > 6
     assert_index_agrees(backends)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from server.backends.base import Point, SparseVector, Vector, VectorStore
+from server.backends.base import Payload, Point, SparseVector, Vector, VectorStore
 from server.backends.catalogue import Binding, Catalogue
 from server.errors import WinnowError
 from server.models import CollectionFacts, Filters
@@ -90,6 +90,11 @@ class CurrentVectors:
         self._unbuilt += len(points)
         if self._build_apart and self._unbuilt >= self._build_every:
             self.optimize()
+
+    def relabel(self, chunk_ids: Sequence[str], payload: Payload) -> None:
+        """See ``VectorStore``."""
+        with self._writing() as store:
+            store.relabel(chunk_ids, payload)
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """See ``VectorStore``."""

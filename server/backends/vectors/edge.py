@@ -33,11 +33,13 @@ from server.backends.base import (
     AtLeast,
     Below,
     Condition,
+    Payload,
     Point,
     SparseVector,
     Vector,
     conditions,
     point_of,
+    stored_payload,
 )
 from server.backends.files import seal
 from server.backends.files.lock import HOLDER, StoreLock
@@ -134,6 +136,15 @@ class EdgeStore:
         self._unbuilt += len(points)
         if self._build_every is not None and self._unbuilt >= self._build_every:
             self.optimize()
+
+    def relabel(self, chunk_ids: Sequence[str], payload: Payload) -> None:
+        """Replace the payload of the points; unknown ids are no error."""
+        if chunk_ids:
+            where = qdrant.Filter(must=[qdrant.HasIdCondition(set(map(point_id, chunk_ids)))])
+            with self._write_access():
+                self._shard.update(
+                    qdrant.UpdateOperation.overwrite_payload_by_filter(where, stored_payload(payload))
+                )
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Delete the points; unknown ids are no error."""
@@ -392,8 +403,7 @@ def _qdrant_point(point: Point) -> qdrant.Point:
     vectors: dict[str, Any] = {LEXICAL: qdrant.SparseVector(list(point.sparse.indices), list(point.sparse.values))}
     if point.dense is not None:
         vectors[DENSE] = point.dense.tolist()
-    payload = {key: list(value) if isinstance(value, tuple) else value for key, value in point.payload.items()}
-    return qdrant.Point(point_id(point.chunk_id), vectors, payload)
+    return qdrant.Point(point_id(point.chunk_id), vectors, stored_payload(point.payload))
 
 
 def _point_of(record: qdrant.Record) -> Point:

@@ -36,11 +36,13 @@ from server.backends.base import (
     AtLeast,
     Below,
     Condition,
+    Payload,
     Point,
     SparseVector,
     Vector,
     conditions,
     point_of,
+    stored_payload,
 )
 from server.configuration.addresses import Address
 from server.errors import WinnowError
@@ -107,6 +109,17 @@ class QdrantStore:
         for start in range(0, len(points), _BATCH_POINTS):
             batch = [_qdrant_point(point) for point in points[start : start + _BATCH_POINTS]]
             self._write(lambda batch=batch: self._client.upsert(self._name, batch, wait=True))  # type: ignore[misc]
+
+    def relabel(self, chunk_ids: Sequence[str], payload: Payload) -> None:
+        """Replace the payload of the points; unknown ids are no error."""
+        for start in range(0, len(chunk_ids), _BATCH_POINTS):
+            batch: list[Any] = [point_id(chunk) for chunk in chunk_ids[start : start + _BATCH_POINTS]]
+            where = models.Filter(must=[models.HasIdCondition(has_id=batch)])
+            self._write(
+                lambda at=where: self._client.overwrite_payload(  # type: ignore[misc]
+                    self._name, stored_payload(payload), at, wait=True
+                )
+            )
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Delete the points; unknown ids are no error."""
@@ -320,8 +333,7 @@ def _qdrant_point(point: Point) -> models.PointStruct:
     vectors: dict[str, Any] = {LEXICAL: _sparse(point.sparse)}
     if point.dense is not None:
         vectors[DENSE] = point.dense.tolist()
-    payload = {key: list(value) if isinstance(value, tuple) else value for key, value in point.payload.items()}
-    return models.PointStruct(id=point_id(point.chunk_id), vector=vectors, payload=payload)
+    return models.PointStruct(id=point_id(point.chunk_id), vector=vectors, payload=stored_payload(point.payload))
 
 
 def _sparse(vector: SparseVector) -> models.SparseVector:

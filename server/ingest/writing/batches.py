@@ -29,13 +29,15 @@ class Origin:
 class PreparedDocument:
     """A document ready to be written: its entry, the chunks that need points, the points to delete.
 
-    ``is_relabelled``: existing points of the document are replaced.
+    ``relabelled`` points keep their vectors and get the document's labels. ``is_doubtful``: existing points of the
+    document are changed, so that until all is written they may have labels that the catalogue does not have.
     """
 
     entry: CatalogueEntry
     fresh: tuple[Chunk, ...]
     stale: tuple[str, ...]
-    is_relabelled: bool
+    relabelled: tuple[str, ...]
+    is_doubtful: bool
 
     @property
     def size(self) -> int:

@@ -3,7 +3,8 @@
 Theory of operation. The catalogue is the truth, the vector store follows it. For each batch::
 
     1. documents whose points get other labels are marked in the catalogue as doubtful
-    2. points of new chunks -> vector store            killed here: points that the catalogue does not know
+    2. points of new chunks, and labels of kept points -> vector store
+                                                       killed here: points that the catalogue does not know
     3. documents, chunks, stamps -> catalogue          one transaction; from here on it is done, and reported
     4. points of former chunks out of the vector store     killed before this: the same
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from server.backends.base import CatalogueChanges, DocumentStore, Embedder, VectorStore
+from server.backends.base import CatalogueChanges, DocumentStore, Embedder, VectorStore, payload_of
 from server.ingest.graph_update import GraphTarget
 from server.ingest.writing.batches import Batch
 from server.ingest.writing.embedding import make_points
@@ -58,10 +59,12 @@ class IndexWriter:
         stale += [id for document in batch.deleted for id in self._chunk_ids(document)]
         if batch.is_change:
             self._mark_unfinished()
-            if relabelled := [each.entry.document.id for each in batch.prepared if each.is_relabelled]:
-                target.catalogue.mark_doubtful(relabelled)
+            if doubtful := [each.entry.document.id for each in batch.prepared if each.is_doubtful]:
+                target.catalogue.mark_doubtful(doubtful)
             for points in batch.points.portions() if batch.points else ():
                 target.store.upsert(points)
+            for each in batch.prepared:
+                target.store.relabel(each.relabelled, payload_of(each.entry.document))
             target.store.flush()
         entries = [document.entry for document in batch.prepared]
         if batch.is_change or batch.stamps:
