@@ -141,6 +141,7 @@ _BESIDE = (
     "tests/unit/test_spans.py",
     "tests/unit/test_subtitles.py",
     "tests/unit/test_tokens.py",
+    "tests/unit/test_zotero_*.py",
     "tests/walls/test_monty.py",
 )
 _NOTHING_COLLECTED = 5

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -65,6 +64,7 @@ def write_database(zotero: Zotero, schema: int = 129) -> Path:
     path = zotero.folder / NAME
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
         writer = _Writer(connection, schema)
         for number, library in enumerate(zotero.libraries, 1):
             writer.write_library(number, library)
@@ -200,8 +200,3 @@ class _Writer:
             position=data["annotationPosition"],
             isExternal=0,
         )
-
-
-def table_names() -> Iterable[str]:
-    """The tables of the database."""
-    return _TABLES

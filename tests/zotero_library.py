@@ -111,6 +111,10 @@ class Library:
         self.collections[key].data["name"] = name
         self.save(self.collections[key])
 
+    def trash_collection(self, key: str, *, in_trash: bool) -> None:
+        self.collections[key].in_trash = in_trash
+        self.save(self.collections[key])
+
     def trash(self, key: str) -> None:
         """Move to the trash: Zotero writes the rows at once and gives them no new version."""
         self.items[key].in_trash = True

@@ -83,13 +83,16 @@ class _Answer:
 
 
 class LocalApi:
-    """Libraries through the local API at ``url``. Raises ``WinnowError`` for an address that is not loopback."""
+    """Libraries through the local API at ``url``. Raises ``WinnowError`` for an address that is not loopback.
 
-    def __init__(self, url: str = LOCAL_API) -> None:
+    An answer has at most ``answer_bytes``.
+    """
+
+    def __init__(self, url: str = LOCAL_API, *, answer_bytes: int = _ANSWER_BYTES) -> None:
         parts = urlsplit(url)
         if parts.scheme != "http" or parts.hostname not in _HOSTS or parts.username or parts.query:
             raise WinnowError("INVALID_REQUEST", _NOT_LOOPBACK.format(url=one_line(url), usual=LOCAL_API))
-        self._url = url.rstrip("/")
+        self._url, self._answer_bytes = url.rstrip("/"), answer_bytes
         timeout = httpx.Timeout(_SILENT_SECONDS, connect=_CONNECT_SECONDS)
         # Neither proxies nor credentials from the environment, no compression, no redirections.
         headers = {"Zotero-API-Version": "3", "Accept-Encoding": "identity"}
@@ -184,11 +187,12 @@ class LocalApi:
         while True:
             page = self._get(path, limit=f"{_PAGE_ITEMS}", start=f"{len(found)}")
             more = list(self._convert(page.value, read, path))
+            if page.total > MOST_OBJECTS or len(more) != max(0, min(_PAGE_ITEMS, page.total - len(found))):
+                reason = f"{len(more):,} objects from {len(found):,} on, of {page.total:,}"
+                raise self._not_its_answer(path, reason)
             found += more
             if len(found) >= page.total:
                 return found
-            if not more or page.total > MOST_OBJECTS:
-                raise self._not_its_answer(path, f"{len(found):,} objects of {page.total:,}")
 
     def _convert(self, value: Any, read: Callable[[Any], _T], path: str) -> Iterator[_T]:
         if not isinstance(value, list):
@@ -230,21 +234,21 @@ class LocalApi:
         body, end = bytearray(), time.monotonic() + _ANSWER_SECONDS
         for part in response.iter_raw():
             body += part
-            if len(body) > _ANSWER_BYTES or time.monotonic() > end:
+            if len(body) > self._answer_bytes or time.monotonic() > end:
                 raise WinnowError("SOURCE_UNAVAILABLE", _TOO_LARGE.format(url=self._url, path=path))
         return bytes(body)
 
     def _file_of(self, attachment: ZoteroObject) -> Path | None:
         """The path that Zotero redirects to; None for anything but a file."""
         try:
-            response = self._client.get(f"{self._url}/users/0/items/{attachment.key}/file")
+            with self._client.stream("GET", f"{self._url}/users/0/items/{attachment.key}/file") as response:
+                parts = urlsplit(response.headers.get("Location", ""))
+            path = Path(url2pathname(parts.path)) if parts.scheme == "file" and not parts.netloc else None
+        # The client refuses locations that are no addresses, although it does not follow them.
+        except (httpx.RemoteProtocolError, httpx.InvalidURL, ValueError):
+            return None
         except httpx.HTTPError as error:
             raise self._silent(error) from None
-        try:
-            parts = urlsplit(response.headers.get("Location", ""))
-            path = Path(url2pathname(parts.path)) if parts.scheme == "file" and not parts.netloc else None
-        except (ValueError, OSError):
-            return None
         return path if path is not None and path.is_absolute() and "\0" not in str(path) else None
 
     def _silent(self, error: Exception) -> WinnowError:

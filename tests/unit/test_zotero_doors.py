@@ -1,0 +1,273 @@
+"""Both doors to Zotero give the same libraries, and what changed gives the same as reading everything again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from server.errors import WinnowError
+from server.libraries.zotero.database import DatabaseDoor
+from server.libraries.zotero.files import FilePlaces
+from server.libraries.zotero.local_api import LocalApi
+from server.libraries.zotero.objects import LibraryName, LibraryObjects, pack, unpack
+from server.libraries.zotero.opening import open_zotero
+from server.libraries.zotero.records import ZoteroLibrary
+from server.libraries.zotero.works import make_library
+from tests.zotero_api import ZoteroApi, serve_api
+from tests.zotero_database import write_database
+from tests.zotero_library import Library, Zotero, add_annotation, make_zotero
+
+OWN, GROUP = LibraryName("library", "My Library"), LibraryName("groups/123", "Electricity Group")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Zotero:
+    return make_zotero(tmp_path_factory.mktemp("zotero"), works=24)
+
+
+@pytest.fixture
+def zotero(made: Zotero) -> Zotero:
+    """Libraries that a test may change; their files stay as they are."""
+    return replace(made, libraries=deepcopy(made.libraries))
+
+
+@pytest.fixture
+def api(zotero: Zotero) -> Iterator[ZoteroApi]:
+    with serve_api(zotero) as served:
+        yield served
+
+
+@pytest.fixture
+def door(api: ZoteroApi) -> Iterator[LocalApi]:
+    client = LocalApi(api.url)
+    yield client
+    client.close()
+
+
+def through_database(zotero: Zotero, name: LibraryName, schema: int = 129) -> ZoteroLibrary:
+    write_database(zotero, schema)
+    return library_of(zotero, DatabaseDoor(zotero.folder).read(name))
+
+
+def library_of(zotero: Zotero, objects: LibraryObjects) -> ZoteroLibrary:
+    return make_library(objects, FilePlaces(zotero.folder, zotero.linked))
+
+
+@pytest.mark.parametrize("schema", [129, 125], ids=["Zotero 10", "Zotero 9"])
+@pytest.mark.parametrize("name", [OWN, GROUP], ids=lambda name: name.id)
+def test_both_doors_give_equal_libraries(
+    zotero: Zotero, api: ZoteroApi, door: LocalApi, name: LibraryName, schema: int
+) -> None:
+    api.has_versions = schema == 129
+    library = library_of(zotero, door.read(name))
+    assert library == through_database(zotero, name, schema)
+    assert library.flaws == ()
+    assert {file.missing for work in library.works for file in work.files} >= {"", "not downloaded"}
+    assert sum(len(file.annotations) for work in library.works for file in work.files) > 3
+    assert any(work.notes and work.item.citekey for work in library.works)
+    assert library.version == (zotero.library(name.id).version if schema == 129 else 0)
+
+
+def test_both_doors_list_the_users_library_and_groups_and_no_feeds(zotero: Zotero, door: LocalApi) -> None:
+    write_database(zotero)
+    assert door.libraries() == DatabaseDoor(zotero.folder).libraries() == (OWN, GROUP)
+
+
+def test_what_is_in_the_trash_is_in_no_library_nor_is_what_is_below_it(zotero: Zotero, door: LocalApi) -> None:
+    own = zotero.library()
+    file = next(entry for entry in own.of_type("attachment") if entry.data.get("parentItem"))
+    add_annotation(own, file, 0, annotationText="of a file in the trash")
+    own.trash(file.data["parentItem"])
+    library = library_of(zotero, door.read(OWN))
+    assert library == through_database(zotero, OWN)
+    keys = {file.key for work in library.works for file in work.files} | {work.item.key for work in library.works}
+    assert not keys & {file.key, file.data["parentItem"]}
+    assert library.flaws == ()
+
+
+# --- what changed since
+
+
+def first_work(library: Library) -> str:
+    return library.of_type("journalArticle", "case", "webpage", "preprint", "film", "dataset", "patent")[0].key
+
+
+def annotated_file(library: Library) -> str:
+    return str(library.of_type("annotation")[0].data["parentItem"])
+
+
+CHANGES: dict[str, Callable[[Library], object]] = {
+    "nothing": lambda own: None,
+    "add": lambda own: own.add("book", title="A new book", creators=[], tags=[], collections=[]),
+    "change": lambda own: own.change(first_work(own), title="Another title", abstractNote="Another abstract"),
+    "move": lambda own: own.move(first_work(own), next(iter(own.collections))),
+    "delete": lambda own: own.delete(first_work(own)),
+    "trash": lambda own: own.trash(first_work(own)),
+    "restore": lambda own: [own.restore(entry.key) for entry in list(own.items.values()) if entry.in_trash],
+    "annotate": lambda own: add_annotation(own, own.items[annotated_file(own)], 3, annotationText="new words"),
+    "annotation deleted": lambda own: own.delete(own.of_type("annotation")[0].key),
+    "note changed": lambda own: own.change(own.of_type("note")[0].key, note="<p>Other words</p>"),
+    "collection renamed": lambda own: own.rename_collection(next(iter(own.collections)), "Dissertation"),
+    "collection deleted": lambda own: own.delete_collection(list(own.collections)[-1]),
+    "collection in the trash": lambda own: own.trash_collection(list(own.collections)[-1], in_trash=True),
+    "tag renamed": lambda own: own.rename_tag("law", "Recht"),
+    "tags joined": lambda own: own.rename_tag("law", "physics"),
+    "many added": lambda own: [own.add("book", title=f"New {n}", creators=[], tags=[]) for n in range(120)],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "schema"),
+    [*((change, 129) for change in CHANGES), *((change, 125) for change in ("add", "change", "tag renamed"))],
+)
+def test_a_change_gives_the_same_as_reading_everything(
+    zotero: Zotero, api: ZoteroApi, door: LocalApi, change: str, schema: int
+) -> None:
+    """Also what Zotero did not synchronize: the synthetic one never synchronizes."""
+    api.has_versions = schema == 129
+    kept = unpack(pack(door.read(OWN)).encode())
+    assert kept is not None
+    CHANGES[change](zotero.library())
+    library = library_of(zotero, door.read(OWN, kept))
+    assert library == library_of(zotero, door.read(OWN))
+    assert library == through_database(zotero, OWN, schema)
+
+
+def test_several_rounds_of_changes_add_up(zotero: Zotero, door: LocalApi) -> None:
+    own, chance = zotero.library(), random.Random(5)
+    kept = door.read(OWN)
+    for _ in range(8):
+        for change in chance.sample(list(CHANGES.values())[:-1], k=2):
+            change(own)
+        kept = door.read(OWN, kept)
+        assert library_of(zotero, kept) == library_of(zotero, door.read(OWN))
+
+
+def test_a_collection_that_comes_back_from_the_trash_has_its_works_again(zotero: Zotero, door: LocalApi) -> None:
+    """Zotero gives a new version to the collection, and none to its works."""
+    own = zotero.library()
+    before = library_of(zotero, door.read(OWN))
+    collection = next(iter(own.collections))
+    own.trash_collection(collection, in_trash=True)
+    kept = door.read(OWN)
+    own.trash_collection(collection, in_trash=False)
+    assert library_of(zotero, door.read(OWN, kept)).works == before.works
+
+
+def test_only_what_changed_is_asked_for(zotero: Zotero, api: ZoteroApi, door: LocalApi) -> None:
+    kept = door.read(OWN)
+    api.asked.clear()
+    assert door.read(OWN, kept) == kept
+    assert [path.partition("/0/")[2] for path in api.asked] == [
+        "items?format=versions",
+        "tags",
+        "collections?limit=200&start=0",
+    ]
+    changed = first_work(zotero.library())
+    zotero.library().change(changed, title="Another")
+    api.asked.clear()
+    door.read(OWN, kept)
+    assert [path for path in api.asked if "format" not in path and "/items" in path] == [
+        f"/api/users/0/items?itemKey={changed}"
+    ]
+
+
+@pytest.mark.parametrize("reason", ["another Zotero", "set back", "another library", "not kept by this version"])
+def test_versions_of_something_else_are_not_compared(
+    zotero: Zotero, api: ZoteroApi, door: LocalApi, reason: str
+) -> None:
+    kept = door.read(GROUP if reason == "another library" else OWN)
+    if reason == "another Zotero":
+        zotero.server = "SYNTHETIC002"
+    if reason == "set back":
+        zotero.library().version -= 50
+    if reason == "not kept by this version":
+        assert unpack(b'{"name": 5}') is None
+    # The same versions with other contents: only a reading of everything sees it.
+    entry = zotero.library().items[first_work(zotero.library())]
+    entry.data["title"] = "Other contents"
+    objects = door.read(OWN, None if reason == "not kept by this version" else kept)
+    assert "Other contents" in {item.fields.get("title") for item in objects.items}
+
+
+# --- readings that break
+
+
+def test_a_listing_that_breaks_half_way_raises_and_what_was_kept_stays_valid(
+    zotero: Zotero, api: ZoteroApi, door: LocalApi
+) -> None:
+    own = zotero.library()
+    kept = door.read(OWN)
+    for number in range(1_050):
+        own.add("book", title=f"Many {number}", creators=[], tags=[])
+
+    def cut(path: str) -> None:
+        if "start=400" in path:
+            api.answers["/api/users/0/items"] = (200, {"Total-Results": "1150"}, b'[{"key": "ABCD2345", "ver')
+
+    api.before = cut
+    with pytest.raises(WinnowError, match="incomplete") as caught:
+        door.read(OWN, kept)
+    assert caught.value.reason == "SOURCE_UNAVAILABLE"
+    api.before, api.answers = None, {}
+    assert library_of(zotero, door.read(OWN, kept)) == library_of(zotero, door.read(OWN))
+
+
+def test_a_change_while_the_library_is_read_is_in_the_result(
+    zotero: Zotero, api: ZoteroApi, door: LocalApi
+) -> None:
+    own = zotero.library()
+    own_keys = [first_work(own), own.of_type("book")[0].key]
+
+    def change_once(path: str) -> None:
+        if "limit" in path:
+            api.before = None
+            own.delete(own_keys[0])
+            own.change(own_keys[1], title="Changed meanwhile")
+            own.add("book", title="Added meanwhile", creators=[], tags=[])
+
+    api.before = change_once
+    assert door.read(OWN) == door.read(OWN)
+
+
+def test_a_library_that_never_rests_is_refused_for_now(zotero: Zotero, api: ZoteroApi, door: LocalApi) -> None:
+    own = zotero.library()
+    api.before = lambda path: own.add("book", title="Again", creators=[], tags=[]) and None
+    with pytest.raises(WinnowError, match="changes while it is read") as caught:
+        door.read(OWN)
+    assert caught.value.retryable
+
+
+# --- which door
+
+
+def test_the_running_zotero_is_read_through_its_api_and_says_where_its_files_are(
+    zotero: Zotero, api: ZoteroApi, tmp_path: Path
+) -> None:
+    with open_zotero(api=api.url, home=tmp_path, suffixes=frozenset({".pdf"})) as opened:
+        assert opened.by == "api"
+        assert opened.places == FilePlaces(zotero.folder, zotero.linked, frozenset({".pdf"}))
+        assert opened.door.libraries() == (OWN, GROUP)
+
+
+def test_a_data_folder_is_read_from_its_database_whatever_zotero_runs(zotero: Zotero, tmp_path: Path) -> None:
+    write_database(zotero)
+    with open_zotero(zotero.folder, home=tmp_path) as opened:
+        assert (opened.by, opened.places.data) == ("database", zotero.folder)
+        assert opened.door.libraries() == (OWN, GROUP)
+
+
+def test_without_the_api_the_database_of_the_user_is_read(zotero: Zotero) -> None:
+    write_database(zotero)
+    with open_zotero(use_api=False, home=zotero.folder.parent) as opened:
+        assert (opened.by, opened.places.data) == ("database", zotero.folder)
+
+
+def test_a_machine_without_zotero_says_what_to_name(tmp_path: Path) -> None:
+    with pytest.raises(WinnowError, match="--data-folder"), open_zotero(use_api=False, home=tmp_path):
+        pass
