@@ -3,7 +3,7 @@
 Theory of operation. What a document contributes depends on the others (a name needs two documents that use it, a
 link needs its page), so graphs are built at the end of a run, when all documents are known::
 
-    while documents are read         mine each one; this runs beside the embedding
+    while documents are read         extract from each one, and keep that in a file; this runs beside the embedding
     compare catalogue and facts      documents that are new, changed or gone since the last update
     enter them in the ledger         which returns the other documents that the change concerns
     graphs of all these -> store     killed here: some are new, and the facts on disk are old
@@ -12,32 +12,33 @@ link needs its page), so graphs are built at the end of a run, when all document
 
 Whatever a killed run left, the facts on disk still show what changed since the last complete update, so the next
 run builds the same graphs again. A graph is a function of the documents: building it twice has the same result.
+
+In memory are the facts of all documents, at the end of a run, and the extraction of one.
 """
 
 from __future__ import annotations
 
-import json
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from server.backends.base import DocumentStore
 from server.graph.base import GraphStore
-from server.graph.extraction.document_extraction import DocumentExtraction, PageIdentity, extract_document
+from server.graph.extraction.document_extraction import DocumentExtraction, extract_document
+from server.graph.extraction.encoding import decode_facts, encode_facts
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
 from server.graph.extraction.resolution import DocumentFacts, Ledger, facts_of, resolve_graph
 from server.graph.records import DocumentGraph
+from server.ingest.kept_extractions import KeptExtractions
 from server.models import Chunk, Document
 
 # Increased when the same documents make another graph: all graphs are built again.
 GRAPH_VERSION = 1
 # Limits of one change of the store: documents, and their nodes and edges together.
 _BATCH_DOCUMENTS, _BATCH_PARTS = 200, 50_000
-# Names and places that are kept in memory until the update, about 100 MB; other documents are mined again.
-_MAX_KEPT = 300_000
-_COMPRESSION = 1
 
 
 class FactStore(Protocol):
@@ -54,12 +55,16 @@ class FactStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GraphTarget:
-    """Where graphs are written, the facts stored beside them, the user's own names and a digest of their file."""
+    """Where graphs are written, the facts stored beside them, the user's own names and a digest of their file.
+
+    ``folder`` has the disk space for extractions during an ingest; None for that of the system's temporary files.
+    """
 
     store: GraphStore
     facts: FactStore
     gazetteer: Gazetteer = NO_GAZETTEER
     digest: str = ""
+    folder: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +90,15 @@ class GraphUpdate:
     project: str
     catalogue: DocumentStore
     target: GraphTarget
-    _kept: dict[str, tuple[str, DocumentExtraction]] = field(default_factory=dict)
-    _size: int = 0
+    _kept: KeptExtractions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._kept = KeptExtractions(self.target.folder)
 
     def extract(self, document: Document, text: str, chunks: Sequence[Chunk]) -> None:
-        """Mine a document and keep the result in memory for ``update``."""
-        if self._size < _MAX_KEPT:
-            mined = extract_document(document, text, chunks, self.target.gazetteer)
-            size = len(mined.mentions) + len(mined.references) + len(mined.nodes)
-            if self._size + size <= _MAX_KEPT:
-                self._size += size
-                self._kept[document.id] = self._stamp(document.content_hash), mined
+        """Extract from a document, and keep the result for ``update``."""
+        extraction = extract_document(document, text, chunks, self.target.gazetteer)
+        self._kept.put(self._stamp(document.content_hash), extraction)
 
     def reset(self) -> None:
         """Have ``update`` build the graphs of all documents again."""
@@ -120,7 +123,7 @@ class GraphUpdate:
             return self.update()
         concerned = set(missing).union(changed, _update_ledger(ledger, gone, changed, reader))
         self._write(sorted(concerned), gone, ledger, reader)
-        written = {id: (now[id], _encode(ledger.facts[id])) for id in changed}
+        written = {id: (now[id], encode_facts(ledger.facts[id])) for id in changed}
         fact_store.apply(self.project, written, gone)
         counts = store.counts(self.project)
         return GraphReport(
@@ -154,24 +157,29 @@ class GraphUpdate:
 
 @dataclass(slots=True)
 class _Reader:
-    """Extractions of documents: those kept in memory from the ingest, others made again from the catalogue."""
+    """Extractions of documents: those kept from the ingest; others are made from the catalogue, and kept then."""
 
     project: str
     catalogue: DocumentStore
     gazetteer: Gazetteer
     stamps: Mapping[str, str]
-    kept: Mapping[str, tuple[str, DocumentExtraction]]
+    kept: KeptExtractions
     warnings: dict[str, None] = field(default_factory=dict)
     _documents: dict[str, Document] = field(default_factory=dict)
 
+    def facts(self, id: str) -> DocumentFacts:
+        """The facts of the document as the catalogue has it now."""
+        return self.kept.facts(id, self.stamps[id]) or facts_of(self.extraction(id))
+
     def extraction(self, id: str) -> DocumentExtraction:
         """The extraction of the document as the catalogue has it now."""
-        stamp, mined = self.kept.get(id, ("", None))
-        if mined is None or stamp != self.stamps[id]:
+        extraction = self.kept.extraction(id, self.stamps[id])
+        if extraction is None:
             document, text = self._document(id), self.catalogue.text(id, self.project) or ""
-            mined = extract_document(document, text, self.catalogue.chunks(id, self.project), self.gazetteer)
-        self.warnings |= dict.fromkeys(mined.warnings)
-        return mined
+            extraction = extract_document(document, text, self.catalogue.chunks(id, self.project), self.gazetteer)
+            self.kept.put(self.stamps[id], extraction)
+        self.warnings |= dict.fromkeys(extraction.warnings)
+        return extraction
 
     def _document(self, id: str) -> Document:
         if not self._documents:
@@ -184,7 +192,7 @@ def _load_ledger(rows: Iterator[bytes]) -> Ledger | None:
     ledger = Ledger()
     try:
         for facts in rows:
-            ledger.put(_decode(facts))
+            ledger.put(decode_facts(facts))
     except (zlib.error, ValueError, TypeError):
         return None
     return ledger
@@ -196,17 +204,5 @@ def _update_ledger(ledger: Ledger, gone: Sequence[str], changed: Sequence[str], 
     for id in gone:
         answers |= ledger.remove(id)
     for id in changed:
-        answers |= ledger.put(facts_of(reader.extraction(id)))
+        answers |= ledger.put(reader.facts(id))
     return set(ledger.dependents(answers))
-
-
-def _encode(facts: DocumentFacts) -> bytes:
-    page = facts.page
-    row = [page.id, page.uri, page.name, page.keys, page.anchors, sorted(facts.votes), sorted(facts.dependencies)]
-    return zlib.compress(json.dumps(row, separators=(",", ":")).encode(), _COMPRESSION)
-
-
-def _decode(data: bytes) -> DocumentFacts:
-    id, uri, name, keys, anchors, votes, dependencies = json.loads(zlib.decompress(data))
-    page = PageIdentity(id, uri, name, tuple(keys), anchors)
-    return DocumentFacts(page, frozenset(votes), frozenset(dependencies))

@@ -54,7 +54,7 @@ def _open_replaced_vectors(backends: Backends, embedder: Embedder | None) -> boo
 def graph_target_of(settings: Settings, graph: GraphStore) -> GraphTarget:
     """The part of the target that updates the graph. Raises as ``target_of`` does."""
     gazetteer, digest = _read_gazetteer(settings.entities) if settings.entities else (NO_GAZETTEER, "")
-    return GraphTarget(graph, open_fact_store(settings), gazetteer, digest)
+    return GraphTarget(graph, open_fact_store(settings), gazetteer, digest, settings.store)
 
 
 def _read_gazetteer(path: Path) -> tuple[Gazetteer, str]:

@@ -206,7 +206,7 @@ def _stemmed_language(language: str) -> str:
     return language if language in _STEMMERS else "en"
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=30_000)
 def _terms_of_name(name: str, language: str) -> tuple[str, ...]:
     if name.lower() in STOPWORDS and _has_english_latin(language):
         return ()  # in any case: its parts would not be searched for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,9 +12,11 @@ import pytest
 from server.backends.graphs.document_facts import SqliteFactStore
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.errors import WinnowError
+from server.graph.extraction.document_extraction import DocumentExtraction
+from server.graph.extraction.gazetteer import Gazetteer, GazetteerMatch
 from server.graph.records import DocumentGraph
 from server.ingest.graph_update import GraphReport, GraphUpdate
-from server.ingest.pipeline import GraphTarget, Target, ingest_paths
+from server.ingest.pipeline import GraphTarget, Progress, Target, ingest_paths
 from server.ingest.target import target_of
 from server.opening import Backends, open_backends
 from server.settings import Settings, load_settings
@@ -214,12 +217,63 @@ def test_an_index_without_a_graph_gets_one_from_the_catalogue(target: Target, do
     assert stored_graph(target) == fresh(target, tmp_path)
 
 
-def test_more_documents_than_are_kept_are_taken_from_the_catalogue(
+def test_documents_whose_extraction_the_disk_did_not_keep_are_taken_from_the_catalogue(
+    target: Target, docs: Path, tmp_path: Path
+) -> None:
+    assert target.graph
+    draw(replace(target, graph=replace(target.graph, folder=tmp_path / "missing")), docs)
+    assert stored_graph(target) == fresh(target, tmp_path)
+
+
+def test_an_ingest_holds_the_extraction_of_one_document_in_memory(target: Target, tmp_path: Path) -> None:
+    """Counted at each extraction and each change of the graph; one more may have ended just before."""
+    held: list[int] = []
+
+    class CountingGazetteer(Gazetteer):
+        def find(self, text: str) -> tuple[list[GazetteerMatch], list[str]]:
+            held.append(count_extractions())
+            return super().find(text)
+
+    class CountingGraph(SqliteGraph):
+        def apply(self, project: str, replaced: Sequence[DocumentGraph] = (), deleted: Sequence[str] = ()) -> None:
+            held.append(count_extractions())
+            super().apply(project, replaced, deleted)
+
+    pages = {
+        f"{n}.md": f"# Page {n}\n\nThe Alpha Gateway follows [the last](page{n - 1}.md).\n" for n in range(30)
+    }
+    folder = write_pages(tmp_path / "pages", pages)
+    store = CountingGraph(tmp_path / "graph.sqlite3")
+    facts = SqliteFactStore(tmp_path / "counted.sqlite3", "")
+    graphing = GraphTarget(store, facts, CountingGazetteer(), folder=tmp_path)
+    before = count_extractions()
+    report = draw(replace(target, graph=graphing), folder)
+    assert report
+    assert (report.documents, len(held)) == (30, 31)
+    assert max(held) - before <= 2
+    assert list(store.export(target.project)) == fresh(target, tmp_path)
+    store.close()
+
+
+def count_extractions() -> int:
+    return sum(isinstance(each, DocumentExtraction) for each in gc.get_objects())
+
+
+def test_a_run_that_dies_while_it_reads_is_put_right_by_the_next(
     target: Target, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.ingest.graph_update._MAX_KEPT", 1)
-    draw(target, docs)
-    monkeypatch.undo()
+    """What was reported stays, and its part of the graph, whose extraction ended with the run, is built."""
+    monkeypatch.setattr("server.ingest.pipeline._BATCH_CHUNKS", 1)
+
+    def die_half_way(progress: Progress) -> None:
+        if progress.documents == 2:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        ingest_paths(target, [docs], progress=die_half_way)
+    assert (len(target.catalogue.documents(target.project)), stored_graph(target)) == (2, [])
+    report = ingest_paths(target, [docs])
+    assert (report.documents, report.unchanged) == (2, 2)
     assert stored_graph(target) == fresh(target, tmp_path)
 
 

@@ -110,7 +110,7 @@ def find_expansions(text: str) -> Iterator[Expansion]:
             yield Expansion(_singular_acronym(word["short"]), " ".join(inside.split()), start, match.end())
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=10_000)
 def name_parts(title: str) -> tuple[tuple[str, str], ...]:
     """The possible names within a longer name, as (key, title), longest first, then from the left."""
     words = title.split()

@@ -26,7 +26,7 @@ _FRONT_PAGES = frozenset({"index", "readme"})
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]+")
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=20_000)
 def entity_key(text: str) -> str:
     """The key of the entity that ``text`` names; "" for text without letters and digits.
 
