@@ -236,7 +236,7 @@ class _Run:
         source = part.root.source
         stamps = self._target.catalogue.stamps(self._target.project, source)
         new = (file for file in part.listing.files if file.uri not in stamps and self._may_read(file))
-        self._deletions.add_arrivals(map(self._stamp, new))
+        self._deletions.add_arrivals((self._stamp(file), file.uri) for file in new)
         files = []
         for file in part.listing.files:
             known = self._by_origin.get((source, file.uri), [])
@@ -269,6 +269,7 @@ class _Run:
 
     def _write(self, batch: Batch) -> None:
         self._writer.write(batch)
+        self._deletions.add_written(each.entry.origin for each in batch.prepared)
         self._meter.add([document.entry for document in batch.prepared], batch.chunks, batch.bytes)
 
     def delete_missing(self, part: SourcePart) -> None:
@@ -279,7 +280,11 @@ class _Run:
         missing = stamps.keys() | {origin for owner, origin in self._by_origin if owner == source}
         missing = {name for name in missing - present if part.root.holds(name) and not listing.hides(name)}
         documents = {name: [known.id for known in self._by_origin.get((source, name), [])] for name in missing}
-        renamed = {name for name in missing if self._deletions.take_renamed(plain_stamp(stamps.get(name)))}
+        renamed = {
+            name
+            for name in sorted(missing)
+            if self._deletions.take_renamed(plain_stamp(stamps.get(name)), len(documents[name]))
+        }
         count = sum(len(documents[name]) for name in missing - renamed)
         if not self._deletions.admit(source, count, is_emptied=listing.is_emptied):
             missing = renamed
@@ -311,9 +316,10 @@ class _Run:
         environments = environment_warnings(self._unknown_environments)
         return IngestReport(
             project=self._target.project,
-            documents=self._meter.documents,
+            documents=self._meter.documents - self._deletions.moved,
             unchanged=self._unchanged,
-            deleted=self._writer.deleted,
+            deleted=self._writer.deleted - self._deletions.moved,
+            moved=self._deletions.moved,
             chunks=self._meter.chunks,
             seconds=self._meter.seconds,
             skipped=self._skipped.total(),

@@ -95,18 +95,20 @@ class ReadingSummary:
 class IngestReport:
     """The result of an ingest.
 
-    ``documents`` were written (new or changed), ``unchanged`` were not, ``deleted`` were removed; ``chunks``
-    counts the points that were written, ``skipped`` files of unknown types, ``skipped_suffixes`` the same by the
-    end of their names, the most frequent ones. ``ignored`` files and folders are those that patterns leave out.
-    ``images_skipped`` were not read, because OCR was not used; ``images_blank`` were, and have no text. ``held``
-    documents are gone and were kept. ``reading`` is of the documents that were written. ``graph`` is None where
-    the graph did not change or there is none, ``references`` without a bibliography.
+    ``documents`` were written (new or changed), ``unchanged`` were not, ``deleted`` were removed; ``moved`` are
+    those of files that have a new name or place, and count as neither written nor deleted. ``chunks`` counts the
+    points that were written with their vectors, ``skipped`` files of unknown types, ``skipped_suffixes`` the same
+    by the end of their names, the most frequent ones. ``ignored`` files and folders are those that patterns leave
+    out. ``images_skipped`` were not read, because OCR was not used; ``images_blank`` were, and have no text.
+    ``held`` documents are gone and were kept. ``reading`` is of the documents that were written. ``graph`` is None
+    where the graph did not change or there is none, ``references`` without a bibliography.
     """
 
     project: str
     documents: int = 0
     unchanged: int = 0
     deleted: int = 0
+    moved: int = 0
     chunks: int = 0
     seconds: float = 0.0
     skipped: int = 0

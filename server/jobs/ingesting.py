@@ -58,7 +58,7 @@ def run_ingest(
     )
     return JobResult(
         chunks_written=report.chunks,
-        documents_processed=report.documents + report.unchanged,
+        documents_processed=report.documents + report.moved + report.unchanged,
         documents_deleted=report.deleted,
         dense_model=target.embedder.fingerprint if target.embedder else "",
         sparse_model=SPARSE_MODEL,

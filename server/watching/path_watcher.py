@@ -198,12 +198,13 @@ class PathWatcher:
         if report.deleted and not confirmed:
             self._deleted.append((now, report.deleted))
         self._note_failures(parts, report)
-        changed = {"changed_at": time.time()} if report.documents or report.deleted else {}
+        changed = {"changed_at": time.time()} if report.documents or report.moved or report.deleted else {}
         self._set_status(
             indexing="",
             state="events" if self._events else "polling",
             why="" if self._events else self._status.why,
             written=self._status.written + report.documents,
+            moved=self._status.moved + report.moved,
             deleted=self._status.deleted + report.deleted,
             unreadable=len(self._failures),
             failures=tuple(f"{name}: {self._failures[name]}" for name in sorted(self._failures)[:_FAILURES_SHOWN]),

@@ -48,6 +48,7 @@ class PathStatus:
     changed_at: float = 0.0
     confirmed_at: float = 0.0
     written: int = 0
+    moved: int = 0
     deleted: int = 0
 
 

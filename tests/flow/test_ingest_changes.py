@@ -73,6 +73,27 @@ def test_a_changed_file_replaces_its_chunks_and_a_deleted_one_leaves(target: Tar
     assert in_step(target)
 
 
+def test_files_with_another_name_or_place_have_moved_and_are_neither_new_nor_deleted(
+    target: Target, docs: Path
+) -> None:
+    ingest_paths(target, [docs])
+    (docs / "guide" / "b.md").rename(docs / "b2.md")
+    (docs / "c.jsonl").rename(docs / "guide" / "c2.jsonl")
+    (docs / "new.md").write_text("# New\n\nAnother page.\n")
+    report = ingest_paths(target, [docs])
+    assert (report.moved, counts(report)) == (3, (1, 1, 0))  # a collection has two records
+    assert uris(target) == ["a.md", "b2.md", "guide/c2.jsonl#1", "guide/c2.jsonl#2", "new.md"]
+    assert in_step(target)
+
+
+def test_a_file_that_is_read_under_its_new_name_in_part_has_moved_as_far(target: Target, docs: Path) -> None:
+    """What cannot be read at its new place is deleted, and fails there."""
+    ingest_paths(target, [docs])
+    (docs / "a.md").rename(docs / "a.docx")
+    report = ingest_paths(target, [docs])
+    assert (report.moved, counts(report), len(report.failures)) == (0, (0, 3, 1), 1)
+
+
 def test_a_line_that_left_a_collection_leaves_the_index(target: Target, docs: Path) -> None:
     ingest_paths(target, [docs])
     (docs / "c.jsonl").write_text('{"_id": "2", "text": "second record"}\n')

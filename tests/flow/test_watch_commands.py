@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +258,7 @@ def test_the_status_of_a_path_says_when_documents_were_last_written() -> None:
     shown = format_status(row).split("; ")
     assert [part.partition(" at ")[0] for part in shown] == [
         "watched", "1 file when scanned", "1 document written, 0 deleted, last"]  # fmt: skip
+    assert "1 document written, 2 moved, 0 deleted" in format_status(replace(row, moved=2))
 
 
 def test_watch_without_sources_says_how_to_add_one(store: Path) -> None:

@@ -31,9 +31,11 @@ def print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> 
         print_json(to_json(report, settings))
         return
     rate = f" ({report.chunks / report.seconds:.0f} chunks/s)" if report.chunks and report.seconds else ""
+    moved = f"{report.moved:,} moved, " if report.moved else ""
+    chunks = count_of(report.chunks, "chunk")
     print_lines(
-        f"{report.project}: {count_of(report.documents, 'document')} written, {report.unchanged:,} unchanged, "
-        f"{report.deleted:,} deleted; {count_of(report.chunks, 'chunk')} in {report.seconds:.1f} s{rate}"
+        f"{report.project}: {count_of(report.documents, 'document')} written, {moved}{report.unchanged:,} "
+        f"unchanged, {report.deleted:,} deleted; {chunks} in {report.seconds:.1f} s{rate}"
     )
     print_lines(*_format_left_out(report))
     for failure in report.failures[:_FAILURES_SHOWN]:

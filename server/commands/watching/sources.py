@@ -322,9 +322,10 @@ def format_status(row: PathStatus, *, is_watched: bool = True) -> str:
     parts += [f"indexing: {row.indexing}"] if row.indexing else []
     if row.scanned_at:
         parts.append(f"{count_of(row.files, 'file')} when scanned at {_format_time(row.scanned_at)}")
-    if row.written or row.deleted:
+    if row.written or row.moved or row.deleted:
         when = f", last at {_format_time(row.changed_at)}" if row.changed_at else ""
-        parts.append(f"{count_of(row.written, 'document')} written, {row.deleted:,} deleted{when}")
+        moved = f"{row.moved:,} moved, " if row.moved else ""
+        parts.append(f"{count_of(row.written, 'document')} written, {moved}{row.deleted:,} deleted{when}")
     parts += [f"{row.unreadable:,} not read"] if row.unreadable else []
     return "; ".join(parts)
 

@@ -7,7 +7,7 @@ A file that has the size and the time of a missing one has been renamed, which i
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -67,7 +67,9 @@ class Deletions:
         self._known = known
         self._admitted: Counter[str] = Counter()
         self._held: Counter[tuple[str, str]] = Counter()
-        self._arrived: Counter[str] = Counter()
+        self._arrived: defaultdict[str, list[str]] = defaultdict(list)
+        self._renamed: Counter[str] = Counter()
+        self._written: Counter[str] = Counter()
         self.left_out = 0
 
     @property
@@ -75,16 +77,26 @@ class Deletions:
         """How many documents were kept although they are gone."""
         return self._held.total()
 
-    def add_arrivals(self, stamps: Iterable[str]) -> None:
-        """Note the stamps of files that are new in this run."""
-        self._arrived.update(stamps)
+    @property
+    def moved(self) -> int:
+        """How many documents of renamed files were written under their new names."""
+        return sum(min(documents, self._written[name]) for name, documents in self._renamed.items())
 
-    def take_renamed(self, stamp: str | None) -> bool:
-        """Whether a missing file with this stamp is one of the new files, which it uses up."""
-        is_renamed = stamp is not None and self._arrived[stamp] > 0
-        if is_renamed:
-            self._arrived[str(stamp)] -= 1
-        return is_renamed
+    def add_arrivals(self, names: Iterable[tuple[str, str]]) -> None:
+        """Note the stamps of files that are new in this run, each with the name of its file."""
+        for stamp, name in names:
+            self._arrived[stamp].append(name)
+
+    def add_written(self, names: Iterable[str]) -> None:
+        """Note the documents that were written, each by the name of its file."""
+        self._written.update(names)
+
+    def take_renamed(self, stamp: str | None, documents: int) -> bool:
+        """Whether a missing file of this stamp and so many documents is one of the new files, which it uses up."""
+        if stamp is None or not self._arrived.get(stamp):
+            return False
+        self._renamed[self._arrived[stamp].pop()] += documents
+        return True
 
     def admit(self, source: str, documents: int, *, is_emptied: bool = False) -> bool:
         """Whether so many more documents of the source are deleted; if not, they count as held back."""
