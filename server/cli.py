@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "demo": ("demo", "index this Python's documentation and answer from it through a real MCP client"),
         "ingest": ("ingest", "put files and collections into the index"),
+        "zotero": ("zotero", "list libraries of Zotero, and put them into the index"),
         "watch": ("watching.watch", "keep the index up to date while files change"),
         "sources": ("watching.sources", "add, list and remove the folders that are watched"),
         "project": ("projects.project", "create, show, change, rename and delete projects"),

@@ -64,7 +64,7 @@ _ORDINARY_ALONE = (
     "tests/flow/test_store_migration.py",
     "tests/flow/test_watch_commands.py",
     "tests/flow/test_watching.py",
-    "tests/flow/test_zotero_ingest.py",
+    "tests/flow/test_zotero_*.py",
     "tests/fuzz",
     "tests/unit/test_demo_corpus.py",
     "tests/unit/test_embedder*.py",

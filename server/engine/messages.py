@@ -110,7 +110,7 @@ class IngestRequest:
     """An ingest: absolute paths, labels by name, whether ignore files count and any deletion is made.
 
     ``references`` is the absolute path of a bibliography, or "". ``keeps_hidden``, ``uses_ocr`` and ``passwords``
-    as in ``ReadOptions`` of ``server.ingest``.
+    as in ``ReadOptions`` of ``server.ingest``. ``zotero`` is what is taken of Zotero in place of paths, or {}.
     """
 
     paths: tuple[str, ...]
@@ -121,6 +121,7 @@ class IngestRequest:
     uses_ocr: bool = False
     references: str = ""
     passwords: tuple[str, ...] = field(default=(), repr=False)
+    zotero: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_message(cls, message: Message) -> IngestRequest:
@@ -139,6 +140,7 @@ class IngestRequest:
             read_field(message, "uses_ocr", bool),
             read_field(message, "references", str),
             tuple(passwords),
+            read_field(message, "zotero", dict),
         )
 
     def to_fields(self) -> Message:
@@ -152,6 +154,7 @@ class IngestRequest:
             "uses_ocr": self.uses_ocr,
             "references": self.references,
             "passwords": list(self.passwords),
+            "zotero": dict(self.zotero),
         }
 
 

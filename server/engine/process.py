@@ -41,6 +41,8 @@ from server.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from server.engine.client_connection import IngestJob
+    from server.ingest.formats.parsed_file import ReadOptions
+    from server.ingest.pipeline import IngestReport, Target
     from server.jobs.records import Job, JobResult
     from server.opening import Backends
     from server.watching.watcher import Watcher
@@ -174,11 +176,15 @@ class _EngineBackends:
 
         target, warnings = open_target(settings, self._backends)
         request = job.request
+        options = ReadOptions(request.keeps_hidden, request.passwords, request.uses_ocr)
+        if request.zotero:
+            report = self._ingest_zotero(settings, target, job, options, on_progress)
+            return asdict(replace(report, warnings=warnings + report.warnings))
         report = ingest_paths(
             target,
             [Path(path) for path in request.paths],
             labels=labels_of(request.labels),
-            options=ReadOptions(request.keeps_hidden, request.passwords, request.uses_ocr),
+            options=options,
             rules=FileRules(ignore_files=request.ignore_files),
             deletions=ANY_DELETION if request.allow_deletions else CAUTIOUS,
             allows_weaker=settings.allow_weaker_reader,
@@ -186,6 +192,29 @@ class _EngineBackends:
             progress=on_progress,
         )
         return asdict(replace(report, warnings=warnings + report.warnings))
+
+    def _ingest_zotero(
+        self,
+        settings: Settings,
+        target: Target,
+        job: IngestJob,
+        options: ReadOptions,
+        on_progress: Callable[[Any], None],
+    ) -> IngestReport:
+        from server.ingest.documents import labels_of
+        from server.ingest.selection.deletions import ANY_DELETION
+        from server.ingest.zotero.choice import ZoteroChoice
+        from server.ingest.zotero.ingesting import GUARDED, HowToIngest, ingest_zotero
+
+        request = job.request
+        how = HowToIngest(
+            labels_of(request.labels),
+            options,
+            ANY_DELETION if request.allow_deletions else GUARDED,
+            settings.allow_weaker_reader,
+        )
+        choice = ZoteroChoice.model_validate(dict(request.zotero))
+        return ingest_zotero(target, choice, settings.store, how, on_progress)
 
 
 def _log_file(store: Path) -> logging.Handler:

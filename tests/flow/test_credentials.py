@@ -25,6 +25,7 @@ ARGUMENTS = {
     "demo": None,
     "bench": None,
     "ingest": ["{notes}"],
+    "zotero": ["ingest", "--data-folder", "{notes}", "--no-api"],
     "watch": ["{notes}", "--once"],
     "sources": ["list"],
     "project": ["list"],

@@ -86,7 +86,8 @@ ROOMS: Mapping[str, str] = {
     "server.ingest": "server.backends.base server.projects.states server.graph server.graph.extraction "
     "server.libraries server.libraries.zotero server.retrieval server.models server.runtime.memory "
     "server.errors server.ids server.locators server.text server server.ingest.parsing.parser "
-    "server.ingest.parsing.reader_pool server.ingest.formats.pdf.ocr",
+    "server.ingest.parsing.reader_pool server.ingest.formats.pdf.ocr server.ingest.zotero.reading",
+    "server.ingest.zotero.reading": "server.ingest server.backends server.errors server.libraries.zotero",
     # readers of files run behind the walls of the sandbox
     "server.ingest.parsing.parser": "server.ingest server.ingest.parsing.reader_pool server.libraries "
     "server.models server.text",

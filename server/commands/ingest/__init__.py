@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from server.commands.ingest.addresses import refuse_addresses
+from server.commands.ingest.by_engine import ingest_in_engine
 from server.commands.ingest.explanation import print_explanation
 from server.commands.ingest.report import print_report
 from server.commands.terminal.output import (
@@ -239,7 +239,15 @@ def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestRepor
 
     labels = {name: check_label(name, text) for name, text in how.stated.items()}
     if has_engine(settings):
-        return asyncio.run(_ingest_in_engine(settings, paths, replace(how, stated=labels)))
+        return ingest_in_engine(
+            settings,
+            paths,
+            labels,
+            ignore_files=how.ignore_files,
+            allow_deletions=how.allow_deletions,
+            references=str(how.references.absolute()) if how.references else "",
+            **asdict(how.options),
+        )
     backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
     try:
         target, warnings = open_target(settings, backends)
@@ -258,35 +266,6 @@ def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestRepor
             return replace(report, warnings=warnings + report.warnings)
     finally:
         backends.close()
-
-
-async def _ingest_in_engine(settings: Settings, paths: list[Path], how: _Choices) -> IngestReport:
-    """Let the engine of the store ingest: it has the model loaded, and its clients see each batch at once."""
-    from server.engine.client import EngineKnowledge
-    from server.ingest.pipeline import GraphReport, IngestFailure, IngestReport, Progress
-    from server.ingest.references.reference_report import ReferenceReport
-    from server.ingest.report import ReadingSummary
-
-    kb = EngineKnowledge(settings, waits_for_model=False)
-    try:
-        with show_progress() as on_progress:
-            report = await kb.ingest(
-                paths,
-                how.stated,
-                lambda facts: on_progress(Progress(**facts)),
-                ignore_files=how.ignore_files,
-                allow_deletions=how.allow_deletions,
-                references=str(how.references.absolute()) if how.references else "",
-                **asdict(how.options),
-            )
-    finally:
-        await kb.aclose()
-    failures = tuple(IngestFailure(**failure) for failure in report["failures"])
-    graph = report["graph"] and GraphReport(**{**report["graph"], "warnings": tuple(report["graph"]["warnings"])})
-    references = report["references"] and ReferenceReport.from_json(report["references"])
-    warnings = tuple(report["warnings"])
-    parts = {"failures": failures, "warnings": warnings, "graph": graph, "references": references}
-    return IngestReport(**{**report, **parts, "reading": ReadingSummary(**report["reading"])})
 
 
 def _add_forced(stated: Mapping[str, str]) -> dict[str, str]:

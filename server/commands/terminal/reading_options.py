@@ -40,3 +40,29 @@ References = Annotated[
 ]
 Ocr = Annotated[bool, typer.Option("--ocr", help="read pages that are images, and images, by OCR")]
 NoIgnore = Annotated[bool, typer.Option("--no-ignore", help="also read what .gitignore and .winnowignore name")]
+
+Libraries = Annotated[
+    list[str] | None,
+    typer.Option("--library", metavar="NAME|ID", help="a library of Zotero; may repeat; default: all"),
+]
+Collections = Annotated[
+    list[str] | None,
+    typer.Option("--collection", metavar="NAME", help="only works in this collection or below; may repeat"),
+]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", metavar="TAG", help="only works with this tag; may repeat")
+]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-folder",
+        metavar="DIR",
+        help="Zotero's data folder; default: that of your profile",
+        show_default=False,
+    ),
+]
+ZoteroApi = Annotated[
+    str | None,
+    typer.Option("--api", metavar="URL", help="address of Zotero's local API", show_default=False),
+]
+NoApi = Annotated[bool, typer.Option("--no-api", help="read Zotero's database, also while Zotero runs")]

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 _Name = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
+_Place = Annotated[str, Field(max_length=4_000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 _Names = Annotated[tuple[_Name, ...], Field(max_length=50)]
 
 
@@ -15,7 +16,9 @@ class ZoteroChoice(BaseModel):
     """Works of these libraries that are in any of these collections and have all of these tags; () is all.
 
     ``libraries`` are names or ids ("library", "groups/123"). A collection is named by its whole path ("Thesis" or
-    "Thesis/Chapter 2"), and has its subcollections in it.
+    "Thesis/Chapter 2"), and has its subcollections in it. ``data_folder`` is Zotero's, "" for the one of this
+    user's profile. ``api`` is the address of its local API, "" for the usual one, which is not asked where
+    ``uses_api`` is False.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -23,6 +26,9 @@ class ZoteroChoice(BaseModel):
     libraries: _Names = ()
     collections: _Names = ()
     tags: _Names = ()
+    data_folder: _Place = ""
+    api: _Place = ""
+    uses_api: bool = True
 
     @property
     def is_part(self) -> bool:

@@ -22,6 +22,7 @@ from server.ingest.report import IngestReport, OnProgress
 from server.ingest.selection.deletions import DeletionRule
 from server.ingest.zotero.choice import ZoteroChoice
 from server.ingest.zotero.library_documents import LibraryDocuments, is_from_zotero, list_documents, source_of
+from server.ingest.zotero.reading import read_libraries
 from server.libraries.zotero.records import ZoteroLibrary
 from server.libraries.zotero.selection import choose_works
 from server.models import Document
@@ -56,16 +57,36 @@ class HowToIngest:
 _USUAL = HowToIngest()
 
 
+def ingest_zotero(
+    target: Target,
+    choice: ZoteroChoice,
+    store: Path,
+    how: HowToIngest = _USUAL,
+    progress: OnProgress | None = None,
+) -> IngestReport:
+    """Read what is chosen of Zotero, and make the index hold it. ``store`` is the folder of the store.
+
+    Raises ``WinnowError`` as ``read_libraries`` and ``ingest_libraries`` do.
+    """
+    found = read_libraries(choice, store)
+    report = ingest_libraries(target, found.libraries, choice, how, progress, unread=found.unread)
+    notes = (found.note,) if found.note else ()
+    return replace(report, failures=(*found.failures, *report.failures), warnings=(*notes, *report.warnings))
+
+
 def ingest_libraries(
     target: Target,
     libraries: Sequence[ZoteroLibrary],
     choice: ZoteroChoice | None = None,
     how: HowToIngest = _USUAL,
     progress: OnProgress | None = None,
+    *,
+    unread: Sequence[str] = (),
 ) -> IngestReport:
     """Make the index hold what these libraries contain; ``choice`` says what was chosen of them.
 
-    A library that is not among them keeps its documents. Raises as ``ingest_parts`` does.
+    ``unread`` are the ids of libraries that Zotero has and that are not among these. No library touches another
+    one's documents. Raises as ``ingest_parts`` does, and "NOT_FOUND" for a collection that no library has.
     """
     chosen = choice or ZoteroChoice()
     indexed = [each for each in target.catalogue.indexed_documents(target.project) if is_from_zotero(each.source)]
@@ -74,7 +95,9 @@ def ingest_libraries(
     parts = [part for part, _ in found]
     warnings = [line for part, documents in found for line in _describe_missing(part, documents)]
     if chosen.is_everything:
-        gone = sorted({each.source for each in indexed} - {part.root.source for part in parts})
+        gone = sorted(
+            {each.source for each in indexed} - {part.root.source for part in parts} - set(map(source_of, unread))
+        )
         if how.deletions.admits_all:
             parts += [SourcePart(Root(source, ""), Listing(is_emptied=True)) for source in gone]
         else:

@@ -1,0 +1,216 @@
+"""``winnow zotero``: the libraries of Zotero on this machine, and their ingest. Zotero is only read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from server.commands.ingest.by_engine import ingest_in_engine
+from server.commands.ingest.report import print_report
+from server.commands.terminal.output import (
+    FAILED,
+    Embedder,
+    Json,
+    Project,
+    Store,
+    command,
+    print_json,
+    print_lines,
+    print_to_stderr,
+    report_errors,
+)
+from server.commands.terminal.progress import INTERRUPTED, show_progress
+from server.commands.terminal.reading_options import (
+    Collections,
+    DataFolder,
+    Hidden,
+    Libraries,
+    NoApi,
+    Ocr,
+    Tags,
+    ZoteroApi,
+)
+from server.errors import WinnowError
+from server.settings import Settings, load_settings
+from server.text.printable import one_line
+from server.text.sizes import count_of
+
+if TYPE_CHECKING:
+    from server.ingest.formats.parsed_file import ReadOptions
+    from server.ingest.report import IngestReport
+    from server.ingest.zotero.choice import ZoteroChoice
+    from server.libraries.zotero.records import ZoteroLibrary
+
+app = command(
+    no_args_is_help=True,
+    help="List the libraries of Zotero on this machine, and put them into the index.",
+    epilog="Examples: winnow zotero libraries | winnow zotero ingest --library 'My Library' --collection Thesis",
+)
+
+_EPILOG = """
+Reads works with their facts, files, notes and annotations, from a running Zotero (its local API) or from its
+database. Zotero is never changed. Run it again at any time: only what changed is read, what left Zotero leaves the
+index, and after Ctrl-C it resumes.
+
+Each library is a source of its own: one that is not read keeps its documents. With --collection or --tag only such
+works are read and brought in line; the rest of the library stays as it is in the index. A collection is named by
+its whole path and has its subcollections in it.
+
+When 25 or more documents and a quarter of a library are gone at once, they are kept; --allow-deletions deletes
+them. Linked files are read in your own library, not in those of groups.
+
+Exit code: 0 when something is in the index, even if some files failed (they are listed); 1 when nothing could be
+read; 2 for usage; 4 when the index is held by another process or cannot be opened.
+
+Examples: winnow zotero ingest | winnow zotero ingest --library "Our group" --project team
+| winnow zotero ingest --collection "Thesis/Chapter 2" --tag current --json
+| winnow zotero ingest --data-folder ~/Zotero --no-api --ocr
+"""
+
+
+@app.command(epilog="Examples: winnow zotero libraries | winnow zotero libraries --data-folder ~/Zotero --json")
+def libraries(
+    data_folder: DataFolder = None,
+    api: ZoteroApi = None,
+    no_api: NoApi = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """List the libraries: their works, and which of their files are on this machine."""
+    from server.ingest.zotero.reading import read_libraries
+
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store)
+        found = read_libraries(make_choice((), (), (), data_folder, api, no_api=no_api), settings.store)
+    rows = [_describe(library) for library in found.libraries]
+    failures = [{"library": each.name, "reason": each.reason} for each in found.failures]
+    if as_json:
+        print_json({"by": found.by, "note": found.note, "libraries": rows, "failures": failures})
+        return
+    doors = {"api": "read from the running Zotero", "database": "read from Zotero's database"}
+    print_lines(doors[found.by], *([found.note] if found.note else []))
+    print_lines(*(line for row in rows for line in _format_row(row)))
+    print_lines(*(f"{each['library']}: {each['reason']}" for each in failures))
+
+
+@app.command(epilog=_EPILOG)
+def ingest(
+    library: Libraries = None,
+    collection: Collections = None,
+    tag: Tags = None,
+    data_folder: DataFolder = None,
+    api: ZoteroApi = None,
+    no_api: NoApi = False,
+    project: Project = None,
+    ocr: Ocr = False,
+    hidden: Hidden = "drop",
+    allow_deletions: Annotated[
+        bool, typer.Option("--allow-deletions", help="delete what is gone, however much that is")
+    ] = False,
+    embedder: Embedder = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Put libraries of Zotero into the index."""
+    from server.ingest.formats.parsed_file import ReadOptions
+
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store, project=project, embedder=embedder)
+        choice = make_choice(library or (), collection or (), tag or (), data_folder, api, no_api=no_api)
+        options = ReadOptions(hidden == "keep", (), ocr)
+        try:
+            report = _ingest(settings, choice, options, allow_deletions=allow_deletions)
+        except KeyboardInterrupt:
+            print_to_stderr("", "stopped; finished documents are kept, run the same command again to resume")
+            raise typer.Exit(INTERRUPTED) from None
+        print_report(report, settings, as_json=as_json)
+    if report.failures and not report.documents + report.unchanged:
+        raise typer.Exit(FAILED)
+
+
+def make_choice(
+    names: Any, collections: Any, tags: Any, data_folder: Path | None, api: str | None, *, no_api: bool
+) -> ZoteroChoice:
+    """What is taken of Zotero. Raises ``WinnowError`` for a name that Zotero cannot have."""
+    from pydantic import ValidationError
+
+    from server.ingest.zotero.choice import ZoteroChoice
+
+    if api and no_api:
+        raise WinnowError("INVALID_REQUEST", "--api and --no-api exclude each other; give one of them")
+    try:
+        return ZoteroChoice(
+            libraries=tuple(names),
+            collections=tuple(collections),
+            tags=tuple(tags),
+            data_folder=str(data_folder.expanduser().absolute()) if data_folder else "",
+            api=api or "",
+            uses_api=not no_api,
+        )
+    except ValidationError as error:
+        place = error.errors()[0]
+        raise WinnowError(
+            "INVALID_REQUEST", f"{'.'.join(map(str, place['loc']))}: {place['msg']}; see winnow zotero libraries"
+        ) from None
+
+
+def _ingest(
+    settings: Settings, choice: ZoteroChoice, options: ReadOptions, *, allow_deletions: bool
+) -> IngestReport:
+    from dataclasses import asdict
+
+    from server.app import has_engine
+    from server.ingest.documents import labels_of
+    from server.ingest.selection.deletions import ANY_DELETION
+    from server.ingest.target import open_target
+    from server.ingest.zotero.ingesting import GUARDED, HowToIngest, ingest_zotero
+    from server.opening import open_backends
+
+    if has_engine(settings):
+        zotero = choice.model_dump(mode="json")
+        return ingest_in_engine(
+            settings, (), {}, allow_deletions=allow_deletions, zotero=zotero, **asdict(options)
+        )
+    deletions = ANY_DELETION if allow_deletions else GUARDED
+    backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
+    try:
+        target, warnings = open_target(settings, backends)
+        how = HowToIngest(labels_of({}), options, deletions, settings.allow_weaker_reader)
+        with show_progress() as on_progress:
+            report = ingest_zotero(target, choice, settings.store, how, on_progress)
+        return replace(report, warnings=warnings + report.warnings)
+    finally:
+        backends.close()
+
+
+def _describe(library: ZoteroLibrary) -> dict[str, Any]:
+    files = [file for work in library.works for file in work.files]
+    missing = Counter(file.missing for file in files if file.path is None)
+    return {
+        "id": library.id,
+        "name": library.name,
+        "works": len(library.works),
+        "files_here": len(files) - missing.total(),
+        "files_missing": dict(missing.most_common()),
+        "notes": sum(len(work.notes) for work in library.works),
+        "annotations": sum(len(file.annotations) for file in files),
+        "collections": sorted({name for work in library.works for name in work.item.collections}),
+        "flaws": [{"key": flaw.name, "reason": flaw.reason} for flaw in library.flaws],
+    }
+
+
+def _format_row(row: dict[str, Any]) -> Iterator[str]:
+    missing = "".join(f", {count:,} {reason}" for reason, count in row["files_missing"].items())
+    notes, marks = count_of(row["notes"], "note"), count_of(row["annotations"], "annotation")
+    name = f"{one_line(row['name'])} ({row['id']}): {count_of(row['works'], 'work')}"
+    yield f"{name}; files: {row['files_here']:,} here{missing}; {notes}, {marks}"
+    if row["collections"]:
+        yield f"  collections: {'; '.join(map(one_line, row['collections']))}"
+    if row["flaws"]:
+        objects = count_of(len(row["flaws"]), "object is", "objects are")
+        yield f"  {objects} not as expected; --json names them"
