@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,16 +33,14 @@ from server.commands.terminal.reading_options import (
     Tags,
     ZoteroApi,
 )
+from server.commands.zotero.listing import describe_library, format_row
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
-from server.text.printable import one_line
-from server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from server.ingest.formats.parsed_file import ReadOptions
     from server.ingest.report import IngestReport
     from server.ingest.zotero.choice import ZoteroChoice
-    from server.libraries.zotero.records import ZoteroLibrary
 
 app = command(
     no_args_is_help=True,
@@ -87,14 +83,14 @@ def libraries(
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
         found = read_libraries(make_choice((), (), (), data_folder, api, no_api=no_api), settings.store)
-    rows = [_describe(library) for library in found.libraries]
+    rows = [describe_library(library) for library in found.libraries]
     failures = [{"library": each.name, "reason": each.reason} for each in found.failures]
     if as_json:
         print_json({"by": found.by, "note": found.note, "libraries": rows, "failures": failures})
         return
     doors = {"api": "read from the running Zotero", "database": "read from Zotero's database"}
     print_lines(doors[found.by], *([found.note] if found.note else []))
-    print_lines(*(line for row in rows for line in _format_row(row)))
+    print_lines(*(line for row in rows for line in format_row(row)))
     print_lines(*(f"{each['library']}: {each['reason']}" for each in failures))
 
 
@@ -186,31 +182,3 @@ def _ingest(
         return replace(report, warnings=warnings + report.warnings)
     finally:
         backends.close()
-
-
-def _describe(library: ZoteroLibrary) -> dict[str, Any]:
-    files = [file for work in library.works for file in work.files]
-    missing = Counter(file.missing for file in files if file.path is None)
-    return {
-        "id": library.id,
-        "name": library.name,
-        "works": len(library.works),
-        "files_here": len(files) - missing.total(),
-        "files_missing": dict(missing.most_common()),
-        "notes": sum(len(work.notes) for work in library.works),
-        "annotations": sum(len(file.annotations) for file in files),
-        "collections": sorted({name for work in library.works for name in work.item.collections}),
-        "flaws": [{"key": flaw.name, "reason": flaw.reason} for flaw in library.flaws],
-    }
-
-
-def _format_row(row: dict[str, Any]) -> Iterator[str]:
-    missing = "".join(f", {count:,} {reason}" for reason, count in row["files_missing"].items())
-    notes, marks = count_of(row["notes"], "note"), count_of(row["annotations"], "annotation")
-    name = f"{one_line(row['name'])} ({row['id']}): {count_of(row['works'], 'work')}"
-    yield f"{name}; files: {row['files_here']:,} here{missing}; {notes}, {marks}"
-    if row["collections"]:
-        yield f"  collections: {'; '.join(map(one_line, row['collections']))}"
-    if row["flaws"]:
-        objects = count_of(len(row["flaws"]), "object is", "objects are")
-        yield f"  {objects} not as expected; --json names them"
