@@ -1,4 +1,4 @@
-"""Makes citekeys for works whose bibliography states none, and keeps each key once."""
+"""Citekeys: which can be cited, those made for works whose bibliography states none, each kept once."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ _SHORT_WORDS = frozenset(
     {"a", "an", "and", "das", "der", "die", "ein", "eine", "le", "la", "les", "of", "on", "the"}
 )
 _WORD_CHARS = 30
+# Signs that end a citation or begin markup in a style: such a key could add a link, a key or a command to a text.
+_CITABLE = re.compile(r"[^\s\[\]{}\\<>`\"^]+(?: [^\s\[\]{}\\<>`\"^]+)*")
 _TWICE = "the key is used twice; the first entry is kept"
 
 
@@ -27,6 +29,11 @@ def make_citekey(creators: Sequence[Creator], year: int, title: str) -> str:
     family = "".join(_plain(creators[0].family).split()) if creators else ""
     word = words[0] if words else ""
     return f"{family[:_WORD_CHARS] or 'anonymous'}{year or ''}{word[:_WORD_CHARS]}"
+
+
+def is_citable(citekey: str) -> bool:
+    """Whether a key can be written in a citation of every style."""
+    return _CITABLE.fullmatch(citekey) is not None
 
 
 def _plain(text: str) -> str:

@@ -59,7 +59,8 @@ _NOT_PLAIN_KEY = re.compile(r"[^\w:.#$%&+?<>~/-]|[:.#$%&+?<>~/-]{2}|[:.#$%&+?<>~
 def _cite_pandoc(item: LibraryItem, place: CitedPlace) -> str:
     # Keys with other characters stand in braces, as pandoc has them.
     key = f"{{{item.citekey}}}" if _NOT_PLAIN_KEY.search(item.citekey) else item.citekey
-    return f"[@{', '.join(filter(None, (key, place.text)))}]"
+    where = re.sub(r"([\\`\[\]<>@;*$^~])", r"\\\1", place.text)
+    return f"[@{', '.join(filter(None, (key, where)))}]"
 
 
 def _cite_apa(item: LibraryItem, place: CitedPlace) -> str:
@@ -67,8 +68,14 @@ def _cite_apa(item: LibraryItem, place: CitedPlace) -> str:
 
 
 def _cite_bibtex(item: LibraryItem, place: CitedPlace) -> str:
-    where = f"[{place.text.replace('. ', '.~').replace('-', '--')}]" if place.text else ""
-    return f"\\cite{where}{{{item.citekey}}}"
+    words = re.sub(r"[\[\]]", "", _to_latex(place.text))
+    where = f"[{words.replace('. ', '.~').replace('-', '--')}]" if words else ""
+    return f"\\cite{where}{{{_bibtex_key(item)}}}"
+
+
+def _bibtex_key(item: LibraryItem) -> str:
+    """The key with a hyphen for each sign that BibTeX has no keys with; a comma would separate two keys."""
+    return re.sub(r"[^\w:./+*!?-]", "-", item.citekey)
 
 
 def _cite_csl_json(item: LibraryItem, place: CitedPlace) -> str:
@@ -78,7 +85,13 @@ def _cite_csl_json(item: LibraryItem, place: CitedPlace) -> str:
 
 def _cite_markdown(item: LibraryItem, place: CitedPlace) -> str:
     text = _escape_markdown(_cite_apa(item, place)[1:-1])
-    return f"[{text}](<{re.sub('[<>]', '', place.link)}>)" if place.link else f"({text})"
+    return f"[{text}](<{_link_target(place.link)}>)" if place.link else f"({text})"
+
+
+def _link_target(link: str) -> str:
+    """The link without signs that would end it; a path is marked as one, so that its name is no scheme."""
+    target = re.sub(r"[<>\\]", lambda sign: f"%{ord(sign[0]):02X}", link)
+    return target if target.startswith("zotero://") or ":" not in target.partition("/")[0] else f"./{target}"
 
 
 _CITATIONS: Mapping[Style, Callable[[LibraryItem, CitedPlace], str]] = {
@@ -260,7 +273,7 @@ def _describe_bibtex(item: LibraryItem) -> str:
         "keywords": _to_latex(", ".join(item.tags)),
     }
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
-    return ",\n".join((f"@{kind}{{{item.citekey}", *lines)) + "\n}"
+    return ",\n".join((f"@{kind}{{{_bibtex_key(item)}", *lines)) + "\n}"
 
 
 def _bibtex_names(item: LibraryItem, role: str) -> str:
@@ -270,8 +283,11 @@ def _bibtex_names(item: LibraryItem, role: str) -> str:
 
 
 def _to_latex(text: str) -> str:
-    """The text with the signs of LaTeX escaped; other letters stay, as current programs read UTF-8."""
-    return re.sub(r"([%&#$_])", r"\\\1", re.sub(r"[{}\\]", "", text))
+    """The text with the signs of LaTeX escaped; other letters stay, as current programs read UTF-8.
+
+    "^" is left out: two of them and a number are any character for TeX, also the backslash of a command.
+    """
+    return re.sub(r"([%&#$_])", r"\\\1", re.sub(r"[{}\\^]", "", text))
 
 
 def _describe_csl_json(item: LibraryItem) -> str:

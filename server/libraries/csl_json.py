@@ -46,7 +46,7 @@ def _works(text: str) -> Iterator[tuple[int, Any]]:
         line, counted = line + text.count("\n", counted, at), at
         try:
             work, at = decoder.raw_decode(text, at)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             reason = getattr(error, "msg", str(error))
             yield line, ValueError(f"not JSON from this work on: {reason}")
             return

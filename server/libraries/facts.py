@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from server.libraries.citekeys import is_citable
 from server.libraries.item_types import UNKNOWN_TYPE
 from server.libraries.records import Creator, LibraryItem
 
@@ -55,9 +56,9 @@ def merge_facts(own: Mapping[str, Any], item: LibraryItem) -> dict[str, Any]:
 
 
 def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> LibraryItem | None:
-    """The item of a document; None for a document without a citekey. What is not as expected is left out."""
+    """The item of a document; None without a citekey that can be cited. What is not as expected is left out."""
     citekey = _text(metadata, CITEKEY)
-    if not citekey:
+    if not is_citable(citekey):
         return None
     texts = {field: _text(metadata, name) for name, field in _TEXTS.items()}
     year = metadata.get("year")

@@ -7,15 +7,14 @@ time: they run in the child that parses markup (``server/ingest/parsing``), and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
 from server.libraries import bibtex, csl_json, ris
-from server.libraries.citekeys import keep_first
-from server.libraries.records import Annotation, Attachment, Creator, EntryFlaw, LibraryItem
-from server.text import stated_facts
-from server.text.printable import one_line
+from server.libraries.citekeys import is_citable, keep_first
+from server.libraries.cleaning import clean_item, clean_line
+from server.libraries.records import EntryFlaw, LibraryItem
 
 _READERS: Mapping[str, Callable[[str], tuple[list[LibraryItem], list[EntryFlaw]]]] = {
     ".bib": bibtex.read,
@@ -28,11 +27,8 @@ SUFFIXES = tuple(_READERS)
 MOST_ITEMS = 100_000
 _MOST_FLAWS = 1_000
 _TOO_MANY = f"entries after the first {MOST_ITEMS:,} are not read; split the file"
+_UNCITABLE = "the key has signs that would end a citation, such as brackets; the work gets another key"
 _MORE_FLAWS = "and {count:,} more"
-# Limits of the texts and lists of an item.
-_TEXT_CHARS, _ABSTRACT_CHARS, _PATH_CHARS = 2_000, 20_000, 4_000
-_MOST_CREATORS, _MOST_PARTS = 1_000, 100
-_LATEST_YEAR = 9_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +47,9 @@ def read_bibliography(text: str, suffix: str) -> Bibliography:
     items, flaws = _READERS[suffix](text)
     if len(items) > MOST_ITEMS:
         flaws.append(EntryFlaw(0, items[MOST_ITEMS].citekey, _TOO_MANY))
+    for item in items[:MOST_ITEMS]:
+        if item.citekey and not is_citable(item.citekey):
+            flaws.append(EntryFlaw(0, item.citekey, _UNCITABLE))
     kept, repeated = keep_first(map(clean_item, items[:MOST_ITEMS]))
     return Bibliography(tuple(kept), tuple(_clean_flaws([*flaws, *repeated])))
 
@@ -70,55 +69,7 @@ def unpack(packed: bytes) -> Bibliography:
     return Bibliography(tuple(items), tuple(_clean_flaws(read.flaws)))
 
 
-def clean_item(item: LibraryItem) -> LibraryItem:
-    """The item with printable texts in one line, none of them and no list longer than its limit."""
-    return replace(
-        item,
-        key=_label(item.key),
-        citekey=_label(item.citekey),
-        item_type=_label(item.item_type),
-        title=one_line(item.title, stated_facts.TITLE_CHARS),
-        creators=tuple(_clean_creator(creator) for creator in item.creators[:_MOST_CREATORS]),
-        year=item.year if 0 <= item.year <= _LATEST_YEAR else 0,
-        date=_label(item.date),
-        doi=_label(item.doi),
-        url=one_line(item.url, _TEXT_CHARS),
-        container=_line(item.container),
-        publisher=_line(item.publisher),
-        volume=_label(item.volume),
-        issue=_label(item.issue),
-        pages=_label(item.pages),
-        language=_label(item.language),
-        abstract=one_line(item.abstract, _ABSTRACT_CHARS),
-        tags=stated_facts.tags(item.tags),
-        collections=tuple(map(_line, item.collections[:_MOST_PARTS])),
-        attachments=tuple(_clean_attachment(each) for each in item.attachments[:_MOST_PARTS]),
-        annotations=tuple(map(_clean_annotation, item.annotations)),
-    )
-
-
-def _clean_creator(creator: Creator) -> Creator:
-    return Creator(_label(creator.family), _label(creator.given), _label(creator.role))
-
-
-def _clean_attachment(attachment: Attachment) -> Attachment:
-    return Attachment(attachment.path[:_PATH_CHARS], _line(attachment.title))
-
-
-def _clean_annotation(annotation: Annotation) -> Annotation:
-    text, comment = (part[:_ABSTRACT_CHARS] for part in (annotation.text, annotation.comment))
-    return replace(annotation, text=text, comment=comment)
-
-
 def _clean_flaws(flaws: Iterable[EntryFlaw]) -> list[EntryFlaw]:
-    listed = [EntryFlaw(max(each.line, 0), _line(each.name), _line(each.reason)) for each in flaws]
+    listed = [EntryFlaw(max(each.line, 0), clean_line(each.name), clean_line(each.reason)) for each in flaws]
     more = len(listed) - _MOST_FLAWS
     return listed if more <= 0 else [*listed[:_MOST_FLAWS], EntryFlaw(0, "", _MORE_FLAWS.format(count=more))]
-
-
-def _line(text: str) -> str:
-    return one_line(text, _TEXT_CHARS)
-
-
-def _label(text: str) -> str:
-    return one_line(text, stated_facts.LABEL_CHARS)

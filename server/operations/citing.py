@@ -9,6 +9,7 @@ from server.contracts.citing import Cite, CitedRow
 from server.errors import WinnowError
 from server.ids import is_chunk_id
 from server.libraries.citing import CitedPlace, cite, describe, sort_key
+from server.libraries.cleaning import clean_item
 from server.libraries.facts import item_of
 from server.libraries.records import LibraryItem
 from server.locators import address_of, link_to_page, locate, work_fields
@@ -62,7 +63,8 @@ def cite_rows(context: RequestContext, request: Cite) -> Answer:
 
 def _item(document: Document) -> LibraryItem | None:
     """The work of a document that rows name a citekey of; rows and citations agree on which have one."""
-    return item_of(document.title, document.tags, document.metadata) if work_fields(document.metadata) else None
+    item = item_of(document.title, document.tags, document.metadata) if work_fields(document.metadata) else None
+    return clean_item(item) if item else None  # a document may state anything of itself
 
 
 def _find_texts(context: RequestContext, rows: Sequence[CitedRow], filters: Filters) -> Mapping[str, _CitedText]:

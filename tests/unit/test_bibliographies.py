@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.libraries.attachment_fields import read_file_field
+from server.libraries.facts import item_of
 from server.libraries.reading import SUFFIXES, Bibliography, pack, read_bibliography, unpack
 from server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem
 
@@ -154,7 +155,7 @@ def test_works_of_csl_json_are_read_and_bad_ones_named_with_their_lines() -> Non
     assert read.flaws == (EntryFlaw(3, "b", "not read: author must be a list of names"),)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "null", "[", '{"items": 1}', "[1]"])
+@pytest.mark.parametrize("text", ["", "{}", "null", "[", '{"items": 1}', "[1]", "[" * 100_000])
 def test_json_that_is_no_bibliography_is_named(text: str) -> None:
     read = read_bibliography(text, ".json")
     assert read.items == ()
@@ -225,6 +226,15 @@ def test_every_entry_is_kept_and_each_bad_one_between_them_is_named(keys: list[s
     read = read_bibliography("\n".join(blocks) + "\n@book{end, title={End}}", ".bib")
     assert {item.citekey: item.title for item in read.items} == {**titles, "end": "End"}
     assert [(flaw.line, flaw.name) for flaw in read.flaws] == [(bad + 1, "bad!")]
+
+
+@pytest.mark.parametrize("key", ["a](http://x", "a}[@b", "a\\\\input", "a<b>", 'a"b', "a^^5c"])
+def test_a_key_that_would_end_a_citation_is_named_and_replaced(key: str) -> None:
+    work = {"id": key, "title": "Storms", "author": [{"family": "Ohm"}]}
+    read = read_bibliography(json.dumps([work]), ".json")
+    assert [item.citekey for item in read.items] == ["ohmstorms"]
+    assert [(flaw.name, "another key" in flaw.reason) for flaw in read.flaws] == [(key, True)]
+    assert item_of("Storms", (), {"citekey": key}) is None
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,40 @@ def test_other_places_than_pages_are_in_words() -> None:
     assert cite(BOOK, CitedPlace("", "slide 3"), "pandoc") == "[@k, slide 3]"
 
 
+@pytest.mark.parametrize(
+    ("style", "cited"),
+    [
+        ("pandoc", r"[@k, \]\[x\](http://a) \@other\; \\input]"),
+        ("bibtex", r"\cite[x(http://a) @other; input]{k}"),
+        ("apa", r"(Jackson, 2019, ][x](http://a) @other; \input)"),
+    ],
+)
+def test_words_of_a_place_stay_within_their_citation(style: str, cited: str) -> None:
+    place = CitedPlace("", r"][x](http://a) @other; \input")
+    assert cite(BOOK, place, style) == cited  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("a<b>\\.pdf", "a%3Cb%3E%5C.pdf"),
+        ("javascript:alert(1).md", "./javascript:alert(1).md"),
+        ("zotero://open-pdf/library/items/A", "zotero://open-pdf/library/items/A"),
+        ("folder/a:b.md", "folder/a:b.md"),
+    ],
+)
+def test_a_link_of_markdown_ends_where_it_should_and_opens_files_alone(link: str, target: str) -> None:
+    assert cite(BOOK, CitedPlace(link=link), "markdown") == f"[Jackson, 2019](<{target}>)"
+
+
+def test_entries_of_bibtex_have_no_command_of_their_texts() -> None:
+    item = replace(BOOK, title=r"A\input{x} ^^5cinput y", citekey="a,b c", url="http://a/^^5cx")
+    entry = describe(item, "bibtex")
+    assert entry.startswith("@book{a-b-c,\n")
+    assert entry.count("\\") == entry.count(r"\_") == 0
+    assert "^" not in entry
+
+
 _TEXTS = st.text("abc ÄŁé%&_#$-", max_size=12).map(lambda text: " ".join(text.split()))
 _NAMES = st.text("abcÄé", min_size=1, max_size=8).map(str.capitalize)
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from server.libraries.citekeys import keep_first
+from server.libraries.cleaning import clean_item
 from server.libraries.csl_json import MARKUP
 from server.libraries.item_types import OF_ZOTERO, UNKNOWN_TYPE
-from server.libraries.reading import clean_item
 from server.libraries.records import Annotation, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
 from server.libraries.zotero.files import EMBEDDED_MODE, LINKED_MODE, STORED_MODES, FilePlaces, find_file
 from server.libraries.zotero.objects import (
