@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ _LIBRARIES = """
 _NO_DATABASE = "{folder} has no Zotero database ({name}); name Zotero's data folder with --data-folder"
 _TOO_LARGE = "{path} is larger than {most} GiB and is not read"
 _CHANGING = "{path} changes all the time, Zotero is at work; try again later"
-_NO_COPY = "{path} cannot be copied aside: {error}"
+_NO_COPY = "{path} cannot be copied to {folder} ({error}); the variable TMPDIR names another folder for copies"
 _DAMAGED = (
     "{path} is not a Zotero database or is damaged ({error}); Zotero can repair it, or its backup is beside it"
 )
@@ -108,13 +108,22 @@ _TOO_MANY = "{path} has more than {most:,} {what} in a library and is not read"
 _GONE = "{path} has no library {id}; list them with: winnow zotero libraries"
 
 _Entry = dict[str, Any]
+_Stamp = tuple[int, int] | None
 
 
 class DatabaseDoor:
-    """Libraries from the database in a data folder. Each call reads a new copy."""
+    """Libraries from the database in a data folder. A copy is used as long as the database is the same."""
 
     def __init__(self, data_folder: Path) -> None:
         self._path = data_folder / DATABASE
+        self._copied: dict[str, _Stamp] = {}
+        self._tables: _Tables | None = None
+
+    def close(self) -> None:
+        """Let go of the copy."""
+        if self._tables is not None:
+            self._tables.close()
+            self._tables = None
 
     def libraries(self) -> tuple[LibraryName, ...]:
         """The user's own library, then those of groups. Raises ``WinnowError``."""
@@ -131,18 +140,21 @@ class DatabaseDoor:
 
     @contextmanager
     def _open(self) -> Iterator[_Tables]:
-        with tempfile.TemporaryDirectory(prefix="winnow-zotero-") as folder:
-            copy = self._copy(Path(folder))
-            try:
-                # Opened for writing, because a journal is applied to the copy.
-                with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
-                    yield _Tables(connection, self._path)
-            except (sqlite3.Error, OverflowError, UnicodeError) as error:
-                raise WinnowError(
-                    "INVALID_REQUEST", _DAMAGED.format(path=self._path, error=one_line(str(error)))
-                ) from None
-            except NotZotero as error:
-                raise WinnowError("INVALID_REQUEST", _DAMAGED.format(path=self._path, error=error)) from None
+        try:
+            yield self._current_tables()
+        except (sqlite3.Error, OverflowError, NotZotero) as error:
+            self.close()
+            reason = one_line(str(error))
+            raise WinnowError("INVALID_REQUEST", _DAMAGED.format(path=self._path, error=reason)) from None
+
+    def _current_tables(self) -> _Tables:
+        """The tables of the copy, of a new one if the database has changed."""
+        if self._tables is None or self._stamps() != self._copied:
+            self.close()
+            # The folder is removed at once: a process that is killed leaves no copy of the library behind.
+            with tempfile.TemporaryDirectory(prefix="winnow-zotero-") as folder:
+                self._tables = _Tables(self._copy(Path(folder)), self._path)
+        return self._tables
 
     def _copy(self, folder: Path) -> Path:
         """Copy the parts of the database as they are at one moment."""
@@ -160,18 +172,20 @@ class DatabaseDoor:
                     if before[part] is not None:
                         shutil.copyfile(f"{self._path}{part}", target)
                 if self._stamps() == before:
+                    self._copied = before
                     return folder / DATABASE
         except FileNotFoundError:
             pass  # the journal ended meanwhile
         except OSError as error:
-            raise WinnowError("SOURCE_UNAVAILABLE", _NO_COPY.format(path=self._path, error=error)) from None
+            message = _NO_COPY.format(path=self._path, folder=folder.parent, error=error.strerror)
+            raise WinnowError("SOURCE_UNAVAILABLE", message) from None
         raise WinnowError("SOURCE_UNAVAILABLE", _CHANGING.format(path=self._path), retryable=True)
 
-    def _stamps(self) -> dict[str, tuple[int, int] | None]:
+    def _stamps(self) -> dict[str, _Stamp]:
         return {part: _stamp(Path(f"{self._path}{part}")) for part in _PARTS}
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
+def _stamp(path: Path) -> _Stamp:
     """When a file changed, in nanoseconds, and its size in bytes; None where there is none."""
     try:
         status = path.stat()
@@ -187,16 +201,33 @@ def database_stamp(data_folder: Path) -> str:
 
 
 class _Tables:
-    """The tables of an open copy."""
+    """The tables of a copy, which stays open without its name. Raises ``sqlite3.Error`` and ``WinnowError``.
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection, self._path = connection, path
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_VALUE_BYTES)
-        connection.text_factory = lambda text: text.decode("utf-8", "replace")
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
-        self._columns = self._check()
-        connection.set_authorizer(_allow_reading)
+    ``path`` is that of the original, for messages.
+    """
+
+    def __init__(self, copy: Path, path: Path) -> None:
+        self._path = path
+        self._connection = sqlite3.connect(copy, isolation_level=None)
+        try:
+            self._columns = self._prepare()
+        except (sqlite3.Error, WinnowError):
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the copy."""
+        self._connection.close()
+
+    def _prepare(self) -> Mapping[str, frozenset[str]]:
+        """Apply the journal or the log to the copy, and let only SELECT through from then on."""
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_VALUE_BYTES)
+        self._connection.text_factory = lambda text: text.decode("utf-8", "replace")
+        for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "journal_mode = DELETE"):
+            self._connection.execute(f"PRAGMA {pragma}").fetchall()
+        columns = self._check()
+        self._connection.set_authorizer(_allow_reading)
+        return columns
 
     def _check(self) -> Mapping[str, frozenset[str]]:
         """The columns of the tables. Raises ``WinnowError`` where a table is missing or is none."""

@@ -19,3 +19,6 @@ class Door(Protocol):
         ``kept`` is what the last call answered: where versions tell what changed, only that is asked for. Raises
         ``WinnowError`` where the library cannot be read as a whole; ``kept`` is valid then as before.
         """
+
+    def close(self) -> None:
+        """End the connection, or let go of the copy."""

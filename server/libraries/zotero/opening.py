@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -46,16 +46,18 @@ def open_zotero(
     profile: on a machine of several users the port may be another user's. ``suffixes`` are the endings of files
     that are read. Raises ``WinnowError``.
     """
-    if api is None and (data_folder is not None or not use_api):
-        places = find_places(data_folder, home)
-        yield Zotero(DatabaseDoor(places.data), BY_DATABASE, replace(places, suffixes=suffixes))
-        return
-    client = LocalApi(api or LOCAL_API)
-    try:
-        zotero = _through_api(client, data_folder, home) if api else _through_either(client, home)
+    with ExitStack() as held:
+        if api is None and (data_folder is not None or not use_api):
+            zotero = _through_database(find_places(data_folder, home))
+        else:
+            client = held.enter_context(closing(LocalApi(api or LOCAL_API)))
+            zotero = _through_api(client, data_folder, home) if api else _through_either(client, home)
+        held.enter_context(closing(zotero.door))
         yield replace(zotero, places=replace(zotero.places, suffixes=suffixes))
-    finally:
-        client.close()
+
+
+def _through_database(places: FilePlaces, note: str = "") -> Zotero:
+    return Zotero(DatabaseDoor(places.data), BY_DATABASE, places, note)
 
 
 def _through_api(client: LocalApi, data_folder: Path | None, home: Path | None) -> Zotero:
@@ -69,8 +71,7 @@ def _through_either(client: LocalApi, home: Path | None) -> Zotero:
     try:
         stated = client.find_places()
     except WinnowError as error:
-        places = find_places(None, home)
-        return Zotero(DatabaseDoor(places.data), BY_DATABASE, places, error.message)
+        return _through_database(find_places(None, home), error.message)
     try:
         own = find_places(None, home)
     except WinnowError:
@@ -79,7 +80,7 @@ def _through_either(client: LocalApi, home: Path | None) -> Zotero:
         return Zotero(client, BY_API, stated)
     if stated is not None and stated.data.resolve() != own.data.resolve():
         note = _OTHER_ZOTERO.format(url=LOCAL_API, theirs=stated.data, own=own.data)
-        return Zotero(DatabaseDoor(own.data), BY_DATABASE, own, note)
+        return _through_database(own, note)
     return Zotero(client, BY_API, own if stated is None else _with_base(stated, home))
 
 
