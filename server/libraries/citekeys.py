@@ -16,6 +16,7 @@ _SHORT_WORDS = frozenset(
 _WORD_CHARS = 30
 # Signs that end a citation or begin markup in a style: such a key could add a link, a key or a command to a text.
 _CITABLE = re.compile(r"[^\s\[\]{}\\<>`\"^]+(?: [^\s\[\]{}\\<>`\"^]+)*")
+UNCITABLE = "the key has signs that would end a citation, such as brackets; the work gets another key"
 _TWICE = "the key is used twice; the first entry is kept"
 
 

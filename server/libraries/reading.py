@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter, ValidationError
 
 from server.libraries import bibtex, csl_json, ris
-from server.libraries.citekeys import is_citable, keep_first
+from server.libraries.citekeys import UNCITABLE, is_citable, keep_first
 from server.libraries.cleaning import clean_item, clean_line
 from server.libraries.records import EntryFlaw, LibraryItem
 
@@ -27,7 +27,6 @@ SUFFIXES = tuple(_READERS)
 MOST_ITEMS = 100_000
 _MOST_FLAWS = 1_000
 _TOO_MANY = f"entries after the first {MOST_ITEMS:,} are not read; split the file"
-_UNCITABLE = "the key has signs that would end a citation, such as brackets; the work gets another key"
 _MORE_FLAWS = "and {count:,} more"
 
 
@@ -49,7 +48,7 @@ def read_bibliography(text: str, suffix: str) -> Bibliography:
         flaws.append(EntryFlaw(0, items[MOST_ITEMS].citekey, _TOO_MANY))
     for item in items[:MOST_ITEMS]:
         if item.citekey and not is_citable(item.citekey):
-            flaws.append(EntryFlaw(0, item.citekey, _UNCITABLE))
+            flaws.append(EntryFlaw(0, item.citekey, UNCITABLE))
     kept, repeated = keep_first(map(clean_item, items[:MOST_ITEMS]))
     return Bibliography(tuple(kept), tuple(_clean_flaws([*flaws, *repeated])))
 

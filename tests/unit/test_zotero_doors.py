@@ -166,7 +166,7 @@ def test_only_what_changed_is_asked_for(zotero: Zotero, api: ZoteroApi, door: Lo
     assert [path.partition("/0/")[2] for path in api.asked] == [
         "items?format=versions",
         "tags",
-        "collections?limit=200&start=0",
+        "collections?limit=1000&start=0",
     ]
     changed = first_work(zotero.library())
     zotero.library().change(changed, title="Another")
@@ -207,8 +207,8 @@ def test_a_listing_that_breaks_half_way_raises_and_what_was_kept_stays_valid(
         own.add("book", title=f"Many {number}", creators=[], tags=[])
 
     def cut(path: str) -> None:
-        if "start=400" in path:
-            api.answers["/api/users/0/items"] = (200, {"Total-Results": "1150"}, b'[{"key": "ABCD2345", "ver')
+        if "start=1000" in path:
+            api.answers["/api/users/0/items"] = (200, {"Total-Results": "1130"}, b'[{"key": "ABCD2345", "ver')
 
     api.before = cut
     with pytest.raises(WinnowError, match="incomplete") as caught:

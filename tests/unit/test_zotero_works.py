@@ -108,6 +108,14 @@ def test_citekeys_are_native_then_of_extra_then_made_and_each_is_there_once() ->
     assert library.flaws == (EntryFlaw(0, "AAAAAAA4", reason),)
 
 
+def test_a_citekey_that_would_end_a_citation_is_replaced_and_named() -> None:
+    library = made({"itemType": "book", "title": "Piles", "date": "1800", "citationKey": "x](http://example.org)"})
+    assert [work.item.citekey for work in library.works] == ["anonymous1800piles"]
+    assert [(flaw.name, flaw.reason.partition(",")[0]) for flaw in library.flaws] == [
+        ("AAAAAAA1", "the key has signs that would end a citation")
+    ]
+
+
 def test_annotations_are_in_the_order_of_the_file_with_physical_pages() -> None:
     def annotation(order: str, page: object, **data: str) -> dict[str, Any]:
         position = json.dumps({"pageIndex": page, "rects": []})

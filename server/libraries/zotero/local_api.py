@@ -45,8 +45,8 @@ from server.text.printable import one_line
 LOCAL_API = "http://127.0.0.1:23119/api"
 # The hosts that Zotero answers to.
 _HOSTS = frozenset(("127.0.0.1", "localhost", "::1"))
-# A page of 200 items has about 600 KiB; notes with pictures can be far larger.
-_PAGE_ITEMS, _ANSWER_BYTES = 200, 256 * 1024**2
+# A page of 1,000 items has about 3 MiB; notes with pictures can be far larger. Zotero searches anew for each page.
+_PAGE_ITEMS, _ANSWER_BYTES = 1_000, 256 * 1024**2
 _CONNECT_SECONDS, _SILENT_SECONDS, _ANSWER_SECONDS = 2.0, 60.0, 300.0
 _KEYS_AT_ONCE = 50
 # More changed objects than these are fetched with all others: one search of Zotero takes as long as one page.

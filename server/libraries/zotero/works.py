@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from server.libraries.citekeys import keep_first
+from server.libraries.citekeys import UNCITABLE, keep_first
 from server.libraries.cleaning import clean_item
 from server.libraries.csl_json import MARKUP
 from server.libraries.item_types import OF_ZOTERO, UNKNOWN_TYPE
@@ -139,7 +139,10 @@ def _make_work(
     notes = tuple(map(_make_note, [item] if item.item_type == _NOTE else children.notes[item.key]))
     alone = files[0].title if is_file else notes[0].title if item.item_type == _NOTE else None
     made = _make_item(item) if alone is None else _bare_item(item, alone)
-    return ZoteroWork(clean_item(replace(made, collections=names)), files, notes)
+    clean = clean_item(replace(made, collections=names))
+    if made.citekey and not clean.citekey:
+        children.flaws.append(EntryFlaw(0, item.key, UNCITABLE))
+    return ZoteroWork(clean, files, notes)
 
 
 def _bare_item(item: ZoteroObject, title: str) -> LibraryItem:
