@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -144,7 +144,7 @@ def read(
     start: int = 0,
     max_tokens: int = _READ_TOKENS,
     *,
-    page: int | None = None,
+    page: int | str | Sequence[int] | None = None,
     scope: Scope | None = None,
 ) -> Row:
     """A document from its beginning, from `start`, or one page of it: a piece, and where the next one begins.
@@ -157,8 +157,8 @@ def read(
 
     document: its document_id, path, unique title, or a row of any call. max_tokens: 8 to 20,000. part.start and
     part.end are characters of the whole text, as scan counts them; part.total_chars and part.total_tokens its
-    size. page: only this page, slide, sheet or chapter, by its number in page_span or locator; where it is longer
-    than max_tokens, a warning says where it goes on and ends.
+    size. page: only this page, slide, sheet or chapter, by its number in page_span or locator, or several:
+    "12-14", or row.page_span; where they are longer than max_tokens, a warning says where it goes on and ends.
     """
     # The defaults are not sent, so that the answer warns of a part where no length was asked for.
     length = None if max_tokens == _READ_TOKENS else max_tokens

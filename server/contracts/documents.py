@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from server.contracts.base import (
     LISTED,
@@ -27,6 +28,8 @@ from server.contracts.base import (
 MAX_DOCUMENT_ROWS = 1_000
 MAX_REPEAT_ROWS = 1_000
 MAX_PLACES = 50  # of one repeated text
+_MOST_PAGE = 10**9
+_RANGE = re.compile(r"\s*([0-9]{1,10})\s*(?:[-\u2013]\s*([0-9]{1,10})\s*)?")
 MAX_REPEAT_CHARS = 2_000  # of a repeated text, as it is shown
 MAX_READ_TOKENS = 20_000  # of one piece of a document, for scripts
 MAX_READ_BYTES = 128 * 1024
@@ -77,6 +80,35 @@ class FindRepeats(_Narrowed):
     )
 
 
+def _page_range(value: Any) -> tuple[int, int]:
+    """The first and the last page of a number, of "12-14", or of a ``page_span``. Raises ``ValueError``."""
+    stated = _RANGE.fullmatch(value) if isinstance(value, str) else None
+    first, last = (int(stated[1]), int(stated[2] or stated[1])) if stated else _ends_of(value)
+    if 1 <= first <= last <= _MOST_PAGE:
+        return first, last
+    raise ValueError('give a number from 1 on, or a range such as "12-14"')
+
+
+def _ends_of(value: Any) -> tuple[int, int]:
+    """The ends of a number or a pair of numbers; (0, 0) for anything else."""
+    match value:
+        case bool() | [bool(), _] | [_, bool()]:
+            return 0, 0
+        case int(number):
+            return number, number
+        case [int(first), int(last)]:
+            return first, last
+    return 0, 0
+
+
+# A page, or the first and the last one of a range.
+PageRange = Annotated[
+    tuple[int, int],
+    BeforeValidator(_page_range),
+    WithJsonSchema({"type": "string", "pattern": "^[0-9]+(-[0-9]+)?$", "maxLength": 21}),
+]
+
+
 class ReadDocument(Arguments):
     """Arguments of ``kb.read``."""
 
@@ -84,9 +116,10 @@ class ReadDocument(Arguments):
         description="document_id, path (file) or title", json_schema_extra=LISTED
     )
     start: int = Field(default=0, ge=0, le=10**9, description="next of the last answer")
-    page: Annotated[int, Field(ge=1, le=10**9)] | None = Field(
+    page: PageRange | None = Field(
         default=None,
-        description="only this page, slide, sheet, chapter, ...: its number, as page_span and locator count them",
+        description="only this page, slide, sheet, chapter, ...: its number in page_span and locator, or 12-14 for a "
+        "range",
         json_schema_extra=UNLISTED,
     )
     max_tokens: int = Field(default=800, ge=8, le=MAX_READ_TOKENS, description="length of the piece")

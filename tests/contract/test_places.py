@@ -186,8 +186,10 @@ async def test_a_page_is_read_by_its_number_and_is_exactly_the_characters_that_l
 async def test_a_page_that_is_longer_than_the_piece_says_where_it_goes_on_and_ends(client: Client) -> None:
     first, _ = await call(client, "kb_read", document="deck.pptx", page=2, max_tokens=20)
     last = DOCUMENTS["deck.pptx"].places[2].start
-    rest = f"page 2 is longer than this piece: it goes on at start {first['next']}, up to character {last}"
+    rest = f"this piece is a part of slide 2, which goes on at start {first['next']}, up to character {last}"
     assert first["meta"]["warnings"] == [rest]
+    several, _ = await call(client, "kb_read", document="deck.pptx", page="2-9")
+    assert (several["start"], several["meta"]["warnings"][-1]) == (first["start"], "page: it has slides 1-3 only")
     whole, _ = await call(client, "kb_read", document="deck.pptx", page=2)
     assert whole["meta"].get("warnings", []) == []
     assert whole["text"].startswith(first["text"])
@@ -242,6 +244,8 @@ quote = kb.retrieve_evidence("when does valve guide45 open", filters={"path": "g
 match = scan(r"Valve guide46", path="guide.pdf")[0]
 piece = read("deck.pptx")
 page = read("deck.pptx", page=3)
+spanned = read("guide.pdf", page=hit.page_span)
+pages = read("guide.pdf", page="46-47", max_tokens=4000)
 excerpt = kb.read_excerpt(quote)
 grepped = grep("valve guide45", r"guide\\d+", top_k=1)[0]
 return {
@@ -251,6 +255,7 @@ return {
     "match": [match.page, match.page_span, match.locator],
     "piece": piece.locator,
     "page": [page.locator, page.text.split("\\n")[0], page.next],
+    "pages": [spanned.page_span, pages.page_span, pages.locator],
     "excerpt": excerpt.locator,
     "grepped": grepped.locator,
     "cited": cite(quote),
@@ -278,6 +283,7 @@ async def test_scripts_read_the_same_fields_and_none_where_there_are_no_places(c
     assert result.pop("grepped") == hit[2]
     assert result.pop("small") == hit[2]
     assert result.pop("excerpt")[:1] == "p"
+    assert result.pop("pages") == [hit[0], [46, 47], "pp. 46-47"]
     assert result == {
         "plain": [None, None, None, None, False],
         "quote": [[45, 45], "p. 45"],

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from server.contracts.documents import ReadDocument
 from server.errors import WinnowError
 from server.locators import locate
 from server.models import Place
-from server.operations.corpus.pages import find_page
+from server.operations.corpus.pages import find_pages
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 2)), min_size=1, max_size=8), st.integers(1, 12))
@@ -21,7 +23,7 @@ def test_a_page_has_the_characters_whose_locator_counts_to_it(steps: list[tuple[
     counted = [locate(places, at, at + 1, "a.xlsx") for at in range(start)]
     expected = [at for at, one in enumerate(counted) if one is not None and one.page_span == (number, number)]
     try:
-        span = range(*find_page(places, number, start))
+        span = range(*find_pages(places, (number, number), start))
     except WinnowError:
         span = range(0)
     assert list(span) == expected
@@ -38,11 +40,56 @@ def test_a_page_has_the_characters_whose_locator_counts_to_it(steps: list[tuple[
 def test_a_page_that_is_not_there_names_those_that_are(numbers: list[int], message: str) -> None:
     places = [Place(10 * at, "page", number) for at, number in enumerate(numbers)]
     with pytest.raises(WinnowError) as caught:
-        find_page(places, 4, 1_000)
+        find_pages(places, (4, 4), 1_000)
     assert message in caught.value.message
 
 
 def test_a_page_without_text_says_so() -> None:
     with pytest.raises(WinnowError) as caught:
-        find_page([Place(0, "slide", 1), Place(5, "slide", 2), Place(5, "slide", 3)], 2, 9)
+        find_pages([Place(0, "slide", 1), Place(5, "slide", 2), Place(5, "slide", 3)], (2, 2), 9)
     assert caught.value.message == "page: slide 2 has no text; it has slides 1-3"
+
+
+def test_a_range_has_the_characters_of_all_its_pages_and_of_those_alone() -> None:
+    places = [Place(start, "page", number) for start, number in ((0, 1), (10, 2), (20, 3), (20, 4), (30, 6))]
+    assert [find_pages(places, numbers, 40) for numbers in ((2, 3), (2, 4), (1, 99), (4, 5), (5, 6))] == [
+        (10, 20), (10, 30), (0, 40), (20, 30), (30, 40)]  # fmt: skip
+    with pytest.raises(WinnowError, match="there are no pages 7-9 with text; it has pages 1-4, 6"):
+        find_pages(places, (7, 9), 40)
+    with pytest.raises(WinnowError, match="page 3 has no text"):
+        find_pages(places, (3, 3), 40)
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [(12, (12, 12)), ("12", (12, 12)), ("12-14", (12, 14)), (" 12 \u2013 14 ", (12, 14)), ([45, 46], (45, 46))],
+)
+def test_pages_are_a_number_a_range_or_the_span_of_a_row(given: object, read: tuple[int, int]) -> None:
+    assert ReadDocument.model_validate({"document": "a", "page": given}).page == read
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        0,
+        -1,
+        "14-12",
+        "0-3",
+        "1-2-3",
+        "12-",
+        "a",
+        "",
+        1.5,
+        True,
+        [],
+        [1],
+        [1, True],
+        [1, 2, 3],
+        ["1", "2"],
+        10**9 + 1,
+        "\u0661",
+    ],
+)
+def test_anything_else_is_refused_with_what_to_give(given: object) -> None:
+    with pytest.raises(ValidationError, match='give a number from 1 on, or a range such as "12-14"'):
+        ReadDocument.model_validate({"document": "a", "page": given})

@@ -14,35 +14,53 @@ _NOUNS: Mapping[PlaceKind, str] = MappingProxyType({"time": "caption"})  # other
 _MOST_RUNS = 5
 
 
-def find_page(places: Sequence[Place], number: int, length: int) -> tuple[int, int]:
-    """The first character of a place and the one after its last.
+def find_pages(places: Sequence[Place], numbers: tuple[int, int], length: int) -> tuple[int, int]:
+    """The first character of the places from one number to another, and the one after their last.
 
     ``places`` are all of a document in the order of its text, ``length`` are the characters of that text. Parts of
     a sheet that follow each other are one place.
 
     Raises:
-        WinnowError: INVALID_REQUEST for a number that the document does not have, with those that it has.
+        WinnowError: INVALID_REQUEST for numbers that the document does not have, with those that it has.
     """
+    lowest, highest = numbers
     if not places:
         raise WinnowError(
             "INVALID_REQUEST", "page: this document has no pages or other places; leave page out, or give start"
         )
     # Text before the first place counts to it. Of places that begin at one character, all but the last are empty.
     bounds = pairwise([0, *(place.start for place in places[1:]), length])
-    spans = [span for place, span in zip(places, bounds, strict=True) if place.number == number]
+    spans = [span for place, span in zip(places, bounds, strict=True) if lowest <= place.number <= highest]
     filled = [(first, end) for first, end in spans if first < end]
     if not filled:
-        raise WinnowError("INVALID_REQUEST", _describe_missing(places, number, is_empty=bool(spans)))
+        raise WinnowError("INVALID_REQUEST", _describe_missing(places, numbers, is_empty=bool(spans)))
     start, end = filled[0]
     for first, following in filled[1:]:
         end = following if first == end else end
     return start, end
 
 
-def _describe_missing(places: Sequence[Place], number: int, *, is_empty: bool) -> str:
-    noun = _NOUNS.get(places[0].kind, places[0].kind)
-    what = f"{noun} {number} has no text" if is_empty else f"there is no {noun} {number} with text"
-    return f"page: {what}; it has {noun}s {_format_numbers({place.number for place in places})}"
+def name_pages(places: Sequence[Place], numbers: tuple[int, int]) -> str:
+    """A page or a range of them in words: "page 12", "slides 12-14"."""
+    first, last = numbers
+    noun = _noun(places)
+    return f"{noun} {first}" if first == last else f"{noun}s {first}-{last}"
+
+
+def list_pages(places: Sequence[Place]) -> str:
+    """The pages that a document has, in words: "pages 1-3, 5"."""
+    return f"{_noun(places)}s {_format_numbers({place.number for place in places})}"
+
+
+def _noun(places: Sequence[Place]) -> str:
+    return _NOUNS.get(places[0].kind, places[0].kind)
+
+
+def _describe_missing(places: Sequence[Place], numbers: tuple[int, int], *, is_empty: bool) -> str:
+    name = name_pages(places, numbers)
+    has, is_ = ("has", "is") if numbers[0] == numbers[1] else ("have", "are")
+    what = f"{name} {has} no text" if is_empty else f"there {is_} no {name} with text"
+    return f"page: {what}; it has {list_pages(places)}"
 
 
 def _format_numbers(numbers: Collection[int]) -> str:

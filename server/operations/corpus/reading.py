@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from server import intake
@@ -11,7 +12,7 @@ from server.errors import WinnowError
 from server.locators import address_of, locator_fields, work_fields
 from server.models import Document, Filters
 from server.operations.base import Answer, RequestContext
-from server.operations.corpus.pages import find_page
+from server.operations.corpus.pages import find_pages, list_pages, name_pages
 from server.operations.excerpts import cut_end
 from server.operations.ranking.nearest import near_documents
 from server.operations.ranking.scope import filters_of
@@ -20,7 +21,8 @@ from server.text.tokens import count_tokens
 
 _NAMED = 5
 _CAPPED = f"max_tokens above {MAX_EXCERPT_TOKENS} counts as that in a direct call; scripts may ask for more"
-_REST = "page {} is longer than this piece: it goes on at start {}, up to character {}"
+_REST = "this piece is a part of {}, which goes on at start {}, up to character {}"
+_BEYOND = "page: it has {} only"
 _PART = (
     f"read gave a part of a document: {MAX_EXCERPT_TOKENS} tokens, unless max_tokens (up to {MAX_READ_TOKENS:,}) "
     "is given; .total_tokens is its size, and read(part, start=part.next) goes on"
@@ -54,7 +56,7 @@ def read_document(context: RequestContext, request: ReadDocument) -> Answer:
         **locator_fields(places, start, end, address_of(document)),
         **work_fields(document.metadata),
     }
-    warnings = _warnings(context, request, end, last)
+    warnings = (*_page_warnings(context, request, document, end, last), *_warnings(context, request, end, last))
     return Answer(payload, "excerpt", 1, payload["tokens"], warnings, taken=intake.piece(document.id, shown))
 
 
@@ -70,16 +72,28 @@ def _find_span(context: RequestContext, request: ReadDocument, document: Documen
         raise WinnowError(
             "INVALID_REQUEST", "page: give a page or start, not both; the rest of a long page is at start=next"
         )
-    return find_page(context.index.catalogue.places(document.id), request.page, length)
+    return find_pages(context.index.catalogue.places(document.id), request.page, length)
+
+
+def _page_warnings(
+    context: RequestContext, request: ReadDocument, document: Document, end: int, last: int
+) -> Iterator[str]:
+    """What a caller who asked for pages may not expect: a part of them, or fewer."""
+    if request.page is None:
+        return
+    places = context.index.catalogue.places(document.id)
+    if end < last:
+        yield _REST.format(name_pages(places, request.page), end, last)
+    if request.page[1] > max(place.number for place in places):
+        yield _BEYOND.format(list_pages(places))
 
 
 def _warnings(context: RequestContext, request: ReadDocument, end: int, last: int) -> tuple[str, ...]:
     """What a caller may not expect: a limit below the requested one, or a part where no length was asked for."""
-    rest = (_REST.format(request.page, end, last),) if request.page is not None and end < last else ()
     if context.caller.budget.is_direct:
-        return (*rest, *((_CAPPED,) if request.max_tokens > MAX_EXCERPT_TOKENS else ()))
+        return (_CAPPED,) if request.max_tokens > MAX_EXCERPT_TOKENS else ()
     is_unexpected = end < last and not {"start", "max_tokens", "page"} & request.model_fields_set
-    return (*rest, *((_PART,) if is_unexpected else ()))
+    return (_PART,) if is_unexpected else ()
 
 
 def _size_limit(context: RequestContext, request: ReadDocument) -> tuple[int, int]:
