@@ -118,8 +118,8 @@ class ReadDocument(Arguments):
     start: int = Field(default=0, ge=0, le=10**9, description="next of the last answer")
     page: PageRange | None = Field(
         default=None,
-        description="only this page, slide, sheet, chapter, ...: its number in page_span and locator, or 12-14 for a "
-        "range",
+        description="only this page, slide, sheet, chapter, ...: its number in page_span and locator; 12-14 for "
+        "several",
         json_schema_extra=UNLISTED,
     )
     max_tokens: int = Field(default=800, ge=8, le=MAX_READ_TOKENS, description="length of the piece")
