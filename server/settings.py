@@ -163,7 +163,8 @@ class Settings(BaseModel):
     ingest_roots: Roots = Field(
         default=(),
         max_length=100,
-        description="folders that agents may have ingested, with all that is below them; empty: none",
+        description="folders that agents may have ingested, with all that is below them, and the word zotero for "
+        "libraries of Zotero; empty: none",
     )
     daemon: Literal["on", "off"] = Field(
         default="on",

@@ -61,10 +61,23 @@ EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
 # In the environment a list is written a,b,c.
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 Folders = Annotated[tuple[Path, ...], BeforeValidator(split_names)]
-# Resolved when they are read: a root that becomes a link later admits nothing.
-Roots = Annotated[
-    Folders, AfterValidator(lambda folders: tuple(folder.expanduser().resolve() for folder in folders))
-]
+# The word among roots that stands for the libraries of Zotero; a folder of this name is "./zotero".
+ZOTERO_ROOT = Path("zotero")
+
+
+def _resolve_roots(value: Any) -> Any:
+    """Folders are resolved when they are read: a root that becomes a link later admits nothing."""
+    names = split_names(value)
+    if not isinstance(names, list | tuple):
+        return names
+    return tuple(_resolve_root(name) if isinstance(name, str | Path) else name for name in names)
+
+
+def _resolve_root(name: str | Path) -> Path:
+    return ZOTERO_ROOT if str(name) == str(ZOTERO_ROOT) else Path(name).expanduser().resolve()
+
+
+Roots = Annotated[tuple[Path, ...], BeforeValidator(_resolve_roots)]
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Labels = Annotated[tuple[Label, ...], BeforeValidator(split_names)]
 ToolSets = Annotated[tuple[ToolSet, ...], BeforeValidator(split_names), AfterValidator(_check_tool_sets)]

@@ -12,12 +12,27 @@ from server.contracts.base import LISTED, WHOLE, Arguments, Label, Meta, Payload
 JobStateName = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 MAX_WAIT_SECONDS = 15.0
 
+_Named = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
 _JobId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 _Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z]{2,8})?$", max_length=12)]
 _Count = Annotated[int, Field(ge=0, le=10**15)]
 _Seconds = Annotated[float, Field(ge=0, le=1e12)]
 _Name = Annotated[str, StringConstraints(max_length=500)]
 _Text = Annotated[str, StringConstraints(max_length=2_000)]
+
+
+class ZoteroOptions(Arguments):
+    """What is taken of Zotero."""
+
+    library: _Named | None = Field(
+        default=None, description="name or id (library, groups/123); default: all", json_schema_extra=LISTED
+    )
+    collections: list[_Named] = Field(
+        default_factory=list, max_length=50, description="in any of them or below", json_schema_extra=LISTED
+    )
+    tags: list[_Named] = Field(
+        default_factory=list, max_length=50, description="with all of them", json_schema_extra=LISTED
+    )
 
 
 class IngestOptions(Arguments):
@@ -34,6 +49,9 @@ class IngestOptions(Arguments):
         description="bibliography of the documents (BibTeX, RIS, CSL-JSON), a path as in source",
         json_schema_extra=LISTED,
     )
+    zotero: ZoteroOptions | None = Field(
+        default=None, description="works to take where source is zotero", json_schema_extra=WHOLE
+    )
     force_rebuild: bool = Field(
         default=False,
         description="where the project's vectors come from another model: embed the store again with this one",
@@ -46,7 +64,7 @@ class IngestFromSource(Arguments):
 
     project: Label = Field(description="a project that exists", json_schema_extra=LISTED)
     source: Annotated[str, StringConstraints(min_length=1, max_length=2_000)] = Field(
-        description="file or folder: absolute, or below a folder that the operator allows",
+        description="file or folder: absolute, or below a folder that the operator allows; or zotero",
         json_schema_extra=LISTED,
     )
     options: IngestOptions = Field(

@@ -203,8 +203,8 @@ class _EngineBackends:
     ) -> IngestReport:
         from server.ingest.documents import labels_of
         from server.ingest.selection.deletions import ANY_DELETION
-        from server.ingest.zotero.choice import ZoteroChoice
         from server.ingest.zotero.ingesting import GUARDED, HowToIngest, ingest_zotero
+        from server.libraries.zotero.choice import ZoteroChoice
 
         request = job.request
         how = HowToIngest(

@@ -1,5 +1,8 @@
 """Which files an agent may have ingested: those at or below a folder that the operator named.
 
+Libraries of Zotero are ingested where the operator put the word ``zotero`` among the roots; linked files, which
+may be anywhere, only where they are below one of the folders.
+
 The path is resolved before it is compared, so neither ``..`` nor a link leads out. It is compared again when the
 job runs, and files are opened without following links (``server.ingest.bounded_files``), so a folder that is
 replaced by a link in between is refused as well.
@@ -21,7 +24,13 @@ from server.text.printable import one_line
 # Addresses, and the library of a program that keeps its own files.
 _ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*:/|(source\s*=\s*)?zotero(:|\s|$)")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# The source that stands for libraries of Zotero, and the word among roots that allows it.
+ZOTERO = "zotero"
 _SHOWN_ROOTS, _SHOWN_CHARS = 10, 200
+_NO_ZOTERO = (
+    "this server ingests no libraries of Zotero for agents; the operator allows it with the word zotero among "
+    "ingest_roots (--ingest-roots zotero), or runs: winnow zotero ingest"
+)
 _NO_ROOTS = (
     "this server ingests no files for agents: the operator has named no folder; start it with --ingest-roots "
     "FOLDER, or set WINNOW_INGEST_ROOTS"
@@ -44,6 +53,7 @@ def admit(source: str, roots: Sequence[Path], store: Path, name: str = "source")
     Raises ``WinnowError``: "SCOPE_VIOLATION" for anything outside the roots, whether it exists or not,
     "INVALID_REQUEST" for what is not a path, does not exist, is hidden, or is neither a file nor a folder.
     """
+    roots = folders_of(roots)
     if not roots:
         raise WinnowError("SCOPE_VIOLATION", _NO_ROOTS)
     if _ADDRESS.match(source):
@@ -63,6 +73,21 @@ def admit(source: str, roots: Sequence[Path], store: Path, name: str = "source")
         )
     _check_kind(found, store, name)
     return found
+
+
+def admit_zotero(roots: Sequence[Path]) -> tuple[Path, ...]:
+    """The folders below which linked files are read.
+
+    Raises ``WinnowError("SCOPE_VIOLATION")`` where the operator does not allow libraries of Zotero.
+    """
+    if Path(ZOTERO) not in roots:
+        raise WinnowError("SCOPE_VIOLATION", _NO_ZOTERO)
+    return folders_of(roots)
+
+
+def folders_of(roots: Sequence[Path]) -> tuple[Path, ...]:
+    """The roots that are folders."""
+    return tuple(root for root in roots if root != Path(ZOTERO))
 
 
 def check_unmoved(path: Path, root: Path) -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 from server.errors import WinnowError
 from server.ingest.file_discovery import SourcePart, find_files, resolve_roots
 from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.pipeline import ingest_parts
+from server.ingest.pipeline import Target, ingest_parts
 from server.ingest.report import IngestReport, Progress, group_failures
 from server.ingest.selection.deletions import CAUTIOUS
 from server.ingest.target import open_target
+from server.ingest.zotero.ingesting import HowToIngest, ingest_zotero
 from server.jobs.admission import check_unmoved
 from server.jobs.records import MAX_WARNINGS, WARNING_CHARS, Job, JobRequest, JobResult
+from server.libraries.zotero.choice import ZoteroChoice
 from server.models import SPARSE_MODEL
 from server.opening import Backends
 from server.projects.rebuilding import rebuild_vectors
@@ -39,23 +41,13 @@ def run_ingest(
     """
     request = job.request
     own = settings.model_copy(update={"project": request.project})
-    path, root = Path(request.path), Path(request.root)
-    check_unmoved(path, root)
+    if request.zotero is None:
+        check_unmoved(Path(request.path), Path(request.root))
     if request.may_rebuild:
         _replace_other_vectors(own, backends, on_progress)
     target, warnings = open_target(own, backends)
-    roots = resolve_roots([path], backends.catalogue.sources(request.project))
-    parts = [SourcePart(each, find_files(each)) for each in roots]
-    check_unmoved(path, root)
-    report = ingest_parts(
-        target,
-        parts,
-        options=ReadOptions(uses_ocr=bool(request.languages)),
-        deletions=CAUTIOUS,
-        allows_weaker=request.reads_weaker,
-        references=_references_of(request),
-        progress=on_progress,
-    )
+    ingest = _ingest_files if request.zotero is None else _ingest_zotero
+    report = ingest(own, target, request, on_progress)
     return JobResult(
         chunks_written=report.chunks,
         documents_processed=report.documents + report.moved + report.unchanged,
@@ -65,6 +57,35 @@ def run_ingest(
         duration_seconds=round(report.seconds, 3),
         warnings=_bound([*warnings, *_describe(report, request)]),
     )
+
+
+def _ingest_files(
+    settings: Settings, target: Target, request: JobRequest, on_progress: Callable[[Progress], None]
+) -> IngestReport:
+    path = Path(request.path)
+    roots = resolve_roots([path], target.catalogue.sources(request.project))
+    parts = [SourcePart(each, find_files(each)) for each in roots]
+    check_unmoved(path, Path(request.root))
+    return ingest_parts(
+        target,
+        parts,
+        options=ReadOptions(uses_ocr=bool(request.languages)),
+        deletions=CAUTIOUS,
+        allows_weaker=request.reads_weaker,
+        references=_references_of(request),
+        progress=on_progress,
+    )
+
+
+def _ingest_zotero(
+    settings: Settings, target: Target, request: JobRequest, on_progress: Callable[[Progress], None]
+) -> IngestReport:
+    how = HowToIngest(
+        options=ReadOptions(uses_ocr=bool(request.languages)),
+        allows_weaker=request.reads_weaker,
+        linked_below=tuple(map(Path, request.linked_below)),
+    )
+    return ingest_zotero(target, request.zotero or ZoteroChoice(), settings.store, how, on_progress)
 
 
 def _references_of(request: JobRequest) -> Path | None:

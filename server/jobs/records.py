@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from server.libraries.zotero.choice import ZoteroChoice
 from server.models import PROJECT_NAME
 
 JOB_ID = r"^job_[0-9a-f]{32}$"
@@ -33,7 +34,8 @@ class _Record(BaseModel):
 class JobRequest(_Record):
     """What an agent asked for, and what the operator's settings allowed at that time.
 
-    ``path`` is a file or folder, resolved, at or below ``root``, one of the operator's ``ingest_roots``.
+    ``path`` is a file or folder, resolved, at or below ``root``, one of the operator's ``ingest_roots``. Both are
+    "zotero" for libraries of Zotero: ``zotero`` says which, and linked files are read below ``linked_below``.
     ``languages`` are those of scanned pages: if there are any, pages without text are read by OCR.
     ``references`` is a bibliography, resolved, at or below ``references_root``.
     ``may_rebuild``: vectors of another model may be replaced. ``reads_weaker``: the setting
@@ -41,8 +43,10 @@ class JobRequest(_Record):
     """
 
     project: _Project
-    path: _PathText
-    root: _PathText
+    path: _PathText | Literal["zotero"]
+    root: _PathText | Literal["zotero"]
+    zotero: ZoteroChoice | None = None
+    linked_below: Annotated[tuple[_PathText, ...], Field(max_length=100)] = ()
     languages: Annotated[tuple[Annotated[str, Field(max_length=20)], ...], Field(max_length=MAX_LANGUAGES)] = ()
     references: _PathText | None = None
     references_root: _PathText | None = None

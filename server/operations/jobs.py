@@ -6,12 +6,15 @@ found by its id, which cannot be guessed and which no tool lists, and only in pr
 
 from __future__ import annotations
 
-from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus
+from typing import Any
+
+from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus, ZoteroOptions
 from server.errors import WinnowError
-from server.jobs.admission import admit
+from server.jobs.admission import ZOTERO, admit, admit_zotero
 from server.jobs.queue import JobQueue
 from server.jobs.records import MAX_LANGUAGES, Job, JobRequest
 from server.jobs.reports import describe_job
+from server.libraries.zotero.choice import ZoteroChoice
 from server.operations.base import Answer, RequestContext
 from server.operations.research.models import require_project
 from server.text.printable import one_line
@@ -24,23 +27,46 @@ def queue_ingest(context: RequestContext, request: IngestFromSource) -> Answer:
     """Queue an ingest, or find the unfinished one that was asked for with the same arguments."""
     queue = _writable_queue(context)
     own = require_project(context, request.project)
-    project, settings = request.project, context.settings
-    found = admit(request.source, settings.ingest_roots, settings.store)
-    _check_model(context, project, may_rebuild=request.options.force_rebuild)
+    places = _zotero_places(context, request) if request.source == ZOTERO else _file_places(context, request)
+    _check_model(context, request.project, may_rebuild=request.options.force_rebuild)
     chosen = request.options.ocr_languages or own.languages
-    named = request.options.references_path
-    references = admit(named, settings.ingest_roots, settings.store, "references_path") if named else None
     asked = JobRequest(
-        project=project,
-        path=str(found.path),
-        root=str(found.root),
+        project=request.project,
+        **places,
         languages=tuple(chosen[:MAX_LANGUAGES]),
-        references=str(references.path) if references else None,
-        references_root=str(references.root) if references else None,
         may_rebuild=request.options.force_rebuild,
-        reads_weaker=settings.allow_weaker_reader,
+        reads_weaker=context.settings.allow_weaker_reader,
     )
     return _answer(queue, queue.submit(asked))
+
+
+def _file_places(context: RequestContext, request: IngestFromSource) -> dict[str, Any]:
+    """The fields of a job for a file or folder. Raises ``WinnowError`` as ``admit`` does."""
+    roots, store = context.settings.ingest_roots, context.settings.store
+    if request.options.zotero is not None:
+        raise WinnowError("INVALID_REQUEST", 'options.zotero is for source "zotero"; name that, or leave it out')
+    found, named = admit(request.source, roots, store), request.options.references_path
+    references = admit(named, roots, store, "references_path") if named else None
+    return {
+        "path": str(found.path),
+        "root": str(found.root),
+        "references": str(references.path) if references else None,
+        "references_root": str(references.root) if references else None,
+    }
+
+
+def _zotero_places(context: RequestContext, request: IngestFromSource) -> dict[str, Any]:
+    """The fields of a job for libraries of Zotero. Raises ``WinnowError`` where the operator does not allow it."""
+    below = admit_zotero(context.settings.ingest_roots)
+    if request.options.references_path is not None:
+        raise WinnowError("INVALID_REQUEST", "references_path: Zotero has the facts of its works; leave it out")
+    chosen = request.options.zotero or ZoteroOptions()
+    taken = ZoteroChoice(
+        libraries=(chosen.library,) if chosen.library else (),
+        collections=tuple(chosen.collections),
+        tags=tuple(chosen.tags),
+    )
+    return {"path": ZOTERO, "root": ZOTERO, "zotero": taken, "linked_below": tuple(map(str, below))}
 
 
 def show_job(context: RequestContext, request: JobStatus) -> Answer:

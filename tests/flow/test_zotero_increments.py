@@ -17,8 +17,8 @@ from server.ingest import pipeline
 from server.ingest.pipeline import Target
 from server.ingest.report import IngestReport, Progress
 from server.ingest.selection.deletions import ANY_DELETION
-from server.ingest.zotero.choice import ZoteroChoice
 from server.ingest.zotero.ingesting import HowToIngest, ingest_zotero
+from server.libraries.zotero.choice import ZoteroChoice
 from server.opening import open_backends
 from server.settings import load_settings
 from tests.zotero_api import ZoteroApi, serve_api

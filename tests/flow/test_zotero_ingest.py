@@ -10,9 +10,9 @@ import pytest
 
 from server.ingest.pipeline import IngestReport, Target
 from server.ingest.selection.deletions import ANY_DELETION
-from server.ingest.zotero.choice import ZoteroChoice
 from server.ingest.zotero.ingesting import HowToIngest, ingest_libraries
 from server.libraries.records import Annotation, Creator, EntryFlaw, LibraryItem
+from server.libraries.zotero.choice import ZoteroChoice
 from server.libraries.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
 from server.locators import passage_fields
 from server.models import Document

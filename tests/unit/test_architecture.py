@@ -97,9 +97,10 @@ ROOMS: Mapping[str, str] = {
     "server.ingest.target": "server.ingest server.opening server.backends server.backends.base server.graph "
     "server.graph.extraction server.errors server.settings",
     # records, files and the queue of jobs: a server that shares an engine runs none of them
-    "server.jobs": "server.backends server.ingest server.runtime server.models server.errors server.text",
-    "server.jobs.ingesting": "server.jobs server.ingest server.ingest.target server.projects server.opening "
-    "server.errors server.models server.settings server.text",
+    "server.jobs": "server.backends server.ingest server.libraries.zotero server.runtime server.models "
+    "server.errors server.text",
+    "server.jobs.ingesting": "server.jobs server.ingest server.libraries.zotero server.ingest.target "
+    "server.projects server.opening server.errors server.models server.settings server.text",
     "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
     "server.models server.settings server.runtime server.text",
     "server.projects": "server.backends server.backends.base server.errors server.graph server.ids server.ingest "
@@ -112,6 +113,7 @@ ROOMS: Mapping[str, str] = {
     "server.text",
     # the seam, and the rooms that use it
     "server.operations": "server.backends.base server.jobs server.libraries server.projects.settings "
+    "server.libraries.zotero "
     "server.runtime server.graph "
     "server.retrieval server.contracts "
     "server.locators "
@@ -123,6 +125,7 @@ ROOMS: Mapping[str, str] = {
     "server.sessions server.models server.errors server.settings server.text server.backends server",
     # the engine's program composes what an engine needs
     "server.engine.process": "server.engine server.jobs server.jobs.ingesting server.opening server.ingest "
+    "server.libraries.zotero "
     "server.ingest.target server.watching "
     "server.backends "
     "server.errors server.runtime server.settings server.text",

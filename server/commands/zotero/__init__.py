@@ -40,7 +40,7 @@ from server.settings import Settings, load_settings
 if TYPE_CHECKING:
     from server.ingest.formats.parsed_file import ReadOptions
     from server.ingest.report import IngestReport
-    from server.ingest.zotero.choice import ZoteroChoice
+    from server.libraries.zotero.choice import ZoteroChoice
 
 app = command(
     no_args_is_help=True,
@@ -135,7 +135,7 @@ def make_choice(
     """What is taken of Zotero. Raises ``WinnowError`` for a name that Zotero cannot have."""
     from pydantic import ValidationError
 
-    from server.ingest.zotero.choice import ZoteroChoice
+    from server.libraries.zotero.choice import ZoteroChoice
 
     if api and no_api:
         raise WinnowError("INVALID_REQUEST", "--api and --no-api exclude each other; give one of them")

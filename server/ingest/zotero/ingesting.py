@@ -20,9 +20,9 @@ from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.pipeline import Target, ingest_parts
 from server.ingest.report import IngestReport, OnProgress
 from server.ingest.selection.deletions import DeletionRule
-from server.ingest.zotero.choice import ZoteroChoice
 from server.ingest.zotero.library_documents import LibraryDocuments, is_from_zotero, list_documents, source_of
 from server.ingest.zotero.reading import read_libraries
+from server.libraries.zotero.choice import ZoteroChoice
 from server.libraries.zotero.records import ZoteroLibrary
 from server.libraries.zotero.selection import choose_works
 from server.models import Document

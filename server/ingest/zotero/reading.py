@@ -11,7 +11,7 @@ from pathlib import Path
 from server.backends.files.private_file import UntrustedFile, read_private, write_private
 from server.errors import WinnowError
 from server.ingest.report import IngestFailure, failure_of
-from server.ingest.zotero.choice import ZoteroChoice
+from server.libraries.zotero.choice import ZoteroChoice
 from server.libraries.zotero.objects import LibraryName, LibraryObjects, pack, unpack
 from server.libraries.zotero.opening import Zotero, open_zotero
 from server.libraries.zotero.records import ZoteroLibrary

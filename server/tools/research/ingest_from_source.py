@@ -12,7 +12,7 @@ from server.tools.research.jobs import MAX_SIZE, is_offered, raise_failure, resu
 # Of the 15 seconds within which the call is answered.
 _WAIT_SECONDS = 12.0
 DESCRIPTION = """\
-Index a file or a folder in a project: the result, or after 12 seconds a job_id.
+Index a file, a folder or Zotero in a project: the result, or after 12 seconds a job_id.
 Use when: the user wants documents added or refreshed, in a folder that the operator allows.
 Do not use when: you search. Documents of changed files are replaced, those of deleted files removed.
 Returns at most: one job, 4,000 tokens.

@@ -21,7 +21,7 @@ class ZoteroChoice(BaseModel):
     ``uses_api`` is False.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
 
     libraries: _Names = ()
     collections: _Names = ()
