@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.projects.settings import ProjectSettings
 
 from server.app import make_knowledge_base
 from server.errors import WinnowError
 from server.knowledge import KnowledgeBase
 from server.opening import open_backends
+from server.projects.settings import ProjectSettings
 from server.settings import load_settings
 from tests.zotero_database import write_database
 from tests.zotero_library import make_zotero
