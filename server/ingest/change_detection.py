@@ -51,9 +51,14 @@ def document_of(project: str, source: str, raw: RawDocument) -> Document:
         metadata=raw.metadata,
         environment=raw.environment,
         repository=raw.repository,
-        language=raw.language or ("" if raw.type == "code" else language_of(raw.text[raw.body_start :])),
+        language=raw.language or detect_language(raw),
         body_start=raw.body_start,
     )
+
+
+def detect_language(raw: RawDocument) -> str:
+    """The language of a document's text, "" for code and where it is unknown."""
+    return "" if raw.type == "code" else language_of(raw.text[raw.body_start :])
 
 
 def indexed_document_of(document: Document, origin: str, fingerprint: str) -> IndexedDocument:

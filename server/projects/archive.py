@@ -113,6 +113,7 @@ class _ArchivedDocument(BaseModel):
     metadata: dict[_Text, _Scalar | list[_Scalar]] = {}
     environment: _Text = ""
     repository: _Text = ""
+    language: Annotated[str, Field(max_length=3, pattern=r"^[a-z]*$")] = ""
     body_start: _Count = 0
     places: list[_Place] = []
     reading: _Reading | None = None

@@ -20,6 +20,7 @@ from pathlib import Path
 from server.backends.base import Embedder
 from server.backends.catalogue import Catalogue
 from server.errors import WinnowError
+from server.ingest.change_detection import detect_language
 from server.ingest.documents import RawDocument
 from server.ingest.file_discovery import IMPORTED
 from server.ingest.pipeline import ingest_documents
@@ -59,7 +60,7 @@ def _read_documents(catalogue: Catalogue, documents: list[Document]) -> Iterator
     project = documents[0].project if documents else ""
     readings = {each.uri: each.reading for each in catalogue.readings_within(Filters(project))}
     for document in documents:
-        yield RawDocument(
+        raw = RawDocument(
             uri=document.uri,
             type=document.type,
             title=document.title,
@@ -75,6 +76,9 @@ def _read_documents(catalogue: Catalogue, documents: list[Document]) -> Iterator
             places=catalogue.places(document.id),
             reading=readings[document.uri],
         )
+        # A language that the text itself shows was not stated, or need not be.
+        is_stated = document.language != detect_language(raw)
+        yield replace(raw, language=document.language) if is_stated else raw
 
 
 def import_project(

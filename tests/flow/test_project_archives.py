@@ -47,6 +47,7 @@ PAGED = RawDocument(
     metadata={"doi": "10.1/x", "authors": ["A, B"]},
     places=(Place(0, "page", 1, "i"), Place(12, "page", 2, "ii", None)),
     reading=Reading("liteparse", pages=2, needs_ocr=(2,), notes=("a note",)),
+    language="fr",
 )
 OWN = ProjectSettings(top_k=9, fusion="rrf", labels=ProjectLabels(doc_tag="later"), languages=("de", "en"))
 
@@ -219,6 +220,7 @@ HOSTILE: list[tuple[Callable[[dict[str, bytes]], dict[str, bytes]], bool, str]] 
     (with_document(later=1), True, "later: extra inputs are not permitted"),
     (with_document(metadata={"a": {"b": 1}}), True, "metadata.a"),
     (with_document(metadata=[]), True, "metadata: input should be"),
+    (with_document(language="x\n[forged]"), True, "language: string should"),
     (with_document(body_start=-1), True, "body_start: input should be greater"),
     (with_document(body_start=True), True, "body_start: input should be a valid integer"),
     (with_document(places=[{"start": 10**30, "kind": "page", "number": 1}]), True, "places.0.start"),
