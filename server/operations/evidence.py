@@ -11,6 +11,7 @@ from server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from server.evidence import Quote, quotes
 from server.locators import cited_fields
 from server.operations.base import Answer, RequestContext
+from server.operations.corpus.sheet_rows import narrow_passage
 from server.operations.kb import place_for_scripts, title_of
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.passages import find_passage, passage_not_found
@@ -166,7 +167,7 @@ def _build_row(context: RequestContext, stored: StoredPassage, quote: Quote) -> 
         "uri": stored.uri,
         "confidence": round(quote.confidence, _SCORE_DIGITS),
         **likeness,
-        **cited_fields(stored.passage, start, end),
+        **cited_fields(narrow_passage(stored.passage, start, end), start, end),
         **place_for_scripts(context, stored.passage),
     }
 

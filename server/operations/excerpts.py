@@ -22,6 +22,7 @@ from server.contracts.kb import (
 from server.errors import WinnowError
 from server.locators import address_of, cited_fields, locator_fields, work_fields
 from server.operations.base import Answer, RequestContext
+from server.operations.corpus.sheet_rows import narrow_passage
 from server.operations.kb import place_for_scripts, title_of
 from server.operations.passages import require_passage
 from server.sessions.passage_store import StoredPassage
@@ -86,7 +87,7 @@ class _PassageInDocument:
         chunk, document = passage.chunk, self._document
         if document is None or (start >= 0 and end <= len(self.text)):
             first, last = (raw_offset(chunk.text, max(at, 0)) for at in (start, end))
-            return cited_fields(passage, first, last)
+            return cited_fields(narrow_passage(passage, first, last), first, last)
         first, last = (self._offset(document, at) for at in (start, end))
         places = self.context.index.catalogue.places_within(chunk.document_id, first, last)
         located = locator_fields(places, first, last, address_of(passage.document))

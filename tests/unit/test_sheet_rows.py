@@ -5,18 +5,20 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from server.ingest.chunking import chunk
 from server.ingest.formats import delimited, workbook
 from server.ingest.formats.common.markdown_draft import MarkdownDraft
 from server.ingest.formats.common.sheet_parts import SheetRow, SheetWriter
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.locators import locator_fields
-from server.models import Place
-from server.operations.corpus.sheet_rows import narrow_to_rows
+from server.locators import cited_fields, locate, locator_fields, place_at
+from server.models import Document, Passage, Place
+from server.operations.corpus.sheet_rows import narrow_passage, narrow_to_rows
 from tests.office_files import xlsx
 
 
@@ -84,3 +86,40 @@ def test_texts_that_are_no_tables_keep_the_rows_of_the_place(text: str) -> None:
     places = [Place(0, "sheet", 1, "S", (2, 21))]
     for at in range(min(len(text), 40)):
         assert _locator(text, places, at, at + 1) == 'sheet "S", rows 2-21'
+
+
+def _passages(parsed: ParsedFile) -> list[Passage]:
+    """The chunks of a workbook as an index has them."""
+    document = Document("0" * 12, "p", "a.xlsx", "/d", "", "sheet", "")
+    found = []
+    for each in chunk(document, parsed.text, parsed.places):
+        held = locate(parsed.places, each.start, each.end, "")
+        assert held is not None
+        index = place_at(parsed.places, each.start)
+        found.append(
+            Passage(each, document, tuple(parsed.places[index : place_at(parsed.places, each.end - 1) + 1]))
+        )
+    return found
+
+
+def test_a_quote_from_a_passage_of_a_sheet_names_its_row_and_the_passage_all_of_its_rows() -> None:
+    rows = [("id", "name"), *((number, f"customer <{number}>") for number in range(2, 401))]
+    parsed = workbook.read(xlsx({"Data": rows, "Plain": [["id", "n"], [1, "<one>"]]}), ReadOptions())
+    passages = _passages(parsed)
+    assert len(passages) > 3
+    named = {}
+    for passage in passages:
+        for match in re.finditer(r"<(\w+)>", passage.chunk.text):
+            fields = cited_fields(narrow_passage(passage, *match.span()), *match.span())
+            named[match[1]] = fields["locator"]
+        assert narrow_passage(passage, 0, len(passage.chunk.text)).places[0].rows == passage.places[0].rows
+    expected = {str(number): f'sheet "Data", row {number}' for number in range(2, 401)}
+    assert named == {**expected, "one": 'sheet "Plain", row 2'}
+
+
+def test_a_passage_of_another_kind_or_of_a_part_with_rows_left_out_is_as_it_was() -> None:
+    (gapped,) = _passages(workbook.read(xlsx({"S": [["id", "n"], [1, "one"], [], [2, "two"]]}), ReadOptions()))
+    at = gapped.chunk.text.index("two")
+    assert narrow_passage(gapped, at, at + 3) == gapped
+    page = replace(gapped, places=(Place(0, "page", 1),))
+    assert narrow_passage(page, at, at + 3) is page

@@ -13,6 +13,7 @@ from server.locators import address_of, locator_fields, work_fields
 from server.models import Document, Filters
 from server.operations.base import Answer, RequestContext
 from server.operations.corpus.pages import find_pages, list_pages, name_pages
+from server.operations.corpus.sheet_rows import narrow_to_rows
 from server.operations.excerpts import cut_end
 from server.operations.ranking.nearest import near_documents
 from server.operations.ranking.scope import filters_of
@@ -41,6 +42,9 @@ def read_document(context: RequestContext, request: ReadDocument) -> Answer:
     end = start + len(piece)
     shown = printable(piece)
     places = context.index.catalogue.places_within(document.id, start, end)
+    if places and places[0].kind == "sheet":
+        places = context.index.catalogue.places(document.id)
+        places = tuple(narrow_to_rows(places, start, end, len(text), lambda first, last: text[first:last]))
     payload: dict[str, Any] = {
         "document_id": document.id,
         "file": one_line(document.uri, 1_000),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from server.locators import place_at
-from server.models import Place
+from server.models import Passage, Place
 
 # A part of a sheet fits into a passage. What is longer is a very long row, or not from a workbook.
 _MOST_CHARS = 20_000
@@ -31,6 +31,24 @@ def narrow_to_rows(
     held[0] = _replace_rows(held[0], top, None)
     held[-1] = _replace_rows(held[-1], None, bottom)
     return held
+
+
+def narrow_passage(passage: Passage, start: int, end: int) -> Passage:
+    """The passage with the rows of its characters from ``start`` to ``end`` as those of its place, where certain.
+
+    A passage that is a whole part of a sheet is enough to tell them. Other passages are returned as they are.
+    """
+    if len(passage.places) != 1 or passage.places[0].kind != "sheet":
+        return passage
+    (place,), text = passage.places, passage.chunk.text
+    top, bottom = (_row_in_part(place, text, at) for at in (start, max(end - 1, start)))
+    return replace(passage, places=(_replace_rows(place, top, bottom),))
+
+
+def _row_in_part(place: Place, text: str, at: int) -> int | None:
+    """The row of a character of a part, which may begin its sheet or not: its number of lines fits one of both."""
+    rows = (find_row(place, text, at, begins_sheet=begins) for begins in (True, False))
+    return next((row for row in rows if row is not None), None)
 
 
 def find_row(place: Place, text: str, at: int, *, begins_sheet: bool) -> int | None:
