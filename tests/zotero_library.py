@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -198,10 +197,6 @@ class Zotero:
             self.stored_path(entry).parent.mkdir(parents=True)
             self.stored_path(entry).write_bytes(content)
         return entry
-
-    def copy_to(self, folder: Path) -> None:
-        """Copy the files of the data folder to another one."""
-        shutil.copytree(self.folder, folder)
 
 
 def make_zotero(folder: Path, works: int = 100, seed: int = 17) -> Zotero:

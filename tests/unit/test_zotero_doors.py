@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -249,9 +250,9 @@ def test_a_library_that_never_rests_is_refused_for_now(zotero: Zotero, api: Zote
 def test_the_running_zotero_is_read_through_its_api_and_says_where_its_files_are(
     zotero: Zotero, api: ZoteroApi, tmp_path: Path
 ) -> None:
-    with open_zotero(api=api.url, home=tmp_path, suffixes=frozenset({".pdf"})) as opened:
+    with open_zotero(api=api.url, home=tmp_path) as opened:
         assert opened.by == "api"
-        assert opened.places == FilePlaces(zotero.folder, zotero.linked, frozenset({".pdf"}))
+        assert opened.places == FilePlaces(zotero.folder, zotero.linked)
         assert opened.door.libraries() == (OWN, GROUP)
 
 
@@ -266,6 +267,43 @@ def test_without_the_api_the_database_of_the_user_is_read(zotero: Zotero) -> Non
     write_database(zotero)
     with open_zotero(use_api=False, home=zotero.folder.parent) as opened:
         assert (opened.by, opened.places.data) == ("database", zotero.folder)
+
+
+def test_the_users_own_running_zotero_counts_before_the_database(zotero: Zotero, api: ZoteroApi) -> None:
+    write_database(zotero)
+    with open_zotero(home=zotero.folder.parent, usual_api=api.url) as opened:
+        assert (opened.by, opened.note) == ("api", "")
+        assert opened.places == FilePlaces(zotero.folder, zotero.linked)
+
+
+def test_a_running_zotero_with_other_data_than_the_users_is_not_read(
+    zotero: Zotero, api: ZoteroApi, tmp_path: Path
+) -> None:
+    write_database(zotero)
+    shutil.copytree(zotero.folder, tmp_path / "Zotero")
+    with open_zotero(home=tmp_path, usual_api=api.url) as opened:
+        assert (opened.by, opened.places.data) == ("database", tmp_path / "Zotero")
+        assert str(zotero.folder) in opened.note
+        assert opened.door.libraries() == (OWN, GROUP)
+
+
+def test_where_the_api_is_switched_off_the_database_is_read_and_a_note_says_how_to_allow_it(
+    zotero: Zotero, api: ZoteroApi
+) -> None:
+    write_database(zotero)
+    api.is_enabled = False
+    with open_zotero(home=zotero.folder.parent, usual_api=api.url) as opened:
+        assert opened.by == "database"
+        assert "allow other applications" in opened.note
+    with pytest.raises(WinnowError, match="allow other applications"), open_zotero(api=api.url):
+        pass
+
+
+def test_a_running_zotero_without_a_profile_of_the_user_says_where_its_files_are(
+    zotero: Zotero, api: ZoteroApi, tmp_path: Path
+) -> None:
+    with open_zotero(home=tmp_path, usual_api=api.url) as opened:
+        assert (opened.by, opened.places.data) == ("api", zotero.folder)
 
 
 def test_a_machine_without_zotero_says_what_to_name(tmp_path: Path) -> None:

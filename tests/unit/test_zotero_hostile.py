@@ -394,7 +394,6 @@ STORED = {
     "folder.pdf": "not a regular file",
     "link.pdf": "not a regular file",
     "pipe.pdf": "not a regular file",
-    "film.mp4": "files with this ending are not read",
     "paper.PDF": "",
 }
 LINKED = {
@@ -423,13 +422,13 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> FilePlaces:
     hidden = linked / ".hidden"
     for each in (stored / "folder.pdf", hidden):
         each.mkdir(parents=True)
-    for file in (stored / "paper.PDF", stored / "film.mp4", linked / "linked.pdf", hidden / "linked.pdf"):
+    for file in (stored / "paper.PDF", linked / "linked.pdf", hidden / "linked.pdf"):
         file.write_bytes(b"x")
     (stored / "link.pdf").symlink_to(linked / "linked.pdf")
     (linked / "link.pdf").symlink_to(linked / "linked.pdf")
     (linked / "to-hidden").symlink_to(hidden)
     os.mkfifo(stored / "pipe.pdf")
-    return FilePlaces(folder, linked, frozenset({".pdf"}))
+    return FilePlaces(folder, linked)
 
 
 @pytest.mark.parametrize(("stated", "reason"), STORED.items(), ids=lambda value: repr(value)[:40])

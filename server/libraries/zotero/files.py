@@ -30,19 +30,14 @@ _OF_GROUP = "linked file of a group"
 _ELSEWHERE = "a path of another system"
 _NO_BASE = "relative to a base folder that is not known"
 _HIDDEN = "in a hidden folder"
-_ENDING = "files with this ending are not read"
 
 
 @dataclass(frozen=True, slots=True)
 class FilePlaces:
-    """Where files are: the data folder of Zotero, and the base folder of linked files, if there is one.
-
-    ``suffixes`` are the endings of files that are read, in lower case with their dots; without any, all are.
-    """
+    """Where files are: the data folder of Zotero, and the base folder of linked files, if there is one."""
 
     data: Path
     linked: Path | None = None
-    suffixes: frozenset[str] = frozenset()
 
 
 def find_file(attachment: ZoteroObject, places: FilePlaces, *, is_group: bool) -> tuple[Path | None, str]:
@@ -53,14 +48,8 @@ def find_file(attachment: ZoteroObject, places: FilePlaces, *, is_group: bool) -
     if len(stated) > _PATH_CHARS or _CONTROLS.search(stated):
         return None, _BAD_NAME
     if attachment.link_mode in STORED_MODES:
-        path, reason = _stored(attachment.key, stated, places)
-    elif is_group:
-        return None, _OF_GROUP
-    else:
-        path, reason = _linked(stated, places)
-    if path is not None and places.suffixes and path.suffix.lower() not in places.suffixes:
-        return None, _ENDING
-    return path, reason
+        return _stored(attachment.key, stated, places)
+    return (None, _OF_GROUP) if is_group else _linked(stated, places)
 
 
 def _stored(key: str, name: str, places: FilePlaces) -> tuple[Path | None, str]:

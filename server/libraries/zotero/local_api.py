@@ -92,7 +92,7 @@ class LocalApi:
         parts = urlsplit(url)
         if parts.scheme != "http" or parts.hostname not in _HOSTS or parts.username or parts.query:
             raise WinnowError("INVALID_REQUEST", _NOT_LOOPBACK.format(url=one_line(url), usual=LOCAL_API))
-        self._url, self._answer_bytes = url.rstrip("/"), answer_bytes
+        self.url, self._answer_bytes = url.rstrip("/"), answer_bytes
         timeout = httpx.Timeout(_SILENT_SECONDS, connect=_CONNECT_SECONDS)
         # Neither proxies nor credentials from the environment, no compression, no redirections.
         headers = {"Zotero-API-Version": "3", "Accept-Encoding": "identity"}
@@ -207,7 +207,7 @@ class LocalApi:
     def _get(self, path: str, **query: str) -> _Answer:
         """The answer to a request. Raises ``WinnowError`` for anything but a complete answer of Zotero."""
         try:
-            with self._client.stream("GET", f"{self._url}/{path}", params=query) as response:
+            with self._client.stream("GET", f"{self.url}/{path}", params=query) as response:
                 self._check_status(response, path)
                 body = self._read_body(response, path)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -224,24 +224,24 @@ class LocalApi:
         if status == httpx.codes.OK:
             return
         if status == httpx.codes.FORBIDDEN:
-            raise WinnowError("SOURCE_UNAVAILABLE", _SWITCHED_OFF.format(url=self._url))
+            raise WinnowError("SOURCE_UNAVAILABLE", _SWITCHED_OFF.format(url=self.url))
         if status == httpx.codes.NOT_FOUND:
             raise WinnowError("NOT_FOUND", _NO_LIBRARY.format(id=path.rpartition("/")[0]))
         message = _REDIRECTED if response.is_redirect else _STATUS
-        raise WinnowError("SOURCE_UNAVAILABLE", message.format(url=self._url, path=path, status=status))
+        raise WinnowError("SOURCE_UNAVAILABLE", message.format(url=self.url, path=path, status=status))
 
     def _read_body(self, response: httpx.Response, path: str) -> bytes:
         body, end = bytearray(), time.monotonic() + _ANSWER_SECONDS
         for part in response.iter_raw():
             body += part
             if len(body) > self._answer_bytes or time.monotonic() > end:
-                raise WinnowError("SOURCE_UNAVAILABLE", _TOO_LARGE.format(url=self._url, path=path))
+                raise WinnowError("SOURCE_UNAVAILABLE", _TOO_LARGE.format(url=self.url, path=path))
         return bytes(body)
 
     def _file_of(self, attachment: ZoteroObject) -> Path | None:
         """The path that Zotero redirects to; None for anything but a file."""
         try:
-            with self._client.stream("GET", f"{self._url}/users/0/items/{attachment.key}/file") as response:
+            with self._client.stream("GET", f"{self.url}/users/0/items/{attachment.key}/file") as response:
                 parts = urlsplit(response.headers.get("Location", ""))
             path = Path(url2pathname(parts.path)) if parts.scheme == "file" and not parts.netloc else None
         # The client refuses locations that are no addresses, although it does not follow them.
@@ -253,10 +253,10 @@ class LocalApi:
 
     def _silent(self, error: Exception) -> WinnowError:
         reason = one_line(str(error)) or type(error).__name__
-        return WinnowError("SOURCE_UNAVAILABLE", _SILENT.format(url=self._url, reason=reason), retryable=True)
+        return WinnowError("SOURCE_UNAVAILABLE", _SILENT.format(url=self.url, reason=reason), retryable=True)
 
     def _not_its_answer(self, path: str, reason: object) -> WinnowError:
-        message = _NOT_ITS_ANSWER.format(url=self._url, path=path, reason=one_line(str(reason)))
+        message = _NOT_ITS_ANSWER.format(url=self.url, path=path, reason=one_line(str(reason)))
         return WinnowError("SOURCE_UNAVAILABLE", message)
 
 

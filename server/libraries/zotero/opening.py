@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from server.errors import WinnowError
@@ -37,23 +37,22 @@ def open_zotero(
     api: str | None = None,
     *,
     use_api: bool = True,
-    suffixes: frozenset[str] = frozenset(),
     home: Path | None = None,
+    usual_api: str = LOCAL_API,
 ) -> Iterator[Zotero]:
     """Open the API at the address ``api``, else the database in ``data_folder``, else what this machine has.
 
-    Without both, the API at its usual address counts if it answers and its data folder is that of the user's
-    profile: on a machine of several users the port may be another user's. ``suffixes`` are the endings of files
-    that are read. Raises ``WinnowError``.
+    Without both, the API at ``usual_api`` counts if it answers and its data folder is that of the user's
+    profile: on a machine of several users the port may be another user's. Raises ``WinnowError``.
     """
     with ExitStack() as held:
         if api is None and (data_folder is not None or not use_api):
             zotero = _through_database(find_places(data_folder, home))
         else:
-            client = held.enter_context(closing(LocalApi(api or LOCAL_API)))
+            client = held.enter_context(closing(LocalApi(api or usual_api)))
             zotero = _through_api(client, data_folder, home) if api else _through_either(client, home)
         held.enter_context(closing(zotero.door))
-        yield replace(zotero, places=replace(zotero.places, suffixes=suffixes))
+        yield zotero
 
 
 def _through_database(places: FilePlaces, note: str = "") -> Zotero:
@@ -79,7 +78,7 @@ def _through_either(client: LocalApi, home: Path | None) -> Zotero:
             raise
         return Zotero(client, BY_API, stated)
     if stated is not None and stated.data.resolve() != own.data.resolve():
-        note = _OTHER_ZOTERO.format(url=LOCAL_API, theirs=stated.data, own=own.data)
+        note = _OTHER_ZOTERO.format(url=client.url, theirs=stated.data, own=own.data)
         return _through_database(own, note)
     return Zotero(client, BY_API, own if stated is None else _with_base(stated, home))
 
