@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "cite": ("corpus.cite", "cite passages, works and documents of a bibliography"),
         "exec": ("exec", "run a retrieval script in the sandbox"),
         "serve": ("serve", "serve MCP clients on stdio or HTTP"),
+        "key": ("serving.keys", "add, list, revoke and rotate the keys of HTTP clients"),
         "engine": ("engine", "show or end the process that several servers of a store share"),
         "stats": ("stats", "count what a store holds and what a running server answered"),
         "migrate": ("migrate", "copy an index to another folder or to a server"),

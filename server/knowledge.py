@@ -91,6 +91,7 @@ from server.runtime.deadlines import deadline_after
 from server.runtime.metrics import Metrics
 from server.sessions.passage_store import PassageStore, PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
+from server.sessions.rights import settings_for
 from server.sessions.saved_values import SavedValues
 from server.settings import MIB, Settings
 from server.text.tokens import count_tokens, encoding_name, first_tokens
@@ -257,7 +258,8 @@ class KnowledgeBase:
         """See ``Knowledge.passage``."""
         session = self.passages.session(connection)
         stored = session.get(passage_id)
-        if stored is not None and not await self._has_project(stored.project):
+        in_reach = settings_for(self._settings, connection).reachable
+        if stored is not None and not (stored.project in in_reach and await self._has_project(stored.project)):
             return session.id, None
         return (stored.session_id if stored else session.id), stored
 
@@ -302,10 +304,10 @@ class KnowledgeBase:
             advice = "try again with fewer results"
             context = RequestContext(
                 library,
-                self._settings,
+                settings_for(self._settings, caller.connection),
                 caller,
                 self.passages.session(caller.connection),
-                self._caches.of(caller.run),
+                self._caches.of(caller),
                 self.results,
                 self.saved,
                 self._jobs,

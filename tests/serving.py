@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from mcp.server import Server
 
+from server.keys.key_ring import KeyRing
+from server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
 from server.transports.addresses import listen
 from server.transports.connections import BoundedProtocol
 from server.transports.http import http_application, web_server
 
 _MINUTE = 60
+OPEN = HttpAccess(KeyRing(Path("no-store")), ("default",))
+
+
+async def no_counters() -> dict[str, Any]:
+    """The counters of a server that has none."""
+    return {}
 
 
 @asynccontextmanager
 async def serve(
-    server: Server[str], host: str = "127.0.0.1", protocol: type[BoundedProtocol] = BoundedProtocol
+    server: Server[str],
+    host: str = "127.0.0.1",
+    protocol: type[BoundedProtocol] = BoundedProtocol,
+    access: HttpAccess = OPEN,
+    certificate: Certificate = NO_CERTIFICATE,
+    health: Callable[[], Awaitable[dict[str, Any]]] = no_counters,
 ) -> AsyncIterator[tuple[str, int]]:
-    """Serve; yields the host and the port."""
-
-    async def health() -> dict[str, Any]:
-        return {}
-
+    """Serve; yields the host and the port. ``access``: by default that of a store without keys."""
     sockets = listen(host, 0)
-    web = web_server(http_application(server, health), protocol)
+    web = web_server(http_application(server, health, access), protocol, certificate)
     web.config.timeout_graceful_shutdown = 1
     serving = asyncio.create_task(web.serve(sockets))
     try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from server.commands.serving.http_flags import AllowAddress, HostName, TlsCert, TlsKey, TrustedProxy
 from server.commands.terminal.flags import GroupedCommand, with_settings
 from server.commands.terminal.output import command, report_errors
 from server.errors import WinnowError
@@ -19,6 +20,7 @@ from server.settings import Configuration, Settings, load
 
 if TYPE_CHECKING:
     from server.app import Application
+    from server.transports.access.http_access import HttpOptions
     from server.transports.statistics import StatisticsSocket
 
 app = command()
@@ -29,7 +31,8 @@ _EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @app.command(
     cls=GroupedCommand,
     epilog="Examples: winnow serve | winnow serve --project handbook --environment prod | "
-    "winnow serve --http 127.0.0.1:8765",
+    "winnow serve --http 127.0.0.1:8765 | winnow serve --http 0.0.0.0:8765 --tls-cert chain.pem --tls-key key.pem "
+    "--host-name winnow.example.com",
 )
 @with_settings
 def serve(
@@ -37,15 +40,36 @@ def serve(
     http: Annotated[
         str | None,
         typer.Option(
-            "--http", metavar="HOST:PORT", help="serve HTTP on loopback instead of stdio", show_default=False
+            "--http",
+            metavar="HOST:PORT",
+            help="serve HTTP instead of stdio; beyond loopback with keys and TLS only (winnow key)",
+            show_default=False,
         ),
     ] = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    trusted_proxy: TrustedProxy = None,
+    host_name: HostName = None,
+    allow_address: AllowAddress = None,
 ) -> None:
     """Serve MCP clients; stdio unless --http is given."""
     with report_errors(as_json=False):
         configuration = load(flags)
         check_projects(configuration)
-        asyncio.run(serve_settings(configuration.settings, http))
+        options = None
+        if http is not None:
+            from server.transports.access.http_access import Certificate, HttpOptions
+
+            options = HttpOptions(
+                Certificate(tls_cert, tls_key), host_name or (), trusted_proxy or (), allow_address or ()
+            )
+        elif tls_cert or tls_key or trusted_proxy or host_name or allow_address:
+            raise WinnowError(
+                "INVALID_REQUEST",
+                "--tls-cert, --tls-key, --trusted-proxy, --host-name and --allow-address are for HTTP; add --http "
+                "HOST:PORT",
+            )
+        asyncio.run(serve_settings(configuration.settings, http, options))
 
 
 def check_projects(configuration: Configuration) -> None:
@@ -59,7 +83,7 @@ def check_projects(configuration: Configuration) -> None:
         )
 
 
-async def serve_settings(settings: Settings, http: str | None) -> None:
+async def serve_settings(settings: Settings, http: str | None, options: HttpOptions | None = None) -> None:
     """Serve MCP clients with these settings: on stdio, or on the address ``http`` (HOST:PORT)."""
     with _pause_garbage_collector():
         from server.app import open_application
@@ -71,11 +95,15 @@ async def serve_settings(settings: Settings, http: str | None) -> None:
     set_up_logs()
     listeners = None
     if http is not None:
+        from server.transports.access.http_access import HttpOptions
         from server.transports.addresses import listen, parse_address
         from server.transports.connections import allow_open_files
 
         allow_open_files()
-        listeners = listen(*parse_address(http))  # a port in use is an error before anything starts
+        options = options or HttpOptions()
+        host, port = parse_address(http)
+        rules = options.access(host, settings.store, settings.reachable), options.certificate
+        listeners = listen(host, port)  # a port in use is an error before anything starts
     async with (
         open_application(settings, wait_for_model=False, starts_engine=True) as application,
         StatisticsSocket(application, "stdio" if http is None else "http") as watch,
@@ -90,7 +118,7 @@ async def serve_settings(settings: Settings, http: str | None) -> None:
         else:
             from server.transports.http import serve_http
 
-            await serve_http(server, listeners, health=application.health)
+            await serve_http(server, listeners, application.health, *rules)
 
 
 def _exit_on_signals(application: Application, watch: StatisticsSocket) -> None:

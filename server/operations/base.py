@@ -14,6 +14,7 @@ from server.intake import Intake
 from server.models import Document, Filters, Labels, Legs, Ranking
 from server.runtime.caches import Cache, CacheCounters
 from server.runtime.waits import WaitSummary
+from server.sessions.identities import identity_of
 from server.sessions.passage_store import PassageLink, Session
 from server.sessions.result_store import ResultStore
 from server.sessions.saved_values import SavedValues
@@ -35,6 +36,8 @@ _VIEWS: Mapping[Mode, tuple[int, float]] = MappingProxyType(
 _CACHED_RUNS = 32  # scripts that run at once; one that lost its cache searches again
 # Of each cache a run has so many entries: its answers are longer, and 32 runs share a process with all others.
 _ENTRIES_OF_RUN = 16
+# Access keys whose clients call in the same hour; one that lost its cache searches again.
+_CACHED_KEYS, _ENTRIES_OF_KEY = 16, 64
 
 
 class Library(Protocol):
@@ -127,25 +130,35 @@ class RankingCache:
 
 
 class RankingCaches:
-    """The rankings of one knowledge base: one cache for all direct callers, one for each of the latest runs.
+    """The rankings of one knowledge base: one cache for all direct callers without an access key, and others.
 
-    A script has a cache of its own, or the time that its searches take would tell what others searched for.
+    Each of the latest runs of scripts and each of the latest access keys has a cache of its own, or the time that
+    its searches take would tell what others searched for.
     """
 
     def __init__(self) -> None:
         self.shared = RankingCache()
         self._of_runs: OrderedDict[str, RankingCache] = OrderedDict()
+        self._of_keys: OrderedDict[str, RankingCache] = OrderedDict()
 
-    def of(self, run: str) -> RankingCache:
-        """The cache of this run; the shared cache for "". Called from one thread."""
-        if not run:
-            return self.shared
-        if run not in self._of_runs:
-            self._of_runs[run] = RankingCache(_ENTRIES_OF_RUN)
-        self._of_runs.move_to_end(run)
-        if len(self._of_runs) > _CACHED_RUNS:
-            self._of_runs.popitem(last=False)
-        return self._of_runs[run]
+    def of(self, caller: Caller) -> RankingCache:
+        """The cache for this caller. Called from one thread."""
+        if caller.run:
+            return _latest(self._of_runs, caller.run, _CACHED_RUNS, _ENTRIES_OF_RUN)
+        identity = identity_of(caller.connection)
+        if identity.access_key:
+            return _latest(self._of_keys, identity.access_key, _CACHED_KEYS, _ENTRIES_OF_KEY)
+        return self.shared
+
+
+def _latest(caches: OrderedDict[str, RankingCache], name: str, most: int, entries: int) -> RankingCache:
+    """The cache with this name, of at most ``most`` that are kept, each with ``entries``."""
+    if name not in caches:
+        caches[name] = RankingCache(entries)
+    caches.move_to_end(name)
+    if len(caches) > most:
+        caches.popitem(last=False)
+    return caches[name]
 
 
 @dataclass(frozen=True, slots=True)

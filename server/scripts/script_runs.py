@@ -26,7 +26,7 @@ from server.runtime.logs import log, redact_text
 from server.scripts.run_warnings import RunWarnings
 from server.scripts.skills import SkillSet, load_skills
 from server.scripts.text_meter import TextMeter
-from server.sessions.identities import queue_key
+from server.sessions.identities import describe_client, queue_key
 from server.sessions.result_store import new_execution_id
 from server.settings import Settings
 from server.text.printable import one_line
@@ -324,7 +324,7 @@ class Scripts:
             return
         record = {
             "execution_id": execution_id,
-            "client": fingerprint(meter.caller.connection),
+            **describe_client(meter.caller.connection),
             "source_sha256": hash_of(code),
             "source_bytes": len(code.encode("utf-8", "replace")),
             **({"source": code} if self._settings.log_queries else {}),

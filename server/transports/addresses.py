@@ -1,10 +1,12 @@
-"""Loopback addresses: recognising them, parsing HOST:PORT, and opening listening sockets."""
+"""Addresses: loopback, HOST:PORT, networks, the client behind a proxy, and listening sockets."""
 
 from __future__ import annotations
 
 import contextlib
 import ipaddress
+import re
 import socket
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from server.errors import WinnowError
@@ -13,6 +15,12 @@ _LARGEST_PORT = 65_535
 _BACKLOG = 128  # connections that wait to be accepted
 # All loopback addresses are one machine: a client must not get a second rate limit by using another of them.
 LOOPBACK = "loopback"
+# An IPv6 client has a network of its own, of which it may use any address.
+_IPV6_PREFIX = 64
+_HOST_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*")
+_MAX_HOPS = 20  # of a header that names proxies
+
+Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
 
 def is_loopback(host: str) -> bool:
@@ -23,33 +31,89 @@ def is_loopback(host: str) -> bool:
     """
     if host.lower().removesuffix(".") == "localhost":
         return True
-    with contextlib.suppress(ValueError):
-        address = ipaddress.ip_address(host)
-        mapped = getattr(address, "ipv4_mapped", None)
-        return (mapped or address).is_loopback
-    return False
+    address = _read_address(host)
+    return address is not None and address.is_loopback
 
 
 def group_of(peer: str) -> str:
-    """The key under which limits count a peer's address: the same for all of loopback."""
-    return LOOPBACK if is_loopback(peer) else peer
+    """The key under which limits count a peer's address: the same for all of loopback, and for an IPv6 network.
+
+    >>> [group_of(peer) for peer in ("127.0.0.9", "::ffff:192.0.2.7", "2001:db8:1:2:3::4")]
+    ['loopback', '192.0.2.7', '2001:db8:1:2::/64']
+    """
+    if is_loopback(peer):
+        return LOOPBACK
+    address = _read_address(peer)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((int(address), _IPV6_PREFIX), strict=False))
+    return peer if address is None else str(address)
+
+
+def parse_networks(option: str, texts: Iterable[str]) -> Networks:
+    """Parse addresses and networks such as ``192.0.2.7`` and ``2001:db8::/32``.
+
+    Raises ``WinnowError("INVALID_REQUEST")``, naming the option, for anything else.
+    """
+    try:
+        return tuple(ipaddress.ip_network(text.strip()) for text in texts)
+    except ValueError as error:
+        raise WinnowError(
+            "INVALID_REQUEST", f"{option} takes an address or a network, e.g. 192.0.2.0/24 ({error})"
+        ) from None
+
+
+def parse_host_name(text: str) -> str:
+    """Parse the name or address of a host, in lower case. Raises ``WinnowError("INVALID_REQUEST")``."""
+    name = text.strip().strip("[]").lower().removesuffix(".")
+    if not _is_host(name):
+        raise WinnowError(
+            "INVALID_REQUEST", f"--host-name takes a name without a port, e.g. winnow.example.com (got {text!r})"
+        )
+    return name
+
+
+def _is_host(text: str) -> bool:
+    return _HOST_NAME.fullmatch(text.lower()) is not None or _read_address(text) is not None
+
+
+def is_in(address: str, networks: Networks) -> bool:
+    """Whether the address is in one of the networks."""
+    read = _read_address(address)
+    return read is not None and any(read in network for network in networks)
+
+
+def stated_client(peer: str, headers: Sequence[tuple[bytes, bytes]], proxies: Networks) -> str:
+    """The address of the client for whom this proxy sends a request, by its header ``X-Forwarded-For``.
+
+    A client may send that header too, so only the entries of known proxies are believed, from the last one back.
+    """
+    sent = b",".join(value for name, value in headers if name == b"x-forwarded-for").decode("latin-1")
+    client = peer
+    for entry in reversed(sent.split(",")[-_MAX_HOPS:]):
+        if _read_address(entry.strip()) is None:
+            break
+        client = entry.strip()
+        if not is_in(client, proxies):
+            break
+    return client
+
+
+def _read_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address, as IPv4 where it is one in IPv6; None for a text that is not an address."""
+    with contextlib.suppress(ValueError):
+        address = ipaddress.ip_address(host)
+        return getattr(address, "ipv4_mapped", None) or address
+    return None
 
 
 def parse_address(address: str) -> tuple[str, int]:
-    """Parse ``HOST:PORT`` of a loopback address.
-
-    Raises:
-        WinnowError: INVALID_REQUEST for anything else, and for a host that other machines could reach.
-    """
-    host, separator, port = address.rpartition(":")
-    host = host.strip("[]")
-    if not separator or not port.isdecimal() or not port.isascii() or not 0 <= int(port) <= _LARGEST_PORT:
+    """Parse ``HOST:PORT``. Raises ``WinnowError("INVALID_REQUEST")`` for anything else."""
+    host, _, port = address.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    is_port = port.isascii() and port.isdecimal() and int(port) <= _LARGEST_PORT
+    if not is_port or not _is_host(host):
         raise WinnowError("INVALID_REQUEST", f"--http takes HOST:PORT, e.g. 127.0.0.1:8765 (got {address!r})")
-    if not is_loopback(host):
-        raise WinnowError(
-            "INVALID_REQUEST",
-            f"--http: {host!r} is not a loopback address, and there is no authentication yet; use 127.0.0.1",
-        )
     return host, int(port)
 
 
@@ -57,14 +121,14 @@ def listen(host: str, port: int) -> list[socket.socket]:
     """Open listening sockets on every address of ``host``.
 
     Raises:
-        WinnowError: INVALID_REQUEST where an address is in use or not available, or where the name ``localhost``
-            resolves to another machine.
+        WinnowError: INVALID_REQUEST where an address is in use, unknown or not available, or where the name
+            ``localhost`` resolves to another machine.
     """
-    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     sockets: list[socket.socket] = []
     try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         for family, _, _, _, address in dict.fromkeys(addresses):
-            if not is_loopback(str(address[0])):
+            if is_loopback(host) and not is_loopback(str(address[0])):
                 raise WinnowError(
                     "INVALID_REQUEST", f"--http: {host!r} resolves to {address[0]}, which is not loopback"
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mcp_types import Annotations, CallToolResult, ResourceLink, TextContent, ToolAnnotations
@@ -18,7 +19,9 @@ from server.reference.guides import spell_tool_names
 from server.reference.sdk import list_functions
 from server.runtime.audit import fingerprint, open_audit_log
 from server.runtime.logs import log, redact_text
+from server.sessions.identities import describe_client, identity_of
 from server.sessions.passage_store import PassageLink
+from server.sessions.rights import settings_for
 from server.settings import Settings
 from server.text.printable import one_line
 from server.tiers import Size, dumps
@@ -45,22 +48,27 @@ class Dispatcher:
         self._limits = RateLimit(settings)
         self._audit = open_audit_log(settings, "calls")
 
-    def list_tools(self) -> list[WireTool]:
-        """The tools that this server can serve now, in fixed order."""
-        context = self._context("", _ignore_progress)
+    def list_tools(self, client: str = "") -> list[WireTool]:
+        """The tools that this server can serve this client now, in fixed order."""
+        context = self._context_of(client)
+        may_write = not identity_of(client).is_read_only
         listed = (tool for tool in TOOLS if tool.listed and tool.is_available(context))
-        return [_build_wire_tool(tool, self._spell_name(tool.name), self._settings) for tool in listed]
+        return [
+            _build_wire_tool(tool, self._spell_name(tool.name), context.settings)
+            for tool in listed
+            if tool.read_only or may_write
+        ]
 
     def find(self, name: str) -> Tool | None:
-        """The tool with this name; dots and underscores are equivalent."""
-        context = self._context("", _ignore_progress)
+        """The tool with this name, also for a client that may not call it; dots and underscores are equivalent."""
+        context = self._context_of("")
         by_name = {_normalize(tool.name): tool for tool in TOOLS if tool.is_callable(context)}
         earlier = EARLIER_NAMES.get(_normalize(name), "") if self._settings.legacy_tools else ""
         return by_name.get(_normalize(name)) or by_name.get(_normalize(earlier))
 
-    def explain_unknown(self, name: str) -> str:
+    def explain_unknown(self, name: str, client: str = "") -> str:
         """The error message for a tool that this server does not serve."""
-        known = ", ".join(tool.name for tool in self.list_tools())
+        known = ", ".join(tool.name for tool in self.list_tools(client))
         message = f"unknown tool {name[:100]!r}; "
         successor = self.find(EARLIER_NAMES.get(_normalize(name), ""))
         if successor is not None and not self._settings.legacy_tools:
@@ -85,7 +93,8 @@ class Dispatcher:
         error: WinnowError | None = None
         try:
             self._limits.take(client, _LIMIT_KINDS.get(tool.name, "direct"), address)
-            result = await tool.call(self._context(client, progress), dict(arguments))
+            _check_rights(tool, client)
+            result = await tool.call(self._context_of(client, progress), dict(arguments))
             size = await self._measure_payload(result)
             _check_payload(tool, result, size)
             duration_ms = _ms_since(started)
@@ -106,7 +115,12 @@ class Dispatcher:
 
     @property
     def _kb(self) -> Knowledge:
-        return self._context("", _ignore_progress).kb
+        return self._context_of("").kb
+
+    def _context_of(self, client: str, progress: Callable[[float, str], Awaitable[None]] | None = None) -> Context:
+        """The context of a client's call, with the settings as they apply to that client."""
+        context = self._context(client, progress or _ignore_progress)
+        return replace(context, settings=settings_for(context.settings, client))
 
     async def _measure_payload(self, result: ToolResult) -> Size:
         """The size of the payload alone."""
@@ -180,7 +194,7 @@ class Dispatcher:
         record = {
             "tool": tool.name,
             "trace_id": trace_id,
-            "client": fingerprint(client),
+            **describe_client(client),
             "asked": asked,
             "arguments": fingerprint(arguments),
             **scope,
@@ -191,6 +205,16 @@ class Dispatcher:
         }
         # Not in a thread: writing one line takes less time than handing it over.
         self._audit.write(record)
+
+
+def _check_rights(tool: Tool, client: str) -> None:
+    """Raises ``WinnowError("SCOPE_VIOLATION")`` if the client's key may not call the tool."""
+    if identity_of(client).is_read_only and not tool.read_only:
+        raise WinnowError(
+            "SCOPE_VIOLATION",
+            f"this key may only read, and {tool.name} changes the index; ask the operator for a key without "
+            "--read-only",
+        )
 
 
 def _count_rows(payload: Mapping[str, Any]) -> int:

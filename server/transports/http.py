@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP on loopback, with pages for health and metrics."""
+"""MCP over streamable HTTP, with pages for health and metrics."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server import __version__
 from server.runtime.openmetrics import CONTENT_TYPE, format_open_metrics
+from server.sessions.identities import identity_of
+from server.transports.access.authentication import Authentication
+from server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
 from server.transports.connections import BoundedProtocol
-from server.transports.origins import LocalOnly
-from server.transports.sessions import new_cookie
+from server.transports.origins import KnownHosts
+from server.transports.sessions import KEY_NAME, new_cookie
 
 PATH = "/mcp"
 # Seconds that answers in progress may take at shutdown: event streams would never end by themselves.
@@ -29,13 +32,22 @@ _MAX_SESSIONS = 1_000
 
 
 async def serve_http(
-    server: Server[Any], sockets: Sequence[socket.socket], health: Callable[[], Awaitable[dict[str, Any]]]
+    server: Server[Any],
+    sockets: Sequence[socket.socket],
+    health: Callable[[], Awaitable[dict[str, Any]]],
+    access: HttpAccess,
+    certificate: Certificate = NO_CERTIFICATE,
 ) -> None:
     """Serve ``/mcp``, ``/health`` and ``/metrics`` on these sockets until interrupted."""
-    await web_server(http_application(server, health)).serve(list(sockets))
+    application = http_application(server, health, access)
+    await web_server(application, certificate=certificate).serve(list(sockets))
 
 
-def web_server(application: ASGIApp, protocol: type[BoundedProtocol] = BoundedProtocol) -> uvicorn.Server:
+def web_server(
+    application: ASGIApp,
+    protocol: type[BoundedProtocol] = BoundedProtocol,
+    certificate: Certificate = NO_CERTIFICATE,
+) -> uvicorn.Server:
     """The web server for an application. ``protocol`` sets the bounds of its connections."""
     return uvicorn.Server(
         uvicorn.Config(
@@ -45,30 +57,47 @@ def web_server(application: ASGIApp, protocol: type[BoundedProtocol] = BoundedPr
             log_config=None,
             access_log=False,
             lifespan="on",
-            # Otherwise a client could claim an address that is not its own, and limits are per address.
+            # Otherwise a client could claim an address that is not its own, and limits are per address: only
+            # Authentication reads such headers, of known proxies.
             proxy_headers=False,
+            ssl_certfile=certificate.file,
+            ssl_keyfile=certificate.key_file,
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )
     )
 
 
-def http_application(server: Server[Any], health: Callable[[], Awaitable[dict[str, Any]]]) -> ASGIApp:
-    """``/mcp``, ``/health`` and ``/metrics`` as an ASGI application that refuses requests of other machines."""
+def http_application(
+    server: Server[Any], health: Callable[[], Awaitable[dict[str, Any]]], access: HttpAccess
+) -> ASGIApp:
+    """``/mcp``, ``/health`` and ``/metrics`` as an ASGI application that refuses requests against the rules.
+
+    The counters of a server are of all its clients, so a key for some projects does not read them.
+    """
 
     async def show_health(request: Request) -> JSONResponse:
-        return JSONResponse({"status": "ok", "version": __version__, **await health()})
+        counters = {} if _is_confined(request) else await health()
+        return JSONResponse({"status": "ok", "version": __version__, **counters})
 
     async def show_metrics(request: Request) -> Response:
+        if _is_confined(request):
+            message = "a key for some projects does not read the metrics of all; use a key without --projects"
+            return JSONResponse({"error": {"status": 403, "message": message}}, 403)
         return Response(format_open_metrics(await health()), media_type=CONTENT_TYPE)
 
     application = server.streamable_http_app(
         streamable_http_path=PATH,
         custom_starlette_routes=[Route("/health", show_health), Route("/metrics", show_metrics)],
         max_sessions=_MAX_SESSIONS,
-        # The SDK knows three spellings of loopback and only its own route; LocalOnly protects every route.
+        # The SDK knows three spellings of loopback and only its own route; KnownHosts protects every route.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return LocalOnly(_add_cookies(application))
+    authenticated = Authentication(_add_cookies(application), access)
+    return KnownHosts(authenticated, access.host_names, own_address=access.always_needs_keys)
+
+
+def _is_confined(request: Request) -> bool:
+    return bool(identity_of(request.scope.get(KEY_NAME, "")).projects)
 
 
 def _add_cookies(application: ASGIApp) -> ASGIApp:

@@ -1,14 +1,14 @@
-"""Checks of Host and Origin headers: a web page in a browser must not reach a server on loopback.
+"""Checks of Host and Origin headers: a web page in a browser must not reach a server.
 
 A page of another site can make a browser send requests to loopback, and can make its own host name resolve to it.
 Both show in these headers: the page's name is in Host, its origin in Origin. So on every route, Host must name
-this machine, and Origin must be a page of this machine or absent.
+this machine, and Origin must be a page of this machine or absent. A server for other machines has further names.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,7 +17,7 @@ from server.transports.addresses import is_loopback
 
 _LARGEST_PORT = 65_535
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?")
-_PAGE_SCHEME = "http://"
+_PAGE_SCHEMES = ("http", "https")
 
 
 def is_local(authority: str) -> bool:
@@ -33,8 +33,13 @@ def is_local(authority: str) -> bool:
     return is_bracketed == (":" in host) and is_loopback(host)
 
 
-def find_refusal(target: str, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
-    """The status and message with which to refuse a request; None if it may pass."""
+def find_refusal(
+    target: str, headers: Iterable[tuple[bytes, bytes]], names: Collection[str] = ()
+) -> tuple[int, str] | None:
+    """The status and message with which to refuse a request; None if it may pass.
+
+    ``names``: further names and addresses of this server, in lower case.
+    """
     sent: dict[bytes, list[str]] = {b"host": [], b"origin": []}
     for name, value in headers:
         if (lower := name.lower()) in sent:
@@ -43,22 +48,36 @@ def find_refusal(target: str, headers: Iterable[tuple[bytes, bytes]]) -> tuple[i
         return 400, "The request target must be a path"
     if len(sent[b"host"]) != 1:
         return 400, "Exactly one Host header is needed"
-    if not is_local(sent[b"host"][0]):
+    if not (is_local(sent[b"host"][0]) or _is_named(sent[b"host"][0], names)):
         return 421, "Invalid Host header"
-    if sent[b"origin"] and not (len(sent[b"origin"]) == 1 and _is_local_page(sent[b"origin"][0])):
+    if sent[b"origin"] and not (len(sent[b"origin"]) == 1 and _is_own_page(sent[b"origin"][0], names)):
         return 403, "Invalid Origin header"
     return None
 
 
-def _is_local_page(origin: str) -> bool:
-    return origin.lower().startswith(_PAGE_SCHEME) and is_local(origin[len(_PAGE_SCHEME) :])
+def _is_named(authority: str, names: Collection[str]) -> bool:
+    match = _AUTHORITY.fullmatch(authority)
+    return match is not None and match[1].strip("[]").lower().removesuffix(".") in names
 
 
-class LocalOnly:
-    """ASGI middleware that refuses requests that do not come from this machine, before any other code."""
+def _is_own_page(origin: str, names: Collection[str]) -> bool:
+    scheme, separator, authority = origin.partition("://")
+    if not separator or scheme.lower() not in _PAGE_SCHEMES:
+        return False
+    return (scheme.lower() == "http" and is_local(authority)) or _is_named(authority, names)
 
-    def __init__(self, app: ASGIApp) -> None:
+
+class KnownHosts:
+    """ASGI middleware that refuses requests for other hosts and from pages of other hosts, before any other code.
+
+    ``names`` as in ``find_refusal``. ``own_address``: the address at which a request arrived is a name as well;
+    for a server that other machines may reach.
+    """
+
+    def __init__(self, app: ASGIApp, names: frozenset[str] = frozenset(), *, own_address: bool = False) -> None:
         self._app = app
+        self._names = names
+        self._own_address = own_address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it. Websockets are not supported."""
@@ -66,8 +85,12 @@ class LocalOnly:
             await self._app(scope, receive, send)
         elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
-        elif (refusal := find_refusal(scope["path"], scope["headers"])) is not None:
+        elif (refusal := find_refusal(scope["path"], scope["headers"], self._names_at(scope))) is not None:
             status, message = refusal
             await PlainTextResponse(message, status)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+    def _names_at(self, scope: Scope) -> Collection[str]:
+        own = scope["server"][0].lower() if self._own_address and scope["server"] else ""
+        return self._names | {own} if own else self._names

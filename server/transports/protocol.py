@@ -39,6 +39,7 @@ from server.reference.guides import instructions
 from server.runtime.logs import log
 from server.sessions.passage_store import URI_TEMPLATE, parse_uri
 from server.sessions.result_store import parse_uri as parse_result
+from server.sessions.rights import settings_for
 from server.settings import Settings
 from server.text.printable import printable, shorten
 from server.transports import prompts, resources
@@ -149,7 +150,8 @@ class _Handlers:
 
     async def list_tools(self, context: Connection, params: PaginatedRequestParams | None) -> ListToolsResult:
         _refuse_cursor(params)
-        listed = self._dispatcher.list_tools()
+        client = client_of(context)
+        listed = self._dispatcher.list_tools(client)
         if is_handshake_era(context) and context.request is None and not self._application.is_settled:
             announcing = asyncio.create_task(self._announce(context, [tool.name for tool in listed]))
             self._announcing.add(announcing)
@@ -164,25 +166,25 @@ class _Handlers:
             await context.session.send_tool_list_changed()
 
     async def call_tool(self, context: Connection, params: CallToolRequestParams) -> CallToolResult:
+        client = client_of(context)
         tool = self._dispatcher.find(params.name)
         if tool is None or tool.needs_scripts:
             await self._application.ready()
             tool = self._dispatcher.find(params.name)
         if tool is None:
-            raise _unknown_tool(self._dispatcher.explain_unknown(params.name))
+            raise _unknown_tool(self._dispatcher.explain_unknown(params.name, client))
 
         async def progress(seconds: float, message: str) -> None:
             await context.session.report_progress(seconds, message=message)
 
-        return await self._dispatcher.call(
-            tool, params.arguments or {}, client_of(context), progress, address_of(context)
-        )
+        return await self._dispatcher.call(tool, params.arguments or {}, client, progress, address_of(context))
 
     async def list_resources(
         self, context: Connection, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
         _refuse_cursor(params)
-        listed = resources.list_pages(await self._tool_names(), self._application.settings)
+        client = client_of(context)
+        listed = resources.list_pages(self._tool_names(client), self._settings_for(client))
         return ListResourcesResult(resources=listed)
 
     async def list_resource_templates(
@@ -193,23 +195,24 @@ class _Handlers:
 
     async def read_resource(self, context: Connection, params: ReadResourceRequestParams) -> ReadResourceResult:
         client = self._count_read(context)
-        tools = await self._tool_names()
+        tools, settings = self._tool_names(client), self._settings_for(client)
         parsed, kb = parse_uri(params.uri), self._application.kb
         result = kb.results.get(client, parse_result(params.uri) or "")
         session_id, passage = await kb.passage(client, parsed[1]) if parsed else ("", None)
         content = resources.ResourceContent(session_id, passage, result)
         # Cleaning text takes milliseconds, too long for the event loop.
-        settings = self._application.settings
         return await asyncio.to_thread(resources.read_resource, params.uri, content, tools, settings)
 
     async def list_prompts(self, context: Connection, params: PaginatedRequestParams | None) -> ListPromptsResult:
         _refuse_cursor(params)
-        return ListPromptsResult(prompts=prompts.list_prompts(self._application.prompts, await self._tool_names()))
+        return ListPromptsResult(
+            prompts=prompts.list_prompts(self._application.prompts, self._tool_names(client_of(context)))
+        )
 
     async def get_prompt(self, context: Connection, params: GetPromptRequestParams) -> GetPromptResult:
-        self._count_read(context)
-        tools = await self._tool_names()
-        library, settings = self._application.prompts, self._application.settings
+        client = self._count_read(context)
+        tools = self._tool_names(client)
+        library, settings = self._application.prompts, self._settings_for(client)
         return prompts.get_prompt(library, params.name, params.arguments or {}, tools, settings)
 
     async def complete(self, context: Connection, params: CompleteRequestParams) -> CompleteResult:
@@ -217,7 +220,7 @@ class _Handlers:
         name, value = params.argument.name, params.argument.value
         if isinstance(params.ref, PromptReference):
             library = self._application.prompts
-            prompt = library.find(params.ref.name, await self._tool_names())
+            prompt = library.find(params.ref.name, self._tool_names(client))
             values = library.complete(prompt, name, value)
             return CompleteResult(completion=Completion(values=list(values), has_more=False))
         if params.ref.uri == resources.RESULTS.uri_template:
@@ -228,8 +231,11 @@ class _Handlers:
         session_id, ids = await self._application.kb.passage_ids(client, value, resources.MAX_COMPLETIONS + 1)
         return CompleteResult(completion=resources.complete_placeholder(name, value, given, session_id, ids))
 
-    async def _tool_names(self) -> Collection[str]:
-        return {tool.name.replace(".", "_") for tool in self._dispatcher.list_tools()}
+    def _tool_names(self, client: str) -> Collection[str]:
+        return {tool.name.replace(".", "_") for tool in self._dispatcher.list_tools(client)}
+
+    def _settings_for(self, client: str) -> Settings:
+        return settings_for(self._application.settings, client)
 
     def _count_read(self, context: Connection) -> str:
         client = client_of(context)

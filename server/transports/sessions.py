@@ -8,7 +8,9 @@ The 2026 protocol has no sessions over HTTP. There, a request without a token be
 carries the session's token: as a cookie, which the clients of several SDKs return by themselves, and in ``_meta``
 of a tool's result, for a client that returns it in ``_meta`` of its next call. A token contains a code under a
 secret of this process, so the server stores none and no client can choose one. ``identities.py`` has the rules for
-a client that returns no token. An API key, once there is authentication, takes precedence over all this.
+a client that returns no token.
+
+An access key takes precedence over all this: a client with one is that key, in whichever session it calls.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ Connection = ServerRequestContext[str, Any]
 
 TOKEN_META_KEY = "winnow/session"
 COOKIE = "winnow-session"
+KEY_NAME = "winnow.key"  # in a request's scope: the connection's name, for a client with an access key
 _HEADER = "mcp-session-id"
 _CLAIM = "winnow.claim"  # the key of a claim in a request's scope
 _KEY_BYTES = 16
@@ -69,7 +72,7 @@ class Tokens:
 
     async def hand_out(self, ctx: Connection, call_next: CallNext) -> HandlerResult:
         """Middleware: assign a session to a request of the 2026 protocol over HTTP, and hand out a new token."""
-        if ctx.request is None or is_handshake_era(ctx):
+        if ctx.request is None or is_handshake_era(ctx) or KEY_NAME in ctx.request.scope:
             return await call_next(ctx)
         claim = self._find_claim(ctx)
         ctx.request.scope[_CLAIM] = claim
@@ -107,6 +110,8 @@ def client_of(context: Connection) -> str:
     """The client's identity: the same text for all its calls, for sessions and rate limits."""
     if context.request is None:
         return context.lifespan_context
+    if KEY_NAME in context.request.scope:
+        return str(context.request.scope[KEY_NAME])
     if is_handshake_era(context):
         return str(context.request.headers.get(_HEADER) or context.lifespan_context)
     # In the 2026 protocol that header is not checked: a client could send the id of another.

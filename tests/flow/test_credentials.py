@@ -39,6 +39,7 @@ ARGUMENTS = {
     "cite": ["how are backups encrypted"],
     "exec": ["{script}"],
     "serve": [],
+    "key": ["list"],
     "engine": ["status"],
     "stats": [],
     "migrate": ["--to", f"http://me:{CANARY}@127.0.0.1:9/?api_key={CANARY}"],

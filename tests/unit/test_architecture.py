@@ -67,7 +67,7 @@ ROOMS: Mapping[str, str] = {
     "server.runtime.memory": "",
     "server.projects.settings": "server.errors server.models server.text",
     "server.projects.states": "server.errors",
-    "server.sessions": "server.errors server.models server.runtime server.text",
+    "server.sessions": "server.errors server.models server.runtime server.settings server.text",
     "server.evidence": "server.text",
     "server.locators": "server.libraries server.models server.text",
     "server.libraries": "server.text",
@@ -111,6 +111,8 @@ ROOMS: Mapping[str, str] = {
     "server.ingest.parsing.reader_pool server.ingest.target server.opening server.backends "
     "server.backends.base server.errors server.models server.projects.states server.runtime server.settings "
     "server.text",
+    # access keys: no room below the transports and commands reads them
+    "server.keys": "server.backends server.errors server.models",
     # the seam, and the rooms that use it
     "server.operations": "server.backends.base server.jobs server.libraries server.projects.settings "
     "server.libraries.zotero "
@@ -150,7 +152,7 @@ ROOMS: Mapping[str, str] = {
 VENDORS: Mapping[str, str] = {
     "mcp": "server.transports. server.commands.fastmcp_server server.demo.client server.bench.tokens.",
     "mcp_types": "server.transports.",
-    "starlette": "server.transports.http server.transports.origins",
+    "starlette": "server.transports.http server.transports.origins server.transports.access.authentication",
     "uvicorn": "server.transports.http server.transports.connections",
     "RestrictedPython": "sandbox.",
     "pydantic_monty": "sandbox.child.monty_child",

@@ -262,4 +262,5 @@ def test_client_configurations_are_json() -> None:
     """The examples can be pasted into a client's configuration file."""
     pages = [page for page in PAGES if page.name != "research-tools.md"]  # has calls; test_research makes them
     blocks = [block for page in pages for block in _blocks(page, "json")]
-    assert [sorted(json.loads(block)) for block in blocks] == [["mcpServers"], ["servers"], ["mcpServers"]]
+    kinds = [["inputs", "servers"], *[["mcpServers"]] * 3, ["servers"]]
+    assert sorted(sorted(json.loads(block)) for block in blocks) == kinds

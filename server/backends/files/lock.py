@@ -3,7 +3,7 @@
 The embedded vector store admits one process at a time, the *holder*. An ingest is the only *writer*, also where
 the vectors are on a server that admits many processes. The process that several servers of a store share is its
 *engine*, and one process at a time is the *starter* of the next engine. One process is its *watcher*, one
-command at a time changes its *sources*, and one process at a time is the *runner* of its jobs.
+command at a time changes its *sources* or its *keys*, and one process at a time is the *runner* of its jobs.
 
 A lock is ``flock`` on a file in the store's folder, so it ends with its process however that ends. The file's text
 (pid and command) is for messages: it is valid only while a process holds the lock.
@@ -24,7 +24,7 @@ from server.backends.files.store_folder import map_os_errors, prepare_store
 from server.errors import WinnowError
 
 HOLDER, WRITER, ENGINE, STARTER = "holder", "writer", "engine", "starter"
-WATCHER, SOURCES, RUNNER = "watcher", "sources", "runner"
+WATCHER, SOURCES, RUNNER, KEYS = "watcher", "sources", "runner", "keys"
 _VERBS = {
     HOLDER: "held by",
     WRITER: "being written by",
@@ -33,6 +33,7 @@ _VERBS = {
     WATCHER: "watched by",
     SOURCES: "being changed by",
     RUNNER: "given its jobs by",
+    KEYS: "being given keys by",
 }
 _RETRY_SECONDS = 5.0
 _INSTANT_SECONDS = 0.05

@@ -1,0 +1,1 @@
+"""The keys of a server's clients, and the options of serving HTTP."""

@@ -1,0 +1,185 @@
+"""``winnow key``: add, list, revoke and rotate the keys of HTTP clients."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from server.commands.terminal.output import (
+    Json,
+    Store,
+    command,
+    print_json,
+    print_lines,
+    print_to_stderr,
+    report_errors,
+)
+from server.configuration.value_types import split_names
+from server.errors import WinnowError
+from server.settings import load_settings
+
+if TYPE_CHECKING:
+    from server.keys.records import AccessKey, KeyText
+
+app = command(
+    no_args_is_help=True,
+    help="Add, list, revoke and rotate the keys of HTTP clients.",
+    epilog="Examples: winnow key add laptop | winnow key list | winnow key revoke laptop",
+)
+
+_EPILOG = """
+A store with a key asks every HTTP client for one, also on loopback; clients on stdio need none. A client sends its
+key as `Authorization: Bearer KEY` or `X-API-Key: KEY`. The key is shown once: only its hash is stored.
+
+Examples: winnow key add laptop | winnow key add ci --projects handbook,api --read-only --rate 300 --expires 90d
+| winnow key add contractor --projects handbook --expires 2027-01-31 --json
+"""
+_SHOWN_ONCE = "this is the only time that the key is shown: give it to the client now"
+_LIFETIME = re.compile(r"(\d{1,5})\s*([hd])")
+Name = Annotated[str, typer.Argument(metavar="KEY", help="a key, by its name or its id")]
+
+
+@app.command(epilog=_EPILOG)
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="name of the client, for lists and logs")],
+    projects: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--projects", metavar="NAMES", help="projects that the key reaches, of those served; default: all"
+        ),
+    ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="refuse the tools that change the index to this key")
+    ] = False,
+    rate: Annotated[
+        int | None,
+        typer.Option("--rate", metavar="N", help="calls per minute; default: the setting calls_per_minute"),
+    ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option("--expires", metavar="D", help="end of the key: 90d, 12h, or a date as 2027-01-31 (UTC)"),
+    ] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Add a key and show it, once."""
+    from server.keys.key_file import add_key, new_key
+
+    with report_errors(as_json=as_json):
+        now = time.time()
+        options = {
+            "projects": _split_projects(projects or []),
+            "read_only": read_only,
+            "calls_per_minute": rate,
+            "expires_at": None if expires is None else _end_of(expires, now),
+        }
+        folder = load_settings(store=store).store
+        key, text = new_key(name, int(now), **options)
+        add_key(folder, key, int(now))
+    _print_secret(key, text, as_json=as_json)
+
+
+@app.command(name="list", epilog="Examples: winnow key list | winnow key list --json")
+def list_keys(store: Store = None, as_json: Json = False) -> None:
+    """List the keys of a store, also those that are revoked or have expired."""
+    from server.keys.key_file import read_keys
+
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store)
+        keys = read_keys(settings.store)
+    rows = [_build_row(key) for key in keys]
+    if as_json:
+        print_json({"store": str(settings.store), "keys": rows})
+        return
+    if not rows:
+        print_lines("no keys: HTTP is served on loopback only, to every client (winnow key add NAME)")
+    print_lines(*map(_format_row, rows))
+
+
+@app.command(epilog="Examples: winnow key revoke laptop | winnow key revoke 1f0c9a2b --json")
+def revoke(name: Name, store: Store = None, as_json: Json = False) -> None:
+    """End a key for good, also for connections that are open."""
+    from server.keys.key_file import revoke_key
+
+    with report_errors(as_json=as_json):
+        key = revoke_key(load_settings(store=store).store, name, int(time.time()))
+    if as_json:
+        print_json(_build_row(key))
+    else:
+        print_lines(_format_row(_build_row(key)))
+
+
+@app.command(epilog="Examples: winnow key rotate laptop | winnow key rotate 1f0c9a2b --json")
+def rotate(name: Name, store: Store = None, as_json: Json = False) -> None:
+    """Replace a key by a new one with the same rights, and show it, once. The earlier one ends at once."""
+    from server.keys.key_file import rotate_key
+
+    with report_errors(as_json=as_json):
+        key, text = rotate_key(load_settings(store=store).store, name, int(time.time()))
+    _print_secret(key, text, as_json=as_json)
+
+
+def _split_projects(given: list[str]) -> tuple[str, ...]:
+    try:
+        return tuple(dict.fromkeys(name for names in given for name in split_names(names)))
+    except ValueError as error:
+        raise WinnowError("INVALID_REQUEST", f"--projects: {error}") from None
+
+
+def _end_of(text: str, now: float) -> int:
+    """The time, in seconds since 1970, that ``--expires`` means."""
+    match = _LIFETIME.fullmatch(text.strip())
+    try:
+        if match:
+            return int(now + timedelta(**{{"h": "hours", "d": "days"}[match[2]]: int(match[1])}).total_seconds())
+        moment = datetime.fromisoformat(text.strip())
+        end = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        raise WinnowError(
+            "INVALID_REQUEST", f"--expires takes 90d, 12h, or a date as 2027-01-31 (got {text[:40]!r})"
+        ) from None
+    if end <= now:
+        raise WinnowError("INVALID_REQUEST", f"--expires: {text[:40]} is over; name a date in the future")
+    return end
+
+
+def _print_secret(key: AccessKey, text: KeyText, *, as_json: bool) -> None:
+    if as_json:
+        print_json({**_build_row(key), "key": str(text)})
+        return
+    # The key alone is on standard output, so that it can be piped into a file of secrets.
+    print_to_stderr(_format_row(_build_row(key)), _SHOWN_ONCE)
+    print_lines(str(text))
+
+
+def _build_row(key: AccessKey) -> dict[str, Any]:
+    times = {name: getattr(key, f"{name}_at") for name in ("created", "rotated", "expires", "revoked")}
+    return {
+        "id": key.id,
+        "name": key.name,
+        "state": key.state(time.time()),
+        "ends_with": key.tail,
+        "projects": list(key.projects),
+        "read_only": key.read_only,
+        "calls_per_minute": key.calls_per_minute,
+        **{name: _iso(at) for name, at in times.items() if at is not None},
+    }
+
+
+def _format_row(row: dict[str, Any]) -> str:
+    projects = ", ".join(row["projects"]) or "all projects"
+    facts = [
+        "read-only" if row["read_only"] else "",
+        f"{row['calls_per_minute']:,} calls a minute" if row["calls_per_minute"] else "",
+        *(f"{name} {row[name]}" for name in ("created", "rotated", "expires", "revoked") if name in row),
+    ]
+    ending = "".join(f", {fact}" for fact in facts if fact)
+    return f"{row['id']} {row['name']} ({row['state']}, ends with {row['ends_with']}): {projects}{ending}"
+
+
+def _iso(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

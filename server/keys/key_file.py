@@ -1,0 +1,188 @@
+"""The keys of a store: ``keys.json`` in its folder, private to the user who owns it.
+
+Only ``winnow key`` writes it: no tool, no script and no file of a working folder can add a key. A file that others
+may write, or that is no regular file, is refused. A server that cannot use its file of keys refuses every client.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from server.backends.files.lock import KEYS, StoreLock
+from server.backends.files.private_file import UntrustedFile, read_private, write_private
+from server.errors import WinnowError
+from server.keys.hashing import digest_of, new_salt
+from server.keys.records import MAX_KEYS, MAX_RATE, AccessKey, KeyText
+
+FILE = "keys.json"
+_BYTES = 4 * 1024 * 1024
+# Field of a record -> what it may hold, for errors.
+_RULES: Mapping[str, str] = MappingProxyType(
+    {
+        "name": "name is 1 to 64 letters, digits, dots, dashes and underscores; the first is a letter or digit",
+        "projects": "projects are at most 100 names of projects, separated by commas",
+        "calls_per_minute": f"rate is 1 to {MAX_RATE:,} calls per minute",
+        "expires_at": "end is before the year 10000",
+    }
+)
+
+
+class _KeysFile(BaseModel):
+    """The content of the file."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    version: Annotated[int, Field(ge=1, le=1)] = 1
+    keys: Annotated[tuple[AccessKey, ...], Field(max_length=MAX_KEYS)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeysFileState:
+    """What identifies one state of the file of keys."""
+
+    modified_ns: int
+    changed_ns: int
+    inode: int
+    size: int
+
+
+def state_of(store: Path) -> KeysFileState | None:
+    """The state of the file of keys; None without one."""
+    try:
+        status = (store / FILE).lstat()
+    except OSError:
+        return None
+    return KeysFileState(status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size)
+
+
+def read_keys(store: Path) -> tuple[AccessKey, ...]:
+    """The keys of a store, also those that are revoked or have expired, in the order in which they were added.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` for a file that others may write, or that is not as it was written.
+    """
+    path = store / FILE
+    try:
+        text = read_private(path, _BYTES)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise _refusal(path, error.strerror or "it cannot be opened") from None
+    except UntrustedFile as error:
+        raise _refusal(path, str(error)) from None
+    try:
+        return _KeysFile.model_validate_json(text).keys
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))[:100]
+        raise _refusal(path, f"{where or 'it'} is not valid") from None
+
+
+def add_key(store: Path, key: AccessKey, now: int) -> None:
+    """Add a key. A full file loses the key that was revoked first.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` if an active key has this name, or no key of a full file is revoked.
+    """
+
+    def add(keys: tuple[AccessKey, ...]) -> Sequence[AccessKey]:
+        if any(other.name == key.name and other.state(now) == "active" for other in keys):
+            raise WinnowError(
+                "INVALID_REQUEST",
+                f"there is a key {key.name!r} already; choose another name, or run: winnow key rotate {key.name}",
+            )
+        return [*_make_room(keys), key]
+
+    _change(store, add)
+
+
+def new_key(name: str, now: int, **options: object) -> tuple[AccessKey, KeyText]:
+    """The record of a new key, and its text, which is not stored. ``options`` are fields of ``AccessKey``.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` for a value that the record does not allow.
+    """
+    text, salt = KeyText.create(), new_salt()
+    fields = {"id": text.id, "name": name, "tail": text.tail, "salt": salt, "created_at": now, **options}
+    try:
+        return AccessKey.model_validate({**fields, "digest": digest_of(text.secret, salt)}), text
+    except ValidationError as error:
+        field = str(error.errors(include_url=False)[0]["loc"][0])
+        raise WinnowError("INVALID_REQUEST", f"a key's {_RULES.get(field, field)}") from None
+
+
+def revoke_key(store: Path, name: str, now: int) -> AccessKey:
+    """Revoke the unrevoked key with this name or id, for good. Raises ``WinnowError("NOT_FOUND")``."""
+    return _replace(store, name, lambda key: key.model_copy(update={"revoked_at": now}))
+
+
+def rotate_key(store: Path, name: str, now: int) -> tuple[AccessKey, KeyText]:
+    """Give the unrevoked key with this name or id another secret; the earlier one ends at once.
+
+    Raises ``WinnowError("NOT_FOUND")``.
+    """
+    salt = new_salt()
+    secret = KeyText.create().secret
+
+    def rotate(key: AccessKey) -> AccessKey:
+        tail = KeyText(key.id, secret).tail
+        digest = digest_of(secret, salt)
+        return key.model_copy(update={"salt": salt, "digest": digest, "tail": tail, "rotated_at": now})
+
+    key = _replace(store, name, rotate)
+    return key, KeyText(key.id, secret)
+
+
+def _replace(store: Path, name: str, change: Callable[[AccessKey], AccessKey]) -> AccessKey:
+    def replace(keys: tuple[AccessKey, ...]) -> Sequence[AccessKey]:
+        found = _find(keys, name)
+        return [change(key) if key.id == found.id else key for key in keys]
+
+    before, after = _change(store, replace)
+    return next(new for old, new in zip(before, after, strict=True) if old != new)
+
+
+def _find(keys: Sequence[AccessKey], name: str) -> AccessKey:
+    """The unrevoked key with this id or name; of several with one name, which have expired but one, the last."""
+    usable = [key for key in keys if key.revoked_at is None]
+    found = [key for key in usable if key.id == name] or [key for key in usable if key.name == name]
+    if not found:
+        names = ", ".join(key.name for key in usable[:10]) or "none"
+        raise WinnowError("NOT_FOUND", f"there is no key {name[:80]!r} to change; keys: {names} (winnow key list)")
+    return found[-1]
+
+
+def _make_room(keys: tuple[AccessKey, ...]) -> Sequence[AccessKey]:
+    if len(keys) < MAX_KEYS:
+        return keys
+    revoked = sorted((key for key in keys if key.revoked_at is not None), key=lambda key: key.revoked_at or 0)
+    if not revoked:
+        raise WinnowError(
+            "INVALID_REQUEST", f"a store has at most {MAX_KEYS:,} keys; revoke one (winnow key list shows them)"
+        )
+    return [key for key in keys if key.id != revoked[0].id]
+
+
+def _change(
+    store: Path, change: Callable[[tuple[AccessKey, ...]], Sequence[AccessKey]]
+) -> tuple[tuple[AccessKey, ...], tuple[AccessKey, ...]]:
+    """Replace the keys by what ``change`` returns for them, all or nothing; returns both."""
+    lock = StoreLock(store, KEYS)
+    try:
+        before = read_keys(store)
+        after = tuple(change(before))
+        content = _KeysFile(keys=after).model_dump(mode="json")
+        write_private(store / FILE, store / f".{FILE}", json.dumps(content, indent=2))
+        return before, after
+    finally:
+        lock.release()
+
+
+def _refusal(path: Path, why: str) -> WinnowError:
+    return WinnowError(
+        "INVALID_REQUEST",
+        f"{path} is not used: {why}; mend it, or delete it and add the keys again (winnow key add NAME)",
+    )

@@ -1,0 +1,119 @@
+"""The keys of a store as a running server uses them.
+
+Theory of operation. The file is looked at before each use, by its state, and read again when that has changed: a
+key that is revoked, rotated or added counts from the next request on. A server that has seen one key needs keys
+from then on, also when the file is deleted, damaged or has only revoked keys; then it accepts none.
+
+scrypt takes tens of milliseconds. So a key that was verified is remembered until the file changes, by a digest
+under a secret of this process: the table holds nothing that a client could send. One hash at a time is computed,
+in a thread, and few may wait for it, so that wrong keys cost at most one core.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from server.errors import WinnowError
+from server.keys.hashing import matches
+from server.keys.key_file import KeysFileState, read_keys, state_of
+from server.keys.records import MAX_KEYS, AccessKey, KeyText
+
+# A client that connects at the start waits for those before it: eight take a second at most.
+_MAX_WAITING = 8
+_NO_STATE = object()
+_NO_KEYS: Mapping[str, AccessKey] = MappingProxyType({})
+
+
+class KeyRing:
+    """The keys of one store. Used from one event loop. ``now``: a clock in seconds since 1970."""
+
+    def __init__(self, store: Path, now: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._now = now
+        self._state: KeysFileState | object | None = _NO_STATE
+        self._keys = _NO_KEYS
+        self._is_needed = False
+        self._problem = ""
+        self._process_secret = secrets.token_bytes(32)
+        self._verified: OrderedDict[bytes, str] = OrderedDict()  # digest of a key's text -> its id
+        self._hashing = asyncio.Lock()
+        self._waiting = 0
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether clients need a key: the store has or had one, or its file cannot be used."""
+        self._refresh()
+        return self._is_needed
+
+    @property
+    def problem(self) -> str:
+        """Why the file of keys cannot be used; "" if it can."""
+        self._refresh()
+        return self._problem
+
+    @property
+    def has_active(self) -> bool:
+        """Whether any key is accepted now."""
+        self._refresh()
+        return any(key.state(self._now()) == "active" for key in self._keys.values())
+
+    def is_active(self, key: AccessKey) -> bool:
+        """Whether exactly this key is still accepted: not revoked, not expired, not rotated."""
+        self._refresh()
+        return self._keys.get(key.id) == key and key.state(self._now()) == "active"
+
+    def recall(self, text: KeyText) -> AccessKey | None:
+        """The key of this text, if it was verified before; None says nothing about the key."""
+        self._refresh()
+        key = self._keys.get(self._verified.get(self._fingerprint(text), ""))
+        return key if key is not None and key.state(self._now()) == "active" else None
+
+    async def verify(self, text: KeyText) -> AccessKey | None:
+        """The key of this text; None if it is unknown, wrong, revoked or expired.
+
+        Raises ``WinnowError("QUEUE_FULL")`` while too many other keys wait to be verified.
+        """
+        self._refresh()
+        key = self._keys.get(text.id)
+        if key is None or key.state(self._now()) != "active":
+            return None
+        if self._waiting >= _MAX_WAITING:
+            raise WinnowError(
+                "QUEUE_FULL", "too many keys are being verified; try again", retryable=True, retry_after_s=1.0
+            )
+        self._waiting += 1
+        try:
+            async with self._hashing:
+                is_right = await asyncio.to_thread(matches, text.secret, key.salt, key.digest)
+        finally:
+            self._waiting -= 1
+        if not is_right or not self.is_active(key):
+            return None
+        self._verified[self._fingerprint(text)] = key.id
+        if len(self._verified) > MAX_KEYS:
+            self._verified.popitem(last=False)
+        return key
+
+    def _fingerprint(self, text: KeyText) -> bytes:
+        return hashlib.blake2b(str(text).encode("ascii"), key=self._process_secret, digest_size=32).digest()
+
+    def _refresh(self) -> None:
+        """Read the file again if it has changed, and forget what was verified with the keys before."""
+        state = state_of(self._store)
+        if state == self._state:
+            return
+        self._state = state
+        self._verified.clear()
+        try:
+            keys, self._problem = read_keys(self._store), ""
+        except WinnowError as error:
+            keys, self._problem = (), error.message
+        self._keys = MappingProxyType({key.id: key for key in keys})
+        self._is_needed = self._is_needed or bool(keys) or bool(self._problem)

@@ -1,0 +1,214 @@
+"""Authentication of HTTP requests by access keys, before any other code looks at them.
+
+A request passes these checks in order; the first that fails answers it::
+
+    address in the allow-list, and a proxy where only proxies may connect      403
+    a well-known route of OAuth, which a server with keys does not have        404
+    a key in the URL, where logs and histories keep it                         400
+    one key, in Authorization or in X-API-Key                                  401, 400 for two
+    the key: known from before, or its address may try and the key is right    429, 401, 503
+    the key reaches a project of this server                                   403
+
+Clients that see a bare 401 begin OAuth where its routes answer anything but 404, and fail. So these routes are a
+404, ``WWW-Authenticate`` names no metadata, and a 401 comes before a 405.
+
+A key that ends while its request is answered, as an event stream or a long call, takes the answer with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from urllib.parse import unquote_to_bytes
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.errors import WinnowError
+from server.keys.records import AccessKey, KeyText, contains_key
+from server.runtime.logs import log
+from server.sessions.identities import key_name
+from server.transports.access.failed_attempts import FailedAttempts
+from server.transports.access.http_access import HttpAccess
+from server.transports.addresses import group_of, is_in, is_loopback, stated_client
+from server.transports.sessions import KEY_NAME
+
+# How long an answer may go on after its key has ended.
+CHECK_SECONDS = 1.0
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+_CHALLENGE: Mapping[str, str] = MappingProxyType({"www-authenticate": "Bearer"})
+_NAMES_IN_URLS = re.compile(rb"(?:^|[&;])(?:(?:x-)?api[-_]?key|access_token|authorization|key|token)=", re.I)
+_BEARER = re.compile(r"bearer[ ]+(\S+)", re.I)
+_HOW = "send your key in the header 'Authorization: Bearer KEY' or 'X-API-Key: KEY'"
+
+
+class _Refusal(Exception):
+    """An answer without the application."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] = _NO_HEADERS) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.headers = headers
+
+
+class Authentication:
+    """ASGI middleware that lets a request pass with a valid key, or without one where none is needed."""
+
+    def __init__(self, app: ASGIApp, access: HttpAccess) -> None:
+        self._app = app
+        self._access = access
+        self._failures = FailedAttempts()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            key = await self._authenticate(scope)
+        except _Refusal as refusal:
+            body = {"error": {"status": refusal.status, "message": refusal.message}}
+            # Closed, because the body of the request has not been read.
+            headers = {"connection": "close", **refusal.headers}
+            await JSONResponse(body, refusal.status, headers)(scope, receive, send)
+            return
+        if key is None:
+            await self._app(scope, receive, send)
+            return
+        # The SDK answers in a session only to the user who began it.
+        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=key.id, scopes=[]))
+        scope[KEY_NAME] = key_name(
+            key.id, key.projects, is_read_only=key.read_only, calls_per_minute=key.calls_per_minute
+        )
+        await self._serve(key, scope, receive, send)
+
+    async def _authenticate(self, scope: Scope) -> AccessKey | None:
+        """The key of a request; None where none is needed. Raises ``_Refusal``."""
+        address = self._find_address(scope)
+        if not (self._access.always_needs_keys or self._access.keys.is_needed):
+            return None
+        _check_url(scope)
+        if self._access.keys.problem:
+            raise _Refusal(503, "the server cannot use its file of keys; its operator runs: winnow key list")
+        key = await self._verify(_find_text(scope["headers"]), address)
+        if key.projects and not set(key.projects).intersection(self._access.reachable):
+            raise _Refusal(403, "this key reaches none of the projects of this server")
+        return key
+
+    def _find_address(self, scope: Scope) -> str:
+        """The address that limits count, which is also put into the scope. Raises ``_Refusal``."""
+        peer = scope["client"][0] if scope["client"] else ""
+        if self._access.is_plain and not (is_loopback(peer) or is_in(peer, self._access.proxies)):
+            raise _Refusal(403, "this server is reached through its proxy only")
+        client = peer
+        if is_in(peer, self._access.proxies):
+            client = stated_client(peer, scope["headers"], self._access.proxies)
+            scope["client"] = (client, 0)
+        if self._access.allowed and not is_in(client, self._access.allowed):
+            raise _Refusal(403, "this address is not allowed; ask the operator of the server")
+        return group_of(client)
+
+    async def _verify(self, text: KeyText | None, address: str) -> AccessKey:
+        """The valid key of a text. Raises ``_Refusal``."""
+        known = self._access.keys.recall(text) if text else None
+        if known is not None:
+            return known
+        wait = self._failures.wait(address)
+        if wait:
+            raise _Refusal(429, "too many wrong keys from this address; try again later", _retry_after(wait))
+        try:
+            key = await self._access.keys.verify(text) if text else None
+        except WinnowError as error:
+            raise _Refusal(503, error.message, _retry_after(error.retry_after_s or 1.0)) from None
+        if key is None:
+            wait = self._failures.add(address)
+            id, tail = (text.id, text.tail) if text else ("", "")
+            log("a key was refused", level=30, address=address, blocked_seconds=wait, key=id, ends_with=tail)
+            raise _Refusal(401, f"this key is not valid: it is wrong, revoked or expired; {_HOW}", _CHALLENGE)
+        return key
+
+    async def _serve(self, key: AccessKey, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the application answer, as long as the key is valid."""
+        answer = _Answer(send)
+        serving = asyncio.ensure_future(self._app(scope, receive, answer.send))
+        try:
+            while not serving.done() and self._access.keys.is_active(key):
+                await asyncio.wait((serving,), timeout=CHECK_SECONDS)
+            if serving.done():
+                serving.result()
+        finally:
+            if not serving.done():
+                serving.cancel()
+                with suppress(asyncio.CancelledError):
+                    await serving
+        if serving.cancelled():
+            log("an answer was ended: its key is no longer valid", key=key.id)
+            await answer.end()
+
+
+class _Answer:
+    """What the application has sent of an answer."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._has_begun = self._has_ended = False
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer."""
+        self._has_begun = True
+        self._has_ended = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await self._send(message)
+
+    async def end(self) -> None:
+        """End an answer that the application left unfinished."""
+        if not self._has_begun:
+            headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+            await self._send({"type": "http.response.start", "status": 401, "headers": headers})
+        if not self._has_ended:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _check_url(scope: Scope) -> None:
+    """Raises ``_Refusal`` for a route of OAuth, and for a key in the URL."""
+    path = scope["path"]
+    if "/.well-known/" in path:
+        raise _Refusal(404, "this server takes keys, not OAuth tokens; " + _HOW)
+    query = scope["query_string"]
+    url = unquote_to_bytes(query).decode("latin-1") + path
+    if _NAMES_IN_URLS.search(query) or contains_key(url):
+        log("a key was sent in a URL", level=30)
+        raise _Refusal(
+            400,
+            "a key must not be in the URL, where logs and histories keep it; replace it (winnow key rotate NAME) "
+            f"and {_HOW}",
+        )
+
+
+def _find_text(headers: Iterable[tuple[bytes, bytes]]) -> KeyText | None:
+    """The key in the headers; None for a text that is not one. Raises ``_Refusal`` for none and for several."""
+    sent = [(name, value.decode("latin-1").strip()) for name, value in headers if name in _HEADERS]
+    if not sent:
+        raise _Refusal(401, f"this server needs a key; {_HOW}", _CHALLENGE)
+    if len(sent) > 1:
+        raise _Refusal(400, "send one key, either in Authorization or in X-API-Key")
+    name, value = sent[0]
+    if name == b"x-api-key":
+        return KeyText.parse(value)
+    match = _BEARER.fullmatch(value)
+    if match is None:
+        raise _Refusal(401, f"the header Authorization takes 'Bearer KEY'; {_HOW}", _CHALLENGE)
+    return KeyText.parse(match[1])
+
+
+_HEADERS = (b"authorization", b"x-api-key")
+
+
+def _retry_after(seconds: float) -> Mapping[str, str]:
+    return {"retry-after": str(math.ceil(seconds))}

@@ -1,0 +1,109 @@
+"""The access rules of an HTTP server, as ``winnow serve`` gets them from its options."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from server.errors import WinnowError
+from server.keys.key_ring import KeyRing
+from server.transports.addresses import Networks, is_loopback, parse_host_name, parse_networks
+
+_HOW = (
+    "add a key (winnow key add NAME), and either give --tls-cert and --tls-key, or put a proxy with TLS in front "
+    "and name its address with --trusted-proxy"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAccess:
+    """Who may reach a server over HTTP.
+
+    ``reachable`` are the projects that it serves. ``always_needs_keys``: also where the store has no keys, because
+    other machines may reach it. ``is_plain``: it listens beyond loopback without TLS, so that only its proxies may
+    connect. ``host_names`` are the names that clients may call it by besides those of loopback. ``proxies`` are
+    believed when they state a client's address. ``allowed`` are the addresses of clients; empty: all.
+    """
+
+    keys: KeyRing
+    reachable: tuple[str, ...]
+    always_needs_keys: bool = False
+    is_plain: bool = False
+    host_names: frozenset[str] = frozenset()
+    proxies: Networks = ()
+    allowed: Networks = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The files of a server's TLS certificate and its private key, in PEM format; None without TLS."""
+
+    file: Path | None = None
+    key_file: Path | None = None
+
+
+NO_CERTIFICATE = Certificate()
+
+
+@dataclass(frozen=True, slots=True)
+class HttpOptions:
+    """The options of ``winnow serve`` for HTTP, as given."""
+
+    certificate: Certificate = NO_CERTIFICATE
+    host_names: Sequence[str] = ()
+    proxies: Sequence[str] = ()
+    allowed: Sequence[str] = ()
+
+    def access(self, host: str, store: Path, reachable: tuple[str, ...]) -> HttpAccess:
+        """The rules that these options make for a store that is served on ``host``.
+
+        Raises ``WinnowError("INVALID_REQUEST")`` if they would let other machines in without a key or without TLS,
+        for a file of keys that cannot be used, and for an option that is not what it should be.
+        """
+        keys, is_exposed = KeyRing(store), not is_loopback(host)
+        if keys.problem:
+            raise WinnowError("INVALID_REQUEST", keys.problem)
+        proxies = parse_networks("--trusted-proxy", self.proxies)
+        self._check_certificate()
+        if is_exposed and not (keys.has_active and (self.certificate.file or proxies)):
+            raise WinnowError(
+                "INVALID_REQUEST",
+                f"--http: {host!r} can be reached from other machines, which needs keys and TLS; {_HOW}, or use "
+                "127.0.0.1",
+            )
+        if (proxies or self.host_names) and not keys.has_active:
+            raise WinnowError(
+                "INVALID_REQUEST",
+                "--trusted-proxy and --host-name are for clients on other machines, and they need keys; add one: "
+                "winnow key add NAME",
+            )
+        return HttpAccess(
+            keys,
+            reachable,
+            always_needs_keys=bool(is_exposed or proxies or self.host_names),
+            is_plain=is_exposed and self.certificate.file is None,
+            host_names=frozenset(map(parse_host_name, self.host_names)),
+            proxies=proxies,
+            allowed=parse_networks("--allow-address", self.allowed),
+        )
+
+    def _check_certificate(self) -> None:
+        file, key_file = self.certificate.file, self.certificate.key_file
+        if (file is None) != (key_file is None):
+            raise WinnowError("INVALID_REQUEST", "--tls-cert and --tls-key belong together; give both files")
+        if file is None:
+            return
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(file, key_file, _no_password)
+        except (OSError, ValueError) as error:
+            raise WinnowError(
+                "INVALID_REQUEST",
+                f"--tls-cert and --tls-key cannot be used ({getattr(error, 'strerror', None) or error}); they are "
+                "files in PEM format: the certificate with its chain, and its key without a password",
+            ) from None
+
+
+def _no_password() -> str:
+    raise ValueError("the key has a password")

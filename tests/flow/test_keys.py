@@ -1,0 +1,137 @@
+"""``winnow key``, and the file that it writes."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from server.commands.serving.keys import app
+from server.errors import WinnowError
+from server.keys import key_file
+from server.keys.hashing import matches
+from server.keys.key_file import FILE, add_key, new_key, read_keys, revoke_key
+from server.keys.records import AccessKey, KeyText
+
+NOW = 1_800_000_000
+
+
+def winnow_key(store: Path, *arguments: str) -> Any:
+    done = CliRunner().invoke(app, [*arguments, "--store", str(store), "--json"])
+    return done.exit_code, json.loads(done.stdout)
+
+
+def test_a_key_is_shown_once_and_only_its_hash_is_stored(tmp_path: Path) -> None:
+    code, added = winnow_key(tmp_path, "add", "laptop", "--projects", "a,b", "--projects", "c", "--read-only")
+    text = KeyText.parse(added["key"])
+    assert (code, added["state"], added["projects"], added["read_only"]) == (0, "active", ["a", "b", "c"], True)
+    assert text is not None
+    assert (text.id, text.tail) == (added["id"], added["ends_with"])
+    stored = (tmp_path / FILE).read_text("utf-8")
+    assert text.secret not in stored
+    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
+    (key,) = read_keys(tmp_path)
+    assert matches(text.secret, key.salt, key.digest)
+    assert not matches(KeyText.create().secret, key.salt, key.digest)
+    assert (
+        text.secret not in f"{key!r}{text!r}{CliRunner().invoke(app, ['list', '--store', str(tmp_path)]).stdout}"
+    )
+    assert key.digest not in repr(key)
+
+
+def test_standard_output_is_the_key_alone(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["add", "laptop", "--store", str(tmp_path)])
+    assert KeyText.parse(done.stdout.rstrip("\n")) is not None
+    assert "only time" in done.stderr
+
+
+def test_a_rotated_key_keeps_its_id_and_rights_and_has_another_secret(tmp_path: Path) -> None:
+    added = winnow_key(tmp_path, "add", "ci", "--projects", "a", "--rate", "7")[1]
+    rotated = winnow_key(tmp_path, "rotate", "ci")[1]
+    assert [rotated[name] for name in ("id", "projects", "calls_per_minute")] == [added["id"], ["a"], 7]
+    old, new = KeyText.parse(added["key"]), KeyText.parse(rotated["key"])
+    assert old is not None
+    assert new is not None
+    (key,) = read_keys(tmp_path)
+    assert [matches(text.secret, key.salt, key.digest) for text in (old, new)] == [False, True]
+
+
+def test_a_revoked_key_stays_revoked_and_frees_its_name(tmp_path: Path) -> None:
+    first = winnow_key(tmp_path, "add", "ci")[1]
+    assert winnow_key(tmp_path, "add", "ci")[0] == 2
+    assert winnow_key(tmp_path, "revoke", first["id"])[1]["state"] == "revoked"
+    for change in ("revoke", "rotate"):
+        code, refused = winnow_key(tmp_path, change, first["id"])
+        assert (code, refused["error"]["details"]["reason"]) == (2, "NOT_FOUND")
+    assert winnow_key(tmp_path, "add", "ci")[0] == 0
+    listed = winnow_key(tmp_path, "list")[1]["keys"]
+    assert [(row["name"], row["state"]) for row in listed] == [("ci", "revoked"), ("ci", "active")]
+
+
+def test_an_expired_key_is_listed_as_expired(tmp_path: Path) -> None:
+    key, _ = new_key("old", NOW, expires_at=NOW + 60)
+    assert [key.state(NOW + seconds) for seconds in (0, 59, 60)] == ["active", "active", "expired"]
+    assert winnow_key(tmp_path, "add", "soon", "--expires", "2d")[1]["state"] == "active"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("a b",), "name"),
+        (("",), "name"),
+        (("x", "--projects", "a b"), "projects"),
+        (("x", "--projects", ","), "no name"),
+        (("x", "--rate", "0"), "rate"),
+        (("x", "--rate", "100001"), "rate"),
+        (("x", "--expires", "soon"), "--expires"),
+        (("x", "--expires", "2020-01-01"), "over"),
+        (("x", "--expires", "99999d"), ""),
+    ],
+)
+def test_wrong_options_are_named(tmp_path: Path, arguments: tuple[str, ...], named: str) -> None:
+    code, answer = winnow_key(tmp_path, "add", *arguments)
+    if named:
+        assert code == 2
+        assert named in answer["error"]["message"]
+        assert not (tmp_path / FILE).exists()
+    else:
+        assert (code, answer["expires"][:2]) == (0, "23")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.chmod(0o620),
+        lambda path: path.write_text("{", "utf-8"),
+        lambda path: path.write_text('{"version": 2, "keys": []}', "utf-8"),
+        lambda path: path.write_text(path.read_text("utf-8").replace('"read_only"', '"admin"'), "utf-8"),
+        lambda path: (path.rename(path.with_name("moved")), path.symlink_to("moved")),
+    ],
+)
+def test_a_file_that_is_not_as_written_is_refused_by_every_command(tmp_path: Path, damage: Any) -> None:
+    winnow_key(tmp_path, "add", "laptop")
+    damage(tmp_path / FILE)
+    for arguments in (("list",), ("add", "other"), ("revoke", "laptop"), ("rotate", "laptop")):
+        code, refused = winnow_key(tmp_path, *arguments)
+        assert (code, "is not used" in refused["error"]["message"]) == (2, True)
+
+
+def test_a_full_file_loses_the_key_that_was_revoked_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_file, "MAX_KEYS", 3)
+    keys = [_record(number) for number in range(5)]
+    for key in keys[:3]:
+        add_key(tmp_path, key, NOW)
+    with pytest.raises(WinnowError, match="at most 3 keys"):
+        add_key(tmp_path, keys[3], NOW)
+    revoke_key(tmp_path, "key1", NOW)
+    add_key(tmp_path, keys[3], NOW)
+    assert [key.name for key in read_keys(tmp_path)] == ["key0", "key2", "key3"]
+
+
+def _record(number: int) -> AccessKey:
+    fields = {"id": f"{number:08x}", "name": f"key{number}", "tail": "0" * 4, "salt": "0" * 32}
+    return AccessKey.model_validate({**fields, "digest": "0" * 64, "created_at": NOW})
