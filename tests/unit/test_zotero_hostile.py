@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from server.errors import WinnowError
 from server.libraries.zotero.database import DatabaseDoor, database_stamp
 from server.libraries.zotero.files import FilePlaces, find_file
 from server.libraries.zotero.local_api import LocalApi
-from server.libraries.zotero.objects import LibraryName, LibraryObjects, ZoteroObject, read_object
+from server.libraries.zotero.objects import LibraryName, LibraryObjects, ZoteroObject, pack, read_object, unpack
 from server.libraries.zotero.works import make_library
 from tests.zotero_api import ZoteroApi, serve_api
 from tests.zotero_database import write_database
@@ -374,6 +376,51 @@ def test_texts_have_limits_and_only_printable_characters() -> None:
     assert (len(read.creators), len(read.creators[0].family), len(read.collections)) == (1_000, 1_000, 1_000)
     assert read.mark.text.startswith("axx")
     assert read.mark.page == 0
+
+
+def test_half_a_character_in_a_text_can_be_kept() -> None:
+    halves = json.loads(
+        r'{"itemType": "book", "title": "a\ud800b", "tags": [{"tag": "\udfff"}], "note": "\ud800"}'
+    )
+    item = read_object({**ENTRY, "data": halves})
+    assert item.fields == {"title": "a?b"}
+    objects = LibraryObjects(OWN, 1, (item,))
+    assert unpack(pack(objects).encode()) == objects
+
+
+_KEYS = st.sampled_from(["AAAAAAA1", "AAAAAAA2", "AAAAAAA3", "", "x", None, 5, False])
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | _KEYS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["tag", "lastName", "x"]), inner),
+    max_leaves=6,
+)
+_DATA = st.fixed_dictionaries(
+    {"itemType": st.sampled_from(["book", "case", "note", "attachment", "annotation", "new", 5])},
+    optional={
+        **dict.fromkeys(("parentItem", "collections"), _KEYS | st.lists(_KEYS)),
+        "linkMode": st.sampled_from(["imported_file", "linked_file", "linked_url", "embedded_image", "", 7]),
+        **dict.fromkeys(("title", "date", "creators", "tags", "filename", "path", "note", "extra", "DOI"), _JSON),
+        **dict.fromkeys(("citationKey", "annotationText", "annotationPosition", "annotationSortIndex"), _JSON),
+    },
+)
+
+
+@given(st.lists(_DATA, max_size=3), _JSON)
+@settings(max_examples=150, deadline=None)
+def test_no_data_make_a_library_fail_and_every_entry_that_can_be_read_is_a_work(
+    data: list[Any], meta: Any
+) -> None:
+    entries = [
+        {"key": f"AAAAAAA{number}", "version": 1, "data": each, "meta": meta if isinstance(meta, dict) else {}}
+        for number, each in enumerate(data, 1)
+    ]
+    objects = LibraryObjects(OWN, 1, tuple(map(read_object, entries)))
+    library = make_library(objects, FilePlaces(Path("/nowhere"), Path("/nowhere")))
+    assert unpack(pack(objects).encode()) == objects
+    read_types = ("book", "case", "new")
+    read = {item.key for item in objects.items if item.item_type in read_types and not item.parent}
+    assert {work.item.key for work in library.works} >= read
+    assert {flaw.name for flaw in library.flaws} >= {item.key for item in objects.items if item.flaw}
 
 
 # --- paths

@@ -131,7 +131,7 @@ _PACKED: TypeAdapter[LibraryObjects] = TypeAdapter(LibraryObjects)
 
 def pack(objects: LibraryObjects) -> str:
     """The objects as JSON, to be kept until the next run."""
-    return _PACKED.dump_json(objects, exclude_defaults=True).decode("utf-8", "replace")
+    return _PACKED.dump_json(objects, exclude_defaults=True).decode("utf-8")
 
 
 def unpack(packed: bytes) -> LibraryObjects | None:
@@ -271,7 +271,8 @@ def _text(data: Mapping[str, Any], name: str, most: int = _TEXT_CHARS) -> str:
         case None | False:
             return ""
         case str() as text:
-            return text[:most]
+            # Half a character, which JSON can have, cannot be written again.
+            return text[:most] if text.isascii() else text[:most].encode("utf-8", "replace").decode("utf-8")
         case int() | float() as number:
             return str(number)
         case _:
