@@ -16,65 +16,36 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Event
-from typing import Protocol
 
-from server.errors import WinnowError
-from server.ingest.file_discovery import File, Root, SourcePart, resolve_roots
-from server.ingest.report import IngestReport, Progress
+from server.ingest.file_discovery import Root, SourcePart, resolve_roots
+from server.ingest.report import IngestReport
 from server.ingest.selection.deletions import DeletionRule
 from server.runtime.logs import log
 from server.text.printable import one_line
-from server.text.sizes import count_of
 from server.watching.events import EventsUnavailable, FolderEvents
 from server.watching.file_systems import remote_type
 from server.watching.scans import Settling, changed_parts, list_parts, snapshot_of, watched_folders
+from server.watching.source_watcher import (
+    BUSY_SECONDS,
+    FAILURES_SHOWN,
+    REASON_CHARS,
+    SECONDS_PER_MINUTE,
+    SourceWatcher,
+    WatchedStore,
+    WatchTimes,
+)
 from server.watching.sources import WatchedSource
-from server.watching.status import PathStatus, reason_of
+from server.watching.status import PathStatus
 
-_SECONDS_PER_MINUTE = 60.0
-# Before what failed is tried again, and before a path that is away is looked for.
-_RETRY_SECONDS, _AWAY_SECONDS, _BUSY_SECONDS = 15.0, 3.0, 1.0
+# Before a path that is away is looked for.
+_AWAY_SECONDS = 3.0
 # Deletions of the last minute count as made at once.
 _RECENT_SECONDS = 60.0
-_FAILURES_SHOWN, _REASON_CHARS = 5, 300
 _HIDDEN_LINK = "it has become a link, or a folder above it has; add the folder that it leads to instead"
 
 
-class WorkInterrupted(Exception):
-    """An ingest of the watcher was stopped at a point where it can be resumed."""
-
-
-@dataclass(frozen=True, slots=True)
-class WatchTimes:
-    """Minutes between two scans of everything, and seconds between two listings where there are no events."""
-
-    scan_minutes: float
-    poll_seconds: float
-
-
-class WatchedStore(Protocol):
-    """What a path watcher needs of the store; called in its thread."""
-
-    def known_sources(self, project: str) -> list[str]:
-        """The folders and files that were ingested into the project."""
-
-    def expect(self, source: WatchedSource, files: Sequence[File]) -> None:
-        """Prepare for an ingest of these files in a moment."""
-
-    def ingest(
-        self,
-        source: WatchedSource,
-        parts: Sequence[SourcePart],
-        deletions: DeletionRule,
-        on_progress: Callable[[Progress], None],
-    ) -> IngestReport:
-        """Ingest these parts. Raises ``WorkInterrupted`` and ``WinnowError``."""
-
-
-class PathWatcher:
+class PathWatcher(SourceWatcher):
     """One path of a source. ``run`` is the body of its thread; ``publish`` receives each new status.
 
     ``status``: the last one of an earlier watcher, or an empty one.
@@ -88,43 +59,16 @@ class PathWatcher:
         times: WatchTimes,
         publish: Callable[[PathStatus], None],
     ) -> None:
-        self.source = source
-        self.wake, self._stopping = Event(), False
-        self._path, self._store, self._times, self._publish = Path(status.path), store, times, publish
-        self._status = status
+        super().__init__(source, status, publish)
+        self._path, self._store, self._times = Path(status.path), store, times
         self._events: FolderEvents | None = None
         self._parts: set[str] = set()  # below the source of the index, to be listed
-        self._next_scan, self._is_due = 0.0, True  # monotonic time; or now
+        self._next_scan = 0.0  # monotonic time
         self._root = Root(status.path, "")
         self._snapshot: dict[str, tuple[int, int]] = {}
         self._settling = Settling(self._pause, lambda files: store.expect(self.source, files))
         self._deleted: deque[tuple[float, int]] = deque()
         self._failures: dict[str, str] = {}  # the reason of each file that is not in the index
-
-    def stop(self) -> None:
-        """Make ``run`` return soon."""
-        self._stopping = True
-        self.wake.set()
-
-    def update(self, source: WatchedSource) -> None:
-        """Take over another state of the source, and scan."""
-        self.source = source
-        self._is_due = True
-        self.wake.set()
-
-    def run(self) -> None:
-        """Watch until ``stop``."""
-        while not self._stopping:
-            try:
-                self._pause(self._watch())
-            except WorkInterrupted:
-                self._pause(_BUSY_SECONDS)
-            except WinnowError as error:
-                self._pause(self._report_failure(error))
-            except Exception as error:
-                log("watching failed", level=40, exc_info=True, source=self.source.id)
-                self._pause(self._report_failure(error))
-        self._stop_events()
 
     def _watch(self) -> float:
         """Do what is due, or wait for a change; returns the seconds to pause."""
@@ -164,7 +108,7 @@ class PathWatcher:
         self._follow([self._root.below])
         parts = self._list([self._root.below])
         report = self._ingest(parts, confirmed)
-        self._next_scan = time.monotonic() + self._times.scan_minutes * _SECONDS_PER_MINUTE
+        self._next_scan = time.monotonic() + self._times.scan_minutes * SECONDS_PER_MINUTE
         self._snapshot = snapshot_of(parts)
         self._set_status(
             held=report.held,
@@ -207,7 +151,7 @@ class PathWatcher:
             moved=self._status.moved + report.moved,
             deleted=self._status.deleted + report.deleted,
             unreadable=len(self._failures),
-            failures=tuple(f"{name}: {self._failures[name]}" for name in sorted(self._failures)[:_FAILURES_SHOWN]),
+            failures=tuple(f"{name}: {self._failures[name]}" for name in sorted(self._failures)[:FAILURES_SHOWN]),
             **changed,
         )
         return report
@@ -219,12 +163,8 @@ class PathWatcher:
             for name, reason in self._failures.items()
             if not any(part.root.holds(name.partition("#")[0]) for part in parts)
         }
-        new = {one_line(one.name): one_line(one.reason, _REASON_CHARS) for one in report.failures}
+        new = {one_line(one.name): one_line(one.reason, REASON_CHARS) for one in report.failures}
         self._failures = kept | new
-
-    def _on_progress(self, progress: Progress) -> None:
-        of = f" of {count_of(progress.documents_total, 'file')}" if progress.documents_total else ""
-        self._set_status(indexing=f"{count_of(progress.documents, 'document')}{of}")
 
     # --- events
 
@@ -241,7 +181,7 @@ class PathWatcher:
             self._poll(str(error))
         except OSError:  # a folder went away meanwhile
             self._is_due = True
-            self._pause(_BUSY_SECONDS)
+            self._pause(BUSY_SECONDS)
 
     def _watch_folders(self, parts: Sequence[SourcePart]) -> None:
         former = self._events.folders if self._events else frozenset()
@@ -278,25 +218,8 @@ class PathWatcher:
             self._snapshot = snapshot_of(parts)
             self._parts.add(self._root.below)
 
-    # --- state
-
-    def _report_failure(self, error: Exception) -> float:
-        """Publish that the work failed, unless another process writes just now; returns the seconds to pause."""
-        if isinstance(error, WinnowError) and error.reason == "INDEX_HELD":
-            return _BUSY_SECONDS
-        self._is_due = True
-        self._set_status(state="failed", why=reason_of(error))
-        return _RETRY_SECONDS
-
-    def _set_status(self, **changes: object) -> None:
-        status = replace(self._status, **changes)  # type: ignore[arg-type]
-        if status != self._status:
-            self._status = status
-            self._publish(status)
-
-    def _pause(self, seconds: float) -> None:
-        if seconds:
-            self.wake.wait(seconds)
+    def _close(self) -> None:
+        self._stop_events()
 
     def _stop_events(self) -> None:
         if self._events:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from server.backends.files.lock import SOURCES, StoreLock
 from server.backends.files.private_file import UntrustedFile, read_private, write_private
@@ -21,21 +21,25 @@ from server.errors import WinnowError
 from server.ingest.documents import DefaultLabels
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.selection.ignore_files import FileRules
+from server.libraries.zotero.choice import ZoteroChoice
 from server.models import PROJECT_NAME, Environment
 
 FILE = "sources.json"
+# What the path of a source begins with that is of Zotero.
+ZOTERO = "zotero:"
 _BYTES = 4 * 1024 * 1024
 _NOT_WORD = re.compile(r"[^a-z0-9]+")
 _ID_CHARS = 40
 
 _Text = Annotated[str, Field(max_length=200)]
-_PathText = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^/[^\x00-\x1f\x7f]*$")]
+_PathText = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^(?:/|zotero:)[^\x00-\x1f\x7f]*$")]
 _Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class WatchedSource(BaseModel):
-    """Folders and files that are watched together.
+    """Folders and files that are watched together, or libraries of Zotero.
 
+    ``zotero`` is what is taken of Zotero; the one of ``paths`` says that in words then ("zotero:library").
     ``id`` names it in commands. ``references`` is the path of the bibliography of its files, "" for none.
     ``confirmed`` deletions may be made at once if the confirmation of the time ``confirmed_at`` (seconds since
     1970) has not been used yet.
@@ -56,8 +60,16 @@ class WatchedSource(BaseModel):
     keeps_hidden: bool = False
     uses_ocr: bool = False
     references: Annotated[str, Field(max_length=4096, pattern=r"^(?:/[^\x00-\x1f\x7f]*)?$")] = ""
+    zotero: ZoteroChoice | None = None
     confirmed: Annotated[int, Field(ge=0)] = 0
     confirmed_at: Annotated[float, Field(ge=0)] = 0.0
+
+    @model_validator(mode="after")
+    def _has_paths_or_libraries(self) -> WatchedSource:
+        named = [path.startswith(ZOTERO) for path in self.paths]
+        if named != [True] if self.zotero else any(named):
+            raise ValueError("a source has paths, or libraries of Zotero")
+        return self
 
     @property
     def labels(self) -> DefaultLabels:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from server.ingest.file_discovery import SourcePart
 from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.pipeline import ingest_parts
 from server.ingest.report import IngestReport
 from server.ingest.selection.deletions import DeletionRule
 from server.ingest.target import target_of
+from server.ingest.zotero.ingesting import HowToIngest, ingest_found
+from server.ingest.zotero.reading import FoundLibraries
+from server.libraries.zotero.choice import ZoteroChoice
 from server.opening import Backends
 from server.settings import Settings
-from server.watching.path_watcher import WatchTimes
+from server.watching.source_watcher import WatchTimes
 from server.watching.sources import WatchedSource
-from server.watching.watcher import OnProgress, Watcher
+from server.watching.watcher import Found, OnProgress, Watcher
 
 
 def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
@@ -25,15 +27,16 @@ def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
     """
     pool = ReaderPool()
 
-    def ingest(
-        source: WatchedSource, parts: Sequence[SourcePart], deletions: DeletionRule, on_batch: OnProgress
-    ) -> IngestReport:
+    def ingest(source: WatchedSource, found: Found, deletions: DeletionRule, on_batch: OnProgress) -> IngestReport:
         opened = backends()
         own = settings.model_copy(update={"project": source.project})
         target = target_of(own, opened, opened.embedder.wait())
+        if isinstance(found, FoundLibraries):
+            how = HowToIngest(source.labels, source.options, deletions, settings.allow_weaker_reader, pool)
+            return ingest_found(target, found, source.zotero or ZoteroChoice(), how, on_batch)
         return ingest_parts(
             target,
-            parts,
+            found,
             labels=source.labels,
             options=source.options,
             deletions=deletions,

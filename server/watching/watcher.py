@@ -21,19 +21,23 @@ from server.ingest.parsing.parser import is_parsed_in_child
 from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.report import IngestReport, Progress
 from server.ingest.selection.deletions import DeletionRule
+from server.ingest.zotero.reading import FoundLibraries
 from server.projects.states import HiddenProject
 from server.runtime.logs import log
 from server.runtime.priority import lower_priority
-from server.watching.path_watcher import PathWatcher, WatchTimes, WorkInterrupted
+from server.watching.path_watcher import PathWatcher
+from server.watching.source_watcher import SourceWatcher, WatchTimes, WorkInterrupted
 from server.watching.sources import WatchedSource, read_sources, state_of
 from server.watching.status import PathStatus, read_status, write_status
+from server.watching.zotero_watcher import ZoteroWatcher
 
 _LOOK_SECONDS = 1.0
 _END_SECONDS = 5.0
 
 OnProgress = Callable[[Progress], None]
-# Ingests parts of a source; the last argument is called after each batch, and may raise ``WorkInterrupted``.
-IngestParts = Callable[[WatchedSource, Sequence[SourcePart], DeletionRule, OnProgress], IngestReport]
+Found = Sequence[SourcePart] | FoundLibraries
+# Ingests what was found; the last argument is called after each batch, and may raise ``WorkInterrupted``.
+IngestFound = Callable[[WatchedSource, Found, DeletionRule, OnProgress], IngestReport]
 
 
 class WatchedCatalogue(Protocol):
@@ -58,7 +62,7 @@ class Watcher:
         self,
         store: Path,
         catalogue: Callable[[], WatchedCatalogue],
-        ingest: IngestParts,
+        ingest: IngestFound,
         times: WatchTimes,
         pool: ReaderPool,
     ) -> None:
@@ -68,7 +72,7 @@ class Watcher:
         self._lock: StoreLock | None = None
         self._stopping = threading.Event()
         self._manager = threading.Thread(target=self._run, name="winnow-watch", daemon=True)
-        self._watchers: dict[tuple[str, str], tuple[PathWatcher, threading.Thread]] = {}
+        self._watchers: dict[tuple[str, str], tuple[SourceWatcher, threading.Thread]] = {}
         self._status: dict[tuple[str, str], PathStatus] = {}
         self._former: dict[tuple[str, str], PathStatus] = {}
         self._changed = threading.Condition()
@@ -128,7 +132,7 @@ class Watcher:
     def ingest(
         self,
         source: WatchedSource,
-        parts: Sequence[SourcePart],
+        found: Found,
         deletions: DeletionRule,
         on_progress: OnProgress,
     ) -> IngestReport:
@@ -143,7 +147,7 @@ class Watcher:
             self._raise_if_unwanted()
             self._is_busy = True
         try:
-            report = self._ingest(source, parts, deletions, on_batch)
+            report = self._ingest(source, found, deletions, on_batch)
         finally:
             with self._changed:
                 self._is_busy = False
@@ -192,12 +196,17 @@ class Watcher:
     def _begin(self, key: tuple[str, str], source: WatchedSource) -> None:
         former = self._former.get(key, PathStatus(source.id, key[1], source.project))
         status = replace(former, project=source.project, state="starting", why="", indexing="")
-        watcher = PathWatcher(source, status, self, self._times, self._publish)
+        watcher = self._make_watcher(source, status)
         thread = threading.Thread(target=watcher.run, name=f"winnow-watch-{source.id}", daemon=True)
         with self._changed:
             self._status[key] = status
         self._watchers[key] = watcher, thread
         thread.start()
+
+    def _make_watcher(self, source: WatchedSource, status: PathStatus) -> SourceWatcher:
+        if source.zotero is None:
+            return PathWatcher(source, status, self, self._times, self._publish)
+        return ZoteroWatcher(source, status, self, self._times, self._publish, self._store)
 
     def _publish(self, status: PathStatus) -> None:
         key = status.source, status.path

@@ -108,6 +108,7 @@ ROOMS: Mapping[str, str] = {
     "server.settings server.text server.watching",
     "server.findings": "server.settings",
     "server.watching": "server.findings server.ingest server.ingest.parsing.parser "
+    "server.ingest.zotero.reading server.libraries.zotero "
     "server.ingest.parsing.reader_pool server.ingest.target server.opening server.backends "
     "server.backends.base server.errors server.models server.projects.states server.runtime server.settings "
     "server.text",

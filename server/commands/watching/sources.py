@@ -22,20 +22,28 @@ from server.commands.terminal.output import (
     report_errors,
 )
 from server.commands.terminal.reading_options import (
+    Collections,
+    DataFolder,
     DocTag,
     EnvironmentLabel,
     ForceLabels,
     Hidden,
+    Libraries,
+    NoApi,
     NoIgnore,
     Ocr,
     References,
     Repository,
+    Tags,
+    ZoteroApi,
 )
+from server.commands.zotero import make_choice
 from server.errors import WinnowError, own_words
 from server.settings import Settings, load_settings
 from server.text.sizes import count_of
 
 if TYPE_CHECKING:
+    from server.libraries.zotero.choice import ZoteroChoice
     from server.watching.sources import WatchedSource
     from server.watching.status import PathStatus, WatcherStatus
 
@@ -51,15 +59,29 @@ A source is folders and files with a project, labels and patterns. It is stored 
 winnow watch and winnow serve --watch. Patterns are those of .gitignore, below each path. Labels are for documents
 that state none; with --force-labels they are for all.
 
+--zotero keeps libraries of Zotero in step instead: all, or those of --library, --collection and --tag, as winnow
+zotero ingest takes them.
+
 Examples: winnow sources add docs/ | winnow sources add ~/notes ~/papers --id mine --project private
 | winnow sources add runbooks/ --environment prod --include '*.md' --exclude drafts/
+| winnow sources add --zotero --collection Thesis --project thesis
 """
 Name = Annotated[str, typer.Argument(metavar="ID", help="a source, by its id or one of its paths")]
 
 
 @app.command(epilog=_EPILOG)
 def add(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="folders and files to watch")],
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PATH...", help="folders and files to watch", show_default=False),
+    ] = None,
+    zotero: Annotated[bool, typer.Option("--zotero", help="watch libraries of Zotero in place of paths")] = False,
+    library: Libraries = None,
+    collection: Collections = None,
+    tag: Tags = None,
+    data_folder: DataFolder = None,
+    api: ZoteroApi = None,
+    no_api: NoApi = False,
     name: Annotated[
         str, typer.Option("--id", metavar="ID", help="name of the source; default: from its first path")
     ] = "",
@@ -92,7 +114,13 @@ def add(
         how = {"ignore_files": not no_ignore, "keeps_hidden": hidden == "keep", "uses_ocr": ocr}
         check_paths([references] if references else [])
         bibliography = {"references": str(references.resolve()) if references else ""}
-        made = make_source(settings, paths, name, {**fields, **how, **bibliography})
+        choice = make_choice(library or (), collection or (), tag or (), data_folder, api, no_api=no_api)
+        if zotero:
+            made = _make_zotero_source(settings, paths or [], choice, name, {**fields, **how, **bibliography})
+        elif choice != make_choice((), (), (), None, None, no_api=False):
+            raise WinnowError("INVALID_REQUEST", "--library, --collection, --tag and the like need --zotero")
+        else:
+            made = make_source(settings, paths or [], name, {**fields, **how, **bibliography})
 
         def append(before: Sequence[WatchedSource]) -> list[WatchedSource]:
             return [*before, with_free_id(made, before)]
@@ -150,33 +178,62 @@ def confirm(name: Name, store: Store = None, as_json: Json = False) -> None:
 
 def make_source(settings: Settings, paths: Sequence[Path], name: str, fields: dict[str, Any]) -> WatchedSource:
     """A source of these paths; its id is only suggested unless ``name`` is given. Raises ``WinnowError``."""
-    from pydantic import ValidationError
-
-    from server.commands.ingest import check_label
     from server.commands.ingest.addresses import refuse_addresses
     from server.ingest.file_discovery import check_paths
     from server.ingest.selection.ignore_files import check_patterns
-    from server.watching.sources import WatchedSource, new_id
+    from server.watching.sources import new_id
 
+    if not paths:
+        raise WinnowError("INVALID_REQUEST", "name folders or files to watch: winnow sources add PATH...")
     refuse_addresses(paths)
     check_paths(paths)
     if flaws := check_patterns([*fields["include"], *fields["exclude"]]):
         raise WinnowError("INVALID_REQUEST", f"{flaws[0][:80]!r} is not a pattern as in .gitignore")
-    labels = {label: check_label(label, fields[label]) for label in ("doc_tag", "repository")}
-    if fields["forced"] and not (fields["environment"] or any(labels.values())):
-        raise WinnowError(
-            "INVALID_REQUEST", "--force-labels needs --doc-tag, --environment or --repository, which it forces"
-        )
     resolved = [path.resolve() for path in paths]
     if inside := next((path for path in resolved if path.is_relative_to(settings.store.resolve())), None):
         raise WinnowError("INVALID_REQUEST", f"{inside} is in the store of this index, which is never watched")
-    try:
-        return WatchedSource(
-            id=name or new_id(resolved[0], ()),
-            paths=tuple(dict.fromkeys(map(str, resolved))),
-            project=settings.project,
-            **{**fields, **labels},
+    return _validate(
+        {
+            **fields,
+            "id": name or new_id(resolved[0], ()),
+            "paths": tuple(dict.fromkeys(map(str, resolved))),
+            "project": settings.project,
+        }
+    )
+
+
+def _make_zotero_source(
+    settings: Settings, paths: Sequence[Path], choice: ZoteroChoice, name: str, fields: dict[str, Any]
+) -> WatchedSource:
+    """A source of libraries of Zotero. Raises ``WinnowError`` where there is no such library."""
+    from server.ingest.zotero.reading import check_libraries
+    from server.watching.sources import ZOTERO
+
+    if paths or fields["references"] or fields["include"] or fields["exclude"]:
+        raise WinnowError(
+            "INVALID_REQUEST",
+            "--zotero takes neither paths nor --references, --include and --exclude; works are chosen by "
+            "--library, --collection and --tag",
         )
+    check_libraries(choice)
+    facts = {"zotero": choice, "paths": (f"{ZOTERO}{choice.describe()}",), "project": settings.project}
+    return _validate({**fields, "id": name or "zotero", **facts})
+
+
+def _validate(facts: dict[str, Any]) -> WatchedSource:
+    """The source of these fields. Raises ``WinnowError`` for labels and names that it cannot have."""
+    from pydantic import ValidationError
+
+    from server.commands.ingest import check_label
+    from server.watching.sources import WatchedSource
+
+    labels = {label: check_label(label, facts[label]) for label in ("doc_tag", "repository")}
+    if facts["forced"] and not (facts["environment"] or any(labels.values())):
+        raise WinnowError(
+            "INVALID_REQUEST", "--force-labels needs --doc-tag, --environment or --repository, which it forces"
+        )
+    try:
+        return WatchedSource(**{**facts, **labels})
     except ValidationError as error:
         place = error.errors()[0]
         where = ".".join(map(str, place["loc"]))

@@ -21,7 +21,7 @@ from server.ingest.pipeline import Target, ingest_parts
 from server.ingest.report import IngestReport, OnProgress
 from server.ingest.selection.deletions import DeletionRule
 from server.ingest.zotero.library_documents import LibraryDocuments, is_from_zotero, list_documents, source_of
-from server.ingest.zotero.reading import read_libraries
+from server.ingest.zotero.reading import FoundLibraries, read_libraries
 from server.libraries.zotero.choice import ZoteroChoice
 from server.libraries.zotero.records import ZoteroLibrary
 from server.libraries.zotero.selection import choose_works
@@ -68,7 +68,17 @@ def ingest_zotero(
 
     Raises ``WinnowError`` as ``read_libraries`` and ``ingest_libraries`` do.
     """
-    found = read_libraries(choice, store)
+    return ingest_found(target, read_libraries(choice, store), choice, how, progress)
+
+
+def ingest_found(
+    target: Target,
+    found: FoundLibraries,
+    choice: ZoteroChoice,
+    how: HowToIngest = _USUAL,
+    progress: OnProgress | None = None,
+) -> IngestReport:
+    """Make the index hold what was read, as ``ingest_libraries`` does; the report names what was not read."""
     report = ingest_libraries(target, found.libraries, choice, how, progress, unread=found.unread)
     notes = (found.note,) if found.note else ()
     return replace(report, failures=(*found.failures, *report.failures), warnings=(*notes, *report.warnings))

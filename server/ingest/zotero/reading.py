@@ -5,6 +5,7 @@ A library that cannot be read as a whole is left out with its reason, and loses 
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from server.backends.files.private_file import UntrustedFile, read_private, writ
 from server.errors import WinnowError
 from server.ingest.report import IngestFailure, failure_of
 from server.libraries.zotero.choice import ZoteroChoice
+from server.libraries.zotero.database import database_stamp
 from server.libraries.zotero.objects import LibraryName, LibraryObjects, pack, unpack
 from server.libraries.zotero.opening import Zotero, open_zotero
+from server.libraries.zotero.profiles import find_places
 from server.libraries.zotero.records import ZoteroLibrary
 from server.libraries.zotero.selection import choose_libraries
 from server.libraries.zotero.works import make_library
@@ -37,14 +40,18 @@ class FoundLibraries:
     by: str
     note: str
 
+    @property
+    def files(self) -> int:
+        """How many files are on this machine."""
+        return sum(file.path is not None for each in self.libraries for work in each.works for file in work.files)
+
 
 def read_libraries(choice: ZoteroChoice, store: Path) -> FoundLibraries:
     """The chosen libraries with all their works; what is kept of them is in the folder ``store``.
 
     Raises ``WinnowError`` where there is no Zotero, it has no such library, or none can be read.
     """
-    folder = Path(choice.data_folder).expanduser() if choice.data_folder else None
-    with open_zotero(folder, choice.api or None, use_api=choice.uses_api) as zotero:
+    with _open(choice) as zotero:
         names = zotero.door.libraries()
         chosen = choose_libraries(names, choice.libraries)
         libraries: list[ZoteroLibrary] = []
@@ -64,6 +71,28 @@ def read_libraries(choice: ZoteroChoice, store: Path) -> FoundLibraries:
             zotero.by,
             zotero.note,
         )
+
+
+def check_libraries(choice: ZoteroChoice) -> None:
+    """Raise ``WinnowError`` where there is no Zotero, or it has no such library."""
+    with _open(choice) as zotero:
+        choose_libraries(zotero.door.libraries(), choice.libraries)
+
+
+def change_mark(choice: ZoteroChoice) -> str:
+    """A text that changes when Zotero writes its database; "" where that is not on this machine."""
+    try:
+        return database_stamp(find_places(_folder_of(choice)).data)
+    except (WinnowError, OSError):
+        return ""
+
+
+def _open(choice: ZoteroChoice) -> AbstractContextManager[Zotero]:
+    return open_zotero(_folder_of(choice), choice.api or None, use_api=choice.uses_api)
+
+
+def _folder_of(choice: ZoteroChoice) -> Path | None:
+    return Path(choice.data_folder).expanduser() if choice.data_folder else None
 
 
 def _read_objects(zotero: Zotero, name: LibraryName, store: Path) -> LibraryObjects:

@@ -46,3 +46,14 @@ class ZoteroChoice(BaseModel):
         held = [name.casefold() for name in collections]
         is_placed = not wanted or any(own == name or own.startswith(f"{name}/") for name in wanted for own in held)
         return is_placed and {tag.casefold() for tag in self.tags} <= {tag.casefold() for tag in tags}
+
+    def describe(self) -> str:
+        """What is taken, in a few words.
+
+        >>> ZoteroChoice(libraries=("library",), collections=("Thesis",)).describe()
+        'library, in Thesis'
+        """
+        parts = ["; ".join(self.libraries) or "all libraries"]
+        parts += [f"in {'; '.join(self.collections)}"] if self.collections else []
+        parts += [f"with {'; '.join(self.tags)}"] if self.tags else []
+        return ", ".join(parts)
