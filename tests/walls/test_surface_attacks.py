@@ -26,6 +26,9 @@ FAMILIES: Mapping[str, int] = {
     "text_budget": 2,
     "watching": 11,
     "jobs": 10,
+    "archives": 7,
+    "bibliographies": 6,
+    "research": 3,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
 

@@ -65,7 +65,7 @@ def cite(
         cited = zip(answer["citations"], answer["urls"], strict=True)
         print_lines(*(line for citation, url in cited if citation for line in (citation, url) if line))
         if answer["entries"]:
-            print_lines("", *answer["entries"])
+            print_lines("", *(line for entry in answer["entries"] for line in entry.split("\n")))
         print_to_stderr(*(f"warning: {warning}" for warning in warnings))
 
 
