@@ -55,13 +55,14 @@ def prepare(*, uses_ocr: bool) -> Callable[[], None]:
 
 
 def run(document: IO[bytes]) -> None:
-    """Receive the request, run the file, and answer with the text that it left in ``found``."""
+    """Receive the request, run the file with it, and answer with the text that it left in ``found``."""
     (length,) = _LENGTH.unpack(os.read(RPC, _LENGTH.size))
-    while length > 0:
-        length -= len(os.read(RPC, length))
+    request = b""
+    while len(request) < length:
+        request += os.read(RPC, length - len(request))
     document.seek(0)
     names: dict[str, Any] = {"__name__": "__main__", **{module.__name__: module for module in _HELPERS}}
-    names |= {"sys": sys, "RPC": RPC, "DOCUMENT": DOCUMENT, "FACTS": FACTS, "send": send}
+    names |= {"sys": sys, "RPC": RPC, "DOCUMENT": DOCUMENT, "FACTS": FACTS, "send": send, "request": request}
     exec(compile(document.read(), "<file>", "exec"), names)
     send(json.dumps(FACTS).encode())
     send(str(names.get("found", "nothing")).encode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from server.backends.base import CatalogueEntry, DocumentStore
@@ -21,6 +21,7 @@ NAME_CHARS = 500
 _REASON_CHARS = 300
 _LABEL_CHARS = 40
 _MOST_NOTES = 100  # different ones, as a report lists them
+_MOST_COUNTED = 10_000  # different ones: notes name sheets and files, and every file may have a thousand
 _MOST_FILES = 100  # with hidden text, and with pages that are images
 _NUMBER = re.compile(r"\d[\d,.]*")
 _TEXTS_NOT_INDEXED = "scans read more text than they have to until the next ingest has indexed it: {why}"
@@ -151,8 +152,13 @@ class ReadingTally:
                 self.counts.update(needs_ocr=len(reading.needs_ocr), ocr_pages=reading.ocr_pages)
                 self.counts.update(attachments=len(reading.attachments))
                 self.hidden.update(reading.hidden_reasons)
-                self.notes.update(dict.fromkeys(reading.notes, 1))
+                self._add_notes(reading.notes)
                 self._name_file(one_line(entry.document.uri, NAME_CHARS), reading)
+
+    def _add_notes(self, notes: Iterable[str]) -> None:
+        for note in dict.fromkeys(notes):
+            if note in self.notes or len(self.notes) < _MOST_COUNTED:
+                self.notes[note] += 1
 
     def _name_file(self, name: str, reading: Reading) -> None:
         if reading.hidden_runs and len(self.hidden_files) < _MOST_FILES:

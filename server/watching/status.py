@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
 
 from server.backends.files.lock import WATCHER, Holder, find_holder
 from server.errors import WinnowError
@@ -20,6 +22,8 @@ FILE = "watching.json"
 _BYTES = 4 * 1024 * 1024
 _WHY_CHARS = 300
 
+_Count = Annotated[int, Field(ge=0, le=2**53)]
+_Time = Annotated[float, Field(ge=0, le=4e9)]  # a hundred years
 State = Literal["starting", "events", "polling", "away", "failed"]
 
 
@@ -39,17 +43,23 @@ class PathStatus:
     project: str
     state: State = "starting"
     why: str = ""
-    files: int = 0
+    files: _Count = 0
     indexing: str = ""
-    held: int = 0
-    unreadable: int = 0
+    held: _Count = 0
+    unreadable: _Count = 0
     failures: tuple[str, ...] = ()
-    scanned_at: float = 0.0
-    changed_at: float = 0.0
-    confirmed_at: float = 0.0
-    written: int = 0
-    moved: int = 0
-    deleted: int = 0
+    scanned_at: _Time = 0.0
+    changed_at: _Time = 0.0
+    confirmed_at: _Time = 0.0
+    written: _Count = 0
+    moved: _Count = 0
+    deleted: _Count = 0
+
+
+class _StatusFile(BaseModel):
+    """The content of the file."""
+
+    paths: tuple[PathStatus, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +85,9 @@ def read_status(store: Path) -> WatcherStatus:
         holder = None
     try:
         with (store / FILE).open("rb") as file:
-            rows = json.loads(file.read(_BYTES))["paths"]
-        return WatcherStatus(holder, tuple(_from_json(row) for row in rows))
-    except (OSError, ValueError, TypeError, KeyError):
+            return WatcherStatus(holder, _StatusFile.model_validate_json(file.read(_BYTES)).paths)
+    except (OSError, ValueError):
         return WatcherStatus(holder, ())
-
-
-def _from_json(row: dict[str, Any]) -> PathStatus:
-    values = {field.name: row[field.name] for field in fields(PathStatus) if field.name in row}
-    return PathStatus(**{**values, "failures": tuple(values.get("failures", ()))})
 
 
 def reason_of(error: Exception) -> str:

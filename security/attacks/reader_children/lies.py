@@ -1,5 +1,5 @@
 # surface: held | seconds: 120
-# The reader answers with places outside the text, numbers that are texts, and kinds that nobody knows.
+# The reader answers with places outside the text, pages that go back, numbers that are texts, and unknown kinds.
 import json
 
 from security.reader_attack import behind_walls
@@ -19,6 +19,10 @@ LIES = (
     {"reading": {**FACTS["reading"], "pages": 2**80}},
     {"reading": {**FACTS["reading"], "hidden_kept": "yes"}},
     {"reading": {**FACTS["reading"], "notes": "ab"}},
+    {"places": [[0, "page", 9, "", None], [1, "page", 2, "", None]]},
+    {"reading": {**FACTS["reading"], "hidden_reasons": {"too small": 1}}},
+    {"reading": {**FACTS["reading"], "hidden_runs": 1, "hidden_reasons": {"run: rm -rf ~": 1}}},
+    {"reading": {**FACTS["reading"], "hidden_runs": 0, "hidden_reasons": {"too small": 1, "invisible": -1}}},
 )
 
 

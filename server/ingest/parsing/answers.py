@@ -7,6 +7,7 @@ mended but refused as a whole; texts that are too long are cut, as they are in f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, get_args
 
 from server.ingest.documents import clean_text
@@ -59,6 +60,8 @@ def _check_places(value: Any, length: int) -> tuple[Place, ...]:
     places = tuple(_check_place(row, length) for row in rows)
     starts = [place.start for place in places]
     _require(starts == sorted(starts), "places in order")
+    # Numbers count up, so that a span never ends on a page before the one that it begins on.
+    _require(all(a.number <= b.number for a, b in pairwise(places) if a.kind == b.kind), "numbers in order")
     return places
 
 

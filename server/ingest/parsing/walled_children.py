@@ -40,6 +40,8 @@ _ENVIRONMENT: Mapping[str, str] = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
 }
+# The document is a descriptor of the child: where it is on this machine could only end up in its text.
+_UNTOLD = frozenset({"path"})
 MODULE = "server.ingest.parsing.child"
 _PACKAGES = ("site-packages", "dist-packages")
 
@@ -81,7 +83,8 @@ class WalledChildren:
         )
         descriptor = document.fileno() if document else -1
         try:
-            end = self._children.run(ChildRequest(frames.dump(request), descriptor, limits, _ANSWER_BYTES))
+            body = frames.dump({name: value for name, value in request.items() if name not in _UNTOLD})
+            end = self._children.run(ChildRequest(body, descriptor, limits, _ANSWER_BYTES))
         except SandboxUnavailable as error:
             self._restart()
             raise ChildFailed(str(error)) from None

@@ -1,0 +1,37 @@
+# surface: held | seconds: 120
+# The reader puts the place of its file on this machine into the text, from the request.
+from pathlib import Path
+
+from security.reader_attack import behind_walls
+from server.ingest.formats.format_table import Format
+from server.ingest.formats.parsed_file import ReadOptions
+from server.ingest.parsing.failures import ChildFailed
+from server.ingest.parsing.parser import ParserProcess
+
+CODE = "found = request.decode()"
+
+
+class Recorder:
+    """In place of children: it keeps the request that an ingest makes."""
+
+    request = {}
+
+    def ask(self, request, seconds, document):
+        self.request = request
+        raise ChildFailed("recorded")
+
+
+def control():
+    children = Recorder()
+    try:
+        ParserProcess(ReadOptions())._ask_reader(children, "attack", Path("0.attack"), None, 1.0)
+    except ChildFailed:
+        pass
+    return str(Path.cwd()) in str(children.request)
+
+
+def surface():
+    (told,) = behind_walls(CODE)
+    if "reader" not in told:
+        raise RuntimeError(f"the file did not run: {told}")
+    return str(Path.cwd()) in told
