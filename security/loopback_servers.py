@@ -39,21 +39,34 @@ def _environment() -> dict[str, str]:
     return {**kept, **homes, **ALONE, "WINNOW_EXECUTE_CODE": "off"}
 
 
-def make_store() -> None:
-    """Make a store with one document, which mentions a canary."""
-    Path("documents").mkdir()
-    Path("documents/one.md").write_text("# Birds\n\nThe canary sings at dawn.\n", "utf-8")
-    done = winnow("ingest", "documents", *_STORE)
+def make_store(project: str = "p", text: str = "The canary sings at dawn.") -> None:
+    """Make a store with one document, which mentions a canary, or add a project with one document."""
+    Path(f"documents-{project}").mkdir()
+    Path(f"documents-{project}/one.md").write_text(f"# Birds\n\n{text}\n", "utf-8")
+    done = winnow("ingest", f"documents-{project}", "--store", "store", "--project", project)
     assert done.returncode == 0, done.stderr
 
 
+def add_key(name: str, *options: str) -> str:
+    """Add a key to the store, which then serves only clients with one; returns the key."""
+    done = winnow("key", "add", name, "--store", "store", "--json", *options)
+    assert done.returncode == 0, done.stdout
+    return str(json.loads(done.stdout)["key"])
+
+
+def bearer(key: str) -> str:
+    """The header line that sends this key."""
+    return f"authorization: Bearer {key}"
+
+
 @contextmanager
-def serve_product(host: str = "127.0.0.1") -> Iterator[int]:
-    """Run ``winnow serve --http`` on ``host``; yields its port."""
+def serve_product(host: str = "127.0.0.1", *options: str) -> Iterator[int]:
+    """Run ``winnow serve --http`` on ``host``, with further options; yields its port."""
     with socket.socket() as free:
         free.bind((host, 0))
         port = int(free.getsockname()[1])
-    command = [sys.executable, "-I", "-B", "-c", _WINNOW, _ROOT, "serve", *_STORE, "--http", f"{host}:{port}"]
+    served = ["serve", *_STORE, "--http", f"{host}:{port}", *options]
+    command = [sys.executable, "-I", "-B", "-c", _WINNOW, _ROOT, *served]
     with subprocess.Popen(command, env=_environment(), stderr=subprocess.DEVNULL) as process:
         try:
             _wait(process, host, port)

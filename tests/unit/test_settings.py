@@ -142,9 +142,10 @@ def test_what_sessions_hold_is_bounded(
 
 def test_every_setting_of_serving_is_a_flag_of_its_own_name() -> None:
     flags = {flag for parameter in get_command(serve).params for flag in parameter.opts}
+    of_http = {"http", "tls_cert", "tls_key", "trusted_proxy", "host_name", "allow_address"}
     assert {flag[2:].replace("-", "_") for flag in flags - set(SHORTER.values())} == {
         *Settings.model_fields,
-        "http",
+        *of_http,
     }
     assert set(SHORTER.values()) <= flags
 
