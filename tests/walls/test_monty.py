@@ -71,6 +71,8 @@ async def answer(method: str, params: Mapping[str, Any]) -> Reply:
         return Reply({**EXCERPT, "excerpt": json.dumps([method, dict(params)])}, rows=1, tokens=10)
     if method == "rerank":
         return Reply({"results": [{"id": params["ids"][0], "rerank_score": 1.0}]}, rows=1)
+    if method == "kb.cite":
+        return Reply({"style": "apa", "citations": [json.dumps(dict(params))], "citekeys": ["ohm1827"]})
     if method == "read_result":
         return Reply({"text": json.dumps(KEPT[params["execution_id"]])})
     if method == "save":
@@ -315,6 +317,11 @@ SHAPED = (
     "quotes(rows)",
     "quotes(rows, max_chars=12)",
     "[cite(row) for row in rows]",
+    "cite(rows, style='apa').citations",
+    "cite(rows, scope={'project_id': 'p'}).to_dict()",
+    "cite(rows[0], style='bibtex').citekeys",
+    "cite('ohm.pdf', 'apa').citations",
+    "cite([]).to_dict()",
     "format_for_agent(rows)",
     "format_for_agent(rows, style='table', max_tokens=60)",
     "format_for_agent(rows, style='json')",
@@ -386,6 +393,7 @@ def test_rows_of_an_earlier_result_are_rows(small: Bench) -> None:
         "save",
         "load",
         "saved",
+        "cite",
         *monty_sdk.SHAPING,
     ],
 )
