@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from server.libraries.citekeys import is_citable
@@ -11,7 +12,7 @@ from server.libraries.records import Creator, LibraryItem
 
 CITEKEY = "citekey"
 _LATEST_YEAR = 9_999
-_MOST_CREATORS = 100  # as many as a list of metadata may have
+_MOST_CREATORS = _MOST_COLLECTIONS = 100  # as many as a list of metadata may have
 # The name of a list of creators in metadata -> their role.
 _ROLES: Mapping[str, str] = {"authors": "author", "editors": "editor", "translators": "translator"}
 # The name of a text in metadata -> the field of an item.
@@ -34,7 +35,8 @@ def facts_of(item: LibraryItem) -> dict[str, Any]:
     """The facts of an item by name; those that it does not have are left out.
 
     ``authors`` are "Family, Given"; ``author`` are the family names of authors, of editors where there are
-    none, for filters.
+    none, for filters. ``collections`` have the names above each as well: a filter by "Thesis" finds what is in
+    "Thesis/Chapter 2".
     """
     lists: dict[str, Any] = {name: _names(item, role) for name, role in _ROLES.items()}
     authors = [each for each in item.creators if each.role == "author"] or item.creators
@@ -45,7 +47,7 @@ def facts_of(item: LibraryItem) -> dict[str, Any]:
         "author": list(dict.fromkeys(each.family for each in authors))[:_MOST_CREATORS],
         "year": item.year,
         **texts,
-        "collections": list(item.collections),
+        "collections": _with_those_above(item.collections),
     }
     return {name: fact for name, fact in facts.items() if fact}
 
@@ -80,6 +82,12 @@ def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Lib
         tags=tuple(tags),
         collections=tuple(_list(metadata, "collections")),
     )
+
+
+def _with_those_above(names: Sequence[str]) -> list[str]:
+    above = (name[:at] for name in names for at, sign in enumerate(name) if sign == "/" and at)
+    # Of a name that is all slashes no more than what is kept.
+    return list(dict.fromkeys((*names, *islice(above, _MOST_COLLECTIONS))))[:_MOST_COLLECTIONS]
 
 
 def _names(item: LibraryItem, role: str) -> list[str]:

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 
 ENTRIES = r"""
 @article{ohm1827, title={The galvanic circuit}, author={Ohm, Georg}, year={1827}, journal={Annals}, volume={8},
- keywords={current, law}, groups={Physics}, doi={10.1000/ohm}, file={:papers/ohm.pdf:PDF}}
+ keywords={current, law}, groups={Physics/Currents}, doi={10.1000/ohm}, file={:papers/ohm.pdf:PDF}}
 @book{volta1800, title={On the electricity of piles}, author={Volta, Alessandro and Banks, Joseph}, year={1800},
  keywords={current}, file={papers/piles.md}}
 @misc{many2001, title={Lanterns of many hands}, author={A, A and B, B and C, C and D, D and E, E and F, F},
@@ -150,6 +150,7 @@ async def test_nodes_and_steps_of_the_graph_have_the_work_of_their_first_passage
         ({"where": {"authors": "Banks, Joseph"}}, ["piles.md"]),
         ({"where": {"item_type": "book"}}, ["piles.md"]),
         ({"where": {"collections": "physics"}}, ["ohm.pdf"]),
+        ({"where": {"collections": "Physics/Currents"}}, ["ohm.pdf"]),
         ({"filters": {"tags": ["current"]}}, ["ohm.pdf", "piles.md"]),
         ({"filters": {"tags": ["current", "law"]}}, ["ohm.pdf"]),
         ({"where": {"year": {"from": 1800, "to": 1827}}}, ["ohm.pdf", "piles.md"]),
