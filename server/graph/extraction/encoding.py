@@ -52,13 +52,13 @@ def decode_extraction(data: bytes, facts: DocumentFacts) -> DocumentExtraction:
     return DocumentExtraction(
         page=facts.page,
         project=project,
-        nodes=tuple(_record(Node, each) for each in nodes),
-        edges=tuple(_record(Edge, each) for each in edges),
+        nodes=tuple(Node(*each) for each in nodes),
+        edges=tuple(_record(Edge, each, 5) for each in edges),
         entities={key: (title, type) for key, (title, type) in entities.items()},
-        mentions=tuple(_record(Mention, each) for each in mentions),
-        relations=tuple(_record(Relation, each) for each in relations),
+        mentions=tuple(_record(Mention, each, 7) for each in mentions),
+        relations=tuple(_record(Relation, each, 5) for each in relations),
         references=tuple(
-            Reference(source, type, title, _record(LinkTarget, link), count, tuple(evidence))
+            Reference(source, type, title, _record(LinkTarget, link, 0), count, tuple(evidence))
             for source, type, title, link, count, evidence in references
         ),
         votes=facts.votes,
@@ -76,6 +76,7 @@ def _fields(record: Any) -> list[Any]:
     return [getattr(record, name) for name in record.__slots__]
 
 
-def _record(kind: type[R], fields: list[Any]) -> R:
-    """A record whose sequences are tuples."""
-    return kind(*(tuple(field) if isinstance(field, list) else field for field in fields))
+def _record(kind: type[R], fields: list[Any], place: int) -> R:
+    """The record of these fields, of which the one at this place is a tuple."""
+    fields[place] = tuple(fields[place])
+    return kind(*fields)
