@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ _COMPARED = 5
 # With less time left than this, no further word is looked up: the quotes are worth more.
 _LEAST_SECONDS = 1.0
 _CONFIDENCE_DIGITS = 3
+_FILE_NAME = re.compile(r"[^\s\"'()<>,;:?]{1,200}\.[A-Za-z0-9]{1,8}(?![\w/])")
 
 T = TypeVar("T")
 
@@ -98,9 +100,17 @@ def _while_there_is_time(words: Sequence[str], scores: Iterator[T]) -> Iterator[
 
 
 def _find_words(context: RequestContext, asked: ParsedQuery) -> Mapping[str, frozenset[str]]:
-    """The content words of a question, in the forms that each language of its project gives them."""
+    """The content words of a question, in the forms that each language of its project gives them.
+
+    The path of a document in reach is none of them: "what does a.pdf say" asks for no text with the word "pdf".
+    """
     languages = context.index.catalogue.languages(asked.filters.project)
-    return find_content_words(asked.text, languages, is_english=is_english(asked.text, languages))
+    text = _FILE_NAME.sub(lambda name: " " if _is_path(context, asked, name[0]) else name[0], asked.text)
+    return find_content_words(text, languages, is_english=is_english(asked.text, languages))
+
+
+def _is_path(context: RequestContext, asked: ParsedQuery, name: str) -> bool:
+    return any(document.uri == name for document in context.index.catalogue.find_documents(asked.filters, name))
 
 
 def _best_cosine(context: RequestContext, ranking: CandidateList) -> float | None:

@@ -399,6 +399,6 @@ async def test_quotes_follow_a_line_that_says_whether_they_answer(client: Client
     assert _text(found).splitlines()[0] == f"answered (confidence {answered['confidence']:.3f})"
     assert absent["missing_terms"] == ["Kafka", "rebalance", "partitions"]
     assert _text(other).splitlines()[0] == (
-        f"not found (confidence {absent['confidence']:.3f}): no document has 'Kafka', 'rebalance', 'partitions'; "
-        "nearest quotes follow"
+        f"not found (confidence {absent['confidence']:.3f}): no document searched has 'Kafka', 'rebalance', "
+        "'partitions'; nearest quotes follow"
     )

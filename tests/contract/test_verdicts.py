@@ -50,6 +50,15 @@ async def test_a_question_that_the_documents_answer_is_answered(handbook: Applic
     assert answer["confidence"] > 0.5
 
 
+async def test_the_path_of_a_document_in_a_question_is_no_missing_word(handbook: Application) -> None:
+    documents = (await handbook.kb.call("kb.documents", {}, handbook.caller("test"))).payload["results"]
+    named = f"What does {documents[0]['file']} say, and for how many days are encrypted backups kept?"
+    suffix = documents[0]["file"].rpartition(".")[2]
+    assert suffix not in (await ask(handbook, named))["missing_terms"]
+    absent = await ask(handbook, named.replace(documents[0]["file"], f"absent.{suffix}"))
+    assert {"absent", suffix} <= set(absent["missing_terms"])
+
+
 async def test_a_question_about_another_product_is_not_found_and_names_the_product(handbook: Application) -> None:
     answer = await ask(handbook, OTHER_PRODUCT)
     assert answer["verdict"] == "not_found"

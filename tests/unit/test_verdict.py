@@ -147,9 +147,14 @@ def test_cosines_of_other_models_are_not_used() -> None:
     ("verdict", "missing", "quotes", "expected"),
     [
         ("answered", [], [{}], "answered (confidence 0.900)"),
-        ("answered", ["rid"], [{}], "answered (confidence 0.900): no document has 'rid'"),
-        ("partly", ["Kafka", "X1"], [{}], "partly (confidence 0.900): no document has 'Kafka', 'X1'"),
-        ("not_found", ["a"], [{}], "not found (confidence 0.900): no document has 'a'; nearest quotes follow"),
+        ("answered", ["rid"], [{}], "answered (confidence 0.900): no document searched has 'rid'"),
+        ("partly", ["Kafka", "X1"], [{}], "partly (confidence 0.900): no document searched has 'Kafka', 'X1'"),
+        (
+            "not_found",
+            ["a"],
+            [{}],
+            "not found (confidence 0.900): no document searched has 'a'; nearest quotes follow",
+        ),
         ("not_found", [], [], "not found (confidence 0.900)"),
         ("not_found", [], [{}], "not found (confidence 0.900): nearest quotes follow"),
     ],
