@@ -68,6 +68,7 @@ class BoundedProtocol(H11Protocol):
     seconds: Mapping[str, float] = _STAGES
     unread_seconds = UNREAD_SECONDS
     max_connections = CONNECTIONS_PER_ADDRESS
+    _address: str | None = None  # as limits count it; None while the connection is being made
     _stage = ""
     _is_refused = False
     _deadline: asyncio.TimerHandle | None = None
@@ -76,13 +77,17 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Callback of asyncio: the connection was established."""
         super().connection_made(transport)
-        self._address = group_of(self.client[0] if self.client else "")
-        others = [other for other in self.connections if isinstance(other, BoundedProtocol) and other is not self]
-        held = sum(other._address == self._address for other in others)
+        address = group_of(self.client[0] if self.client else "")
+        held = self.count_of(address)
+        self._address = address
         if held < self.max_connections:
             self._enter_stage("head")
         else:
             self._refuse(at_once=held >= 2 * self.max_connections)
+
+    def count_of(self, address: str) -> int:
+        """The open connections of this address, without one that is being made."""
+        return sum(isinstance(other, BoundedProtocol) and other._address == address for other in self.connections)
 
     def data_received(self, data: bytes) -> None:
         """Callback of asyncio: data arrived."""

@@ -20,6 +20,7 @@ from server.runtime.openmetrics import CONTENT_TYPE, format_open_metrics
 from server.sessions.identities import identity_of
 from server.transports.access.authentication import Authentication
 from server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
+from server.transports.access.tls import tls_protocol
 from server.transports.connections import BoundedProtocol
 from server.transports.origins import KnownHosts
 from server.transports.sessions import KEY_NAME, new_cookie
@@ -49,6 +50,8 @@ def web_server(
     certificate: Certificate = NO_CERTIFICATE,
 ) -> uvicorn.Server:
     """The web server for an application. ``protocol`` sets the bounds of its connections."""
+    if certificate.file is not None:
+        protocol = tls_protocol(protocol, certificate.file, certificate.key_file)
     return uvicorn.Server(
         uvicorn.Config(
             application,
@@ -60,8 +63,6 @@ def web_server(
             # Otherwise a client could claim an address that is not its own, and limits are per address: only
             # Authentication reads such headers, of known proxies.
             proxy_headers=False,
-            ssl_certfile=certificate.file,
-            ssl_keyfile=certificate.key_file,
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )
     )
