@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.locators import LINK_CHARS, LOCATOR_CHARS, locate, locator_fields
-from server.models import Place, PlaceKind
+from server.locators import LINK_CHARS, LOCATOR_CHARS, address_of, link_to_page, locate, locator_fields
+from server.models import Document, Place, PlaceKind
 
 KINDS: tuple[PlaceKind, ...] = get_args(PlaceKind)
 PAGES = (Place(0, "page", 45, "33"), Place(90, "page", 46, "34"), Place(90, "page", 47), Place(200, "page", 48))
@@ -90,3 +90,41 @@ def test_a_locator_is_one_short_printable_line_whatever_a_file_calls_its_places(
         assert len(text) <= most
         assert "\n" not in text
         assert "\x1b" not in text
+
+
+def document_of(uri: str, source: str) -> Document:
+    return Document("d", "p", uri, source, "", "pdf", "")
+
+
+@pytest.mark.parametrize(
+    ("uri", "address"),
+    [
+        ("zotero/ABCD2345/a.pdf", "zotero://open-pdf/library/items/ABCD2345"),
+        ("zotero/ABCD2345/A Müller.PDF", "zotero://open-pdf/library/items/ABCD2345"),
+        ("zotero/groups/12/ABCD2345/a.pdf", "zotero://open-pdf/groups/12/items/ABCD2345"),
+        ("zotero/ABCD2345/a.epub", "zotero://select/library/items/ABCD2345"),
+        ("zotero/ABCD2345/note", "zotero://select/library/items/ABCD2345"),
+        (
+            "zotero/ABCD2345/annotations#EFGH6789",
+            "zotero://open-pdf/library/items/ABCD2345?annotation=EFGH6789",
+        ),
+        ("zotero/ABCD2345/annotations#EFGH6789?x", "zotero://select/library/items/ABCD2345"),
+        ("zotero/abcd/a.pdf", "zotero/abcd/a.pdf"),
+        ("notes/zotero/ABCD2345/a.pdf", "notes/zotero/ABCD2345/a.pdf"),
+    ],
+)
+def test_documents_of_zotero_are_opened_by_zotero(uri: str, address: str) -> None:
+    assert address_of(document_of(uri, "zotero:library")) == address
+
+
+@pytest.mark.parametrize("source", ["/home/me/notes", "imported:zotero:library", "zotero", ""])
+def test_a_document_of_another_source_does_not_claim_to_be_from_zotero(source: str) -> None:
+    assert address_of(document_of("zotero/ABCD2345/a.pdf", source)) == "zotero/ABCD2345/a.pdf"
+
+
+def test_a_link_to_a_page_keeps_the_annotation_and_selected_items_have_no_page() -> None:
+    marked = "zotero://open-pdf/library/items/ABCD2345?annotation=EFGH6789"
+    assert link_to_page(marked, 3) == "zotero://open-pdf/library/items/ABCD2345?page=3&annotation=EFGH6789"
+    selected = "zotero://select/library/items/ABCD2345"
+    assert link_to_page(selected, 3) == selected
+    assert locator_fields((), 0, 5, selected) == {"link": selected}
