@@ -29,7 +29,10 @@ MAX_DOCUMENT_ROWS = 1_000
 MAX_REPEAT_ROWS = 1_000
 MAX_PLACES = 50  # of one repeated text
 _MOST_PAGE = 10**9
-_RANGE = re.compile(r"\s*([0-9]{1,10})\s*(?:[-\u2013]\s*([0-9]{1,10})\s*)?")
+# "12", "12-14", and as locators have them: "p. 12", "slides 2-3".
+_RANGE = re.compile(
+    r"\s*(?:(?:pp?\.|pages?|slides?|chapters?|cells?|messages?)\s*)?([0-9]{1,10})\s*(?:[-\u2013]\s*([0-9]{1,10})\s*)?"
+)
 MAX_REPEAT_CHARS = 2_000  # of a repeated text, as it is shown
 MAX_READ_TOKENS = 20_000  # of one piece of a document, for scripts
 MAX_READ_BYTES = 128 * 1024

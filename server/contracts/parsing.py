@@ -29,6 +29,10 @@ _NAME_CHARS = 40
 _MEANT: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(("path", "file", "filename", "filepath", "uri", "url", "title", "name", "id", "doc"), "document")
 )
+# The same for what narrows an answer: without it the answer would be about something else than was meant.
+_MEANT_TO_NARROW: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(("sheet", "sheetname", "slide", "chapter", "pagenumber", "pagespan", "locator"), "page")
+)
 
 
 def parse(model: type[RequestT], arguments: Mapping[str, Any]) -> tuple[RequestT, tuple[str, ...]]:
@@ -94,9 +98,11 @@ def _find_similar(name: str, schema: Mapping[str, Any]) -> str | None:
 
 
 def _find_meant(name: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
-    """The required argument that is missing and that is meant by another word."""
-    meant = _MEANT.get(_normalize(name[:_NAME_CHARS]), "")
-    return meant if meant in schema.get("required", ()) and meant not in arguments else None
+    """The argument that is missing and that is meant by another word: a required one, or one that narrows."""
+    plain = _normalize(name[:_NAME_CHARS])
+    tables = ((_MEANT, schema.get("required", ())), (_MEANT_TO_NARROW, schema["properties"]))
+    meant = (table[plain] for table, known in tables if table.get(plain) in known)
+    return next((name for name in meant if name not in arguments), None)
 
 
 def _normalize(name: str) -> str:

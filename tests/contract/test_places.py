@@ -209,6 +209,9 @@ async def test_a_page_that_is_longer_than_the_piece_says_where_it_goes_on_and_en
         ({"document": "deck.pptx", "page": "two"}, "page"),
         ({"document": "deck.pptx", "page": 1.5}, "page"),
         ({"document": "deck.pptx", "page": [1]}, "page"),
+        ({"document": "book.xlsx", "sheet": "Q1"}, "sheet: no such argument; did you mean 'page'?"),
+        ({"document": "deck.pptx", "page_number": 2}, "page_number: no such argument; did you mean 'page'?"),
+        ({"document": "boox.xlsx"}, "nearest: 'book.xlsx'"),
     ],
 )
 async def test_a_page_that_cannot_be_read_is_an_error_that_says_what_can(

@@ -62,7 +62,16 @@ def test_a_range_has_the_characters_of_all_its_pages_and_of_those_alone() -> Non
 
 @pytest.mark.parametrize(
     ("given", "read"),
-    [(12, (12, 12)), ("12", (12, 12)), ("12-14", (12, 14)), (" 12 \u2013 14 ", (12, 14)), ([45, 46], (45, 46))],
+    [
+        (12, (12, 12)),
+        ("12", (12, 12)),
+        ("12-14", (12, 14)),
+        (" 12 \u2013 14 ", (12, 14)),
+        ([45, 46], (45, 46)),
+        ("p. 4", (4, 4)),
+        ("pp. 45-46", (45, 46)),
+        ("slide 3", (3, 3)),
+    ],
 )
 def test_pages_are_a_number_a_range_or_the_span_of_a_row(given: object, read: tuple[int, int]) -> None:
     assert ReadDocument.model_validate({"document": "a", "page": given}).page == read

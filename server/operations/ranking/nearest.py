@@ -60,8 +60,10 @@ def near_documents(library: Library, reach: Filters, name: str) -> str:
     paths = library.catalogue.paths(reach)
     titles = library.catalogue.titles(reach)
     words = _WORDS.findall(name.casefold())[:_NAMED]
-    having = (known for known in (*titles, *paths) if words and all(word in known.casefold() for word in words))
-    near = list(islice(having, _NAMED)) or _similar(name, islice(titles, _COMPARED)) or _near_paths(name, paths)
+    names = dict.fromkeys((*titles, *paths))  # the title of a file that states none is its name
+    having = (known for known in names if words and all(word in known.casefold() for word in words))
+    compared = dict.fromkeys((*titles[:_COMPARED], *paths[:_COMPARED]))
+    near = list(islice(having, _NAMED)) or _similar(name, compared) or _near_paths(name, paths)
     return _list_near(name, near, "", is_sorted=True)
 
 
