@@ -104,7 +104,6 @@ _BESIDE = (
     "tests/flow/test_job*.py",
     "tests/flow/test_pdf_answers.py",
     "tests/flow/test_project*.py",
-    "tests/flow/test_projects_on_servers.py",
     "tests/unit/test_architecture.py",
     "tests/unit/test_bibliographies.py",
     "tests/unit/test_chunking.py",
