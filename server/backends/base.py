@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from server.backends.store_reads import FilteredReads, ProjectReads
 from server.backends.text_store import TextStore
 from server.errors import WinnowError
 from server.models import (
     Chunk,
     CollectionFacts,
     Document,
-    DocumentRecord,
     Filters,
-    Labels,
     NumberRange,
     Passage,
     Place,
-    ProjectInfo,
     Reading,
 )
-from server.projects.settings import ProjectSettings
-from server.projects.states import HiddenProject, ProjectState
 from server.text.matching import field_numbers, field_texts, path_matcher
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
@@ -391,32 +387,12 @@ class CatalogueChanges:
     stamps: Mapping[str, str | None] = field(default_factory=dict)
 
 
-class DocumentStore(TextStore, Protocol):
+class DocumentStore(TextStore, FilteredReads, ProjectReads, Protocol):
     """Documents, their text and their chunks; the truth about what is indexed.
 
     Implementers guarantee: ``apply`` is atomic and durable once it has returned; reads are safe from several
     threads and see whole changes only.
     """
-
-    def projects(self) -> list[ProjectInfo]: ...
-
-    def existing_projects(self) -> list[ProjectInfo]:
-        """All projects that were created or hold documents, by name."""
-
-    def has_project(self, project: str) -> bool:
-        """Whether the project was created or holds documents, and is in use."""
-
-    def hidden_projects(self) -> Mapping[str, HiddenProject]:
-        """The projects that are not in use, by name."""
-
-    def embedding(self, project: str) -> str:
-        """The fingerprint that all documents of the project share; "" where they have none or several."""
-
-    def languages(self, project: str) -> dict[str, int]:
-        """How many documents of a project are in each language (ISO 639-1); "" stands for unknown."""
-
-    def generation(self, project: str) -> int:
-        """Grows with every change of the project's index; 0 for a project that does not exist."""
 
     def passages(self, chunk_ids: Sequence[str], project: str) -> dict[str, Passage]:
         """The chunks that exist in this project, by id, each with its document."""
@@ -424,56 +400,11 @@ class DocumentStore(TextStore, Protocol):
     def documents(self, project: str) -> list[Document]:
         """All documents of a project, by uri."""
 
-    def labels(self, filters: Filters) -> Labels:
-        """The labels of the documents that these filters admit."""
-
-    def documents_within(self, filters: Filters) -> list[Document]:
-        """The documents that these filters admit, by uri."""
-
-    def has_documents(self, filters: Filters) -> bool:
-        """Whether these filters admit any document."""
-
-    def paths(self, filters: Filters) -> list[str]:
-        """The uris of the documents that these filters admit, in order; filters on dates are ignored."""
-
-    def fields(self, filters: Filters) -> frozenset[str]:
-        """The names of the metadata of the documents that these filters admit; filters on dates are ignored."""
-
-    def field_values(self, filters: Filters, name: str, most: int) -> list[str]:
-        """The most frequent values of a field of these documents, as text; filters on dates are ignored."""
-
-    def titles(self, filters: Filters) -> list[str]:
-        """Their titles, each once; filters on dates are ignored."""
-
-    def section_chunks(self, filters: Filters, is_within: Callable[[Sequence[str]], bool], most: int) -> list[str]:
-        """The chunks of these documents whose headings satisfy ``is_within``, by id; at most ``most``."""
-
-    def has_pages(self, filters: Filters) -> bool:
-        """Whether any of these documents has pages, slides or sheets."""
-
-    def find_documents(self, filters: Filters, name: str) -> list[Document]:
-        """The document with this id or uri, else those with this title, in any case."""
-
-    def count_documents(self, filters: Filters) -> tuple[int, int]:
-        """How many documents these filters admit, and how many chunks those have."""
-
-    def list_documents(self, filters: Filters, sort: str, offset: int, limit: int) -> list[DocumentRecord]:
-        """A part of the documents that these filters admit, in this order."""
-
-    def iterate_values(self, filters: Filters, name: str) -> Iterator[tuple[Any, int]]:
-        """The value of a fact, a field or ``FOLDER`` of each of these documents, and how many chunks it has."""
-
     def text(self, document_id: str, project: str) -> str | None:
         """The whole text of a document, or None where there is none."""
 
     def chunks(self, document_id: str, project: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
-
-    def project_settings(self, project: str) -> ProjectSettings:
-        """The settings of the project; the defaults where none are stored."""
-
-    def project_state(self, project: str) -> ProjectState:
-        """The state of the project; "" also if there is none."""
 
     def indexed_documents(self, project: str) -> list[IndexedDocument]: ...
 

@@ -78,7 +78,8 @@ ROOMS: Mapping[str, str] = {
     "server.graph.extraction": "server.graph server.text server.errors server.ids server.models",
     # the core: over protocols, never over a vendor
     "server.backends.text_store": "server.models",
-    "server.backends.base": "server.backends.text_store server.projects.settings server.projects.states "
+    "server.backends.store_reads": "server.models server.projects.settings server.projects.states",
+    "server.backends.base": "server.backends.store_reads server.backends.text_store server.projects.settings "
     "server.models server.errors server.text",
     "server.backends": "server.configuration server.backends.base server.runtime server.graph server.models "
     "server.errors server.projects.settings server.projects.states server.settings server.ids server.text server",
