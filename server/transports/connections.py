@@ -1,4 +1,4 @@
-"""HTTP connections bounded in time and number: uvicorn's protocol with deadlines and a cap per address.
+"""HTTP connections bounded in time and number: uvicorn's protocol with deadlines and caps.
 
 uvicorn bounds how long a connection may be idle between two requests, and nothing else. A client that sends half
 a request, or does not read its answer, would keep its connection forever. Each stage has a deadline here: the
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -26,8 +26,12 @@ BODY_SECONDS = 30.0
 UNREAD_SECONDS = 60.0
 # An MCP host keeps two to ten connections: one for events, one for each call in flight.
 CONNECTIONS_PER_ADDRESS = 128
-# The connections, and what else a server has open: pipes to its engine, to scripts and to their runners.
-OPEN_FILES = CONNECTIONS_PER_ADDRESS + 96
+# What else a server has open: pipes to its engine, to scripts and to their runners.
+_OTHER_FILES = 96
+# At least one address must be able to have all its connections.
+OPEN_FILES = CONNECTIONS_PER_ADDRESS + _OTHER_FILES
+# Of all addresses, where the system allows so many open files: 32 addresses with all their connections.
+_MOST_CONNECTIONS = 4_096
 # A rejected connection closes when the client has read the reason, and after this time in any case.
 _CLOSE_SECONDS = 1.0
 _STAGES: Mapping[str, float] = MappingProxyType({"head": HEAD_SECONDS, "body": BODY_SECONDS})
@@ -43,15 +47,16 @@ _TOO_MANY = _build_response("503 Service Unavailable", "Too many connections fro
 
 
 def allow_open_files() -> None:
-    """Raise the process's limit of open files to ``OPEN_FILES``.
+    """Raise the process's limit of open files as far as connections need it and the system allows it.
 
     With a lower limit, every connection that cannot be accepted would be retried and logged without end.
 
     Raises:
-        WinnowError: INVALID_REQUEST where the system does not allow that many.
+        WinnowError: INVALID_REQUEST where the system does not allow ``OPEN_FILES``.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= OPEN_FILES:
+    wanted = _MOST_CONNECTIONS + _OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
         return
     if hard != resource.RLIM_INFINITY and hard < OPEN_FILES:
         raise WinnowError(
@@ -59,15 +64,24 @@ def allow_open_files() -> None:
             f"--http needs {OPEN_FILES} open files, the limit is {hard}; raise it (ulimit -n {OPEN_FILES}), or "
             "serve stdio",
         )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, hard))
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+    )
+
+
+def most_connections() -> int:
+    """How many connections all addresses together may have, under the process's limit of open files."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_MOST_CONNECTIONS, soft - _OTHER_FILES)
 
 
 class BoundedProtocol(H11Protocol):
-    """uvicorn's connection with a deadline for each stage and a cap on connections per address."""
+    """uvicorn's connection with a deadline for each stage and caps on connections, per address and in all."""
 
     seconds: Mapping[str, float] = _STAGES
     unread_seconds = UNREAD_SECONDS
     max_connections = CONNECTIONS_PER_ADDRESS
+    most_connections: Callable[[], int] = staticmethod(most_connections)
     _address: str | None = None  # as limits count it; None while the connection is being made
     _stage = ""
     _is_refused = False
@@ -80,10 +94,11 @@ class BoundedProtocol(H11Protocol):
         address = group_of(self.client[0] if self.client else "")
         held = self.count_of(address)
         self._address = address
-        if held < self.max_connections:
+        is_full = len(self.connections) > self.most_connections()
+        if held < self.max_connections and not is_full:
             self._enter_stage("head")
         else:
-            self._refuse(at_once=held >= 2 * self.max_connections)
+            self._refuse(at_once=is_full or held >= 2 * self.max_connections)
 
     def count_of(self, address: str) -> int:
         """The open connections of this address, without one that is being made."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
 
+from server.transports.access.http_access import NO_CERTIFICATE
 from server.transports.addresses import listen
 from server.transports.connections import BoundedProtocol
 from server.transports.http import web_server
@@ -40,19 +44,27 @@ async def hello(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": scope["scheme"].encode()})
 
 
+@asynccontextmanager
+async def running(web: uvicorn.Server, sockets: list[socket.socket]) -> AsyncIterator[None]:
+    """A web server that runs."""
+    web.config.timeout_graceful_shutdown = 1
+    serving = asyncio.create_task(web.serve(sockets))
+    try:
+        async with asyncio.timeout(MINUTE):
+            while not web.started:
+                await asyncio.sleep(0.01)
+        yield
+    finally:
+        web.should_exit = True
+        await serving
+
+
 @pytest.fixture
 async def port(tmp_path: Path) -> AsyncIterator[int]:
     """The port of a server with the certificate in ``chain.pem``."""
     sockets = listen("127.0.0.1", 0)
-    web = web_server(hello, Few, make_certificate(tmp_path))
-    web.config.timeout_graceful_shutdown = 1
-    serving = asyncio.create_task(web.serve(sockets))
-    async with asyncio.timeout(MINUTE):
-        while not web.started:
-            await asyncio.sleep(0.01)
-    yield sockets[0].getsockname()[1]
-    web.should_exit = True
-    await serving
+    async with running(web_server(hello, Few, make_certificate(tmp_path)), sockets):
+        yield sockets[0].getsockname()[1]
 
 
 @pytest.fixture
@@ -86,6 +98,27 @@ async def test_connections_without_a_handshake_are_counted_and_end(http: httpx2.
     assert (await http.get("/")).status_code == 200
     for _, writer in silent:
         writer.close()
+
+
+class Two(BoundedProtocol):
+    """Connections of which there may be two, whatever their addresses are."""
+
+    most_connections = staticmethod(lambda: 2)
+
+
+@pytest.mark.parametrize("has_tls", [False, True])
+async def test_all_addresses_together_have_a_limit(tmp_path: Path, has_tls: bool) -> None:
+    sockets = listen("127.0.0.1", 0)
+    port = sockets[0].getsockname()[1]
+    async with running(web_server(hello, Two, make_certificate(tmp_path) if has_tls else NO_CERTIFICATE), sockets):
+        held = [
+            await asyncio.open_connection("127.0.0.1", port, local_addr=(f"127.0.0.{number}", 0))
+            for number in (2, 3)
+        ]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.4", 0))
+        assert await read_all(reader) == b""
+        for _, open_one in (*held, (reader, writer)):
+            open_one.close()
 
 
 async def test_a_request_without_tls_is_not_answered(http: httpx2.AsyncClient, port: int) -> None:

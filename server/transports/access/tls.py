@@ -43,7 +43,9 @@ class _TlsConnection(BoundedProtocol):
         """Callback of asyncio: the connection was established; its handshake follows."""
         peer = transport.get_extra_info("peername")
         address = group_of(peer[0] if peer else "")
-        if self.handshakes.pending[address] + self.count_of(address) >= self.max_connections:
+        pending = self.handshakes.pending
+        held = pending[address] + self.count_of(address)
+        if held >= self.max_connections or len(self.connections) + pending.total() >= self.most_connections():
             transport.abort()  # nothing can be said before the handshake
             return
         transport.pause_reading()
