@@ -21,7 +21,6 @@ import asyncio
 import math
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
 
@@ -143,14 +142,12 @@ class Authentication:
                 await asyncio.wait((serving,), timeout=CHECK_SECONDS)
             if serving.done():
                 serving.result()
+                return
         finally:
-            if not serving.done():
-                serving.cancel()
-                with suppress(asyncio.CancelledError):
-                    await serving
-        if serving.cancelled():
-            log("an answer was ended: its key is no longer valid", key=key.id)
-            await answer.end()
+            serving.cancel()  # does nothing to an answer that is complete
+            await asyncio.gather(serving, return_exceptions=True)
+        log("an answer was ended: its key is no longer valid", key=key.id)
+        await answer.end()
 
 
 class _Answer:
