@@ -333,7 +333,7 @@ def test_lost_events_are_made_up_for_by_the_next_scan(
 
 
 def test_a_failure_is_named_and_tried_again(store: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.watching.path_watcher._RETRY_SECONDS", 0.1)
+    monkeypatch.setattr("server.watching.source_watcher._RETRY_SECONDS", 0.1)
     failed = threading.Event()
     scan = PathWatcher._scan
 
