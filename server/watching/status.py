@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from server.backends.files.lock import WATCHER, Holder, find_holder
 from server.errors import WinnowError
@@ -58,6 +58,8 @@ class PathStatus:
 
 class _StatusFile(BaseModel):
     """The content of the file."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     paths: tuple[PathStatus, ...]
 
