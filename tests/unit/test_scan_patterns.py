@@ -127,7 +127,7 @@ def test_a_match_belongs_to_the_first_chunk_that_has_its_start_or_else_to_the_ne
     spans = sorted(spans, key=lambda span: (span[1], span[0]))
     chunks = [ChunkSpan(str(number), start, end, ()) for number, (start, end) in enumerate(spans)]
     scanned = ScannedDocument(
-        DocumentText(0, "d", "d.md", "", "D", b"", len(chunks)), lambda id: chunks, lambda id: ()
+        DocumentText(0, "d", "d.md", "", "D", b"", len(chunks)), lambda id: chunks, lambda id: (), lambda id: {}
     )
     after = [number for number, (_, end) in enumerate(spans) if end > at]
     assert scanned.chunk_at(at) == (after[0] if after else len(chunks) - 1 if chunks else None)
@@ -148,7 +148,10 @@ def test_long_keys_that_differ_at_their_ends_stay_different() -> None:
     keys = []
     for end in "bc":
         scanned = ScannedDocument(
-            DocumentText(0, "d", "d", "", "d", b"a" * 1_000 + end.encode(), 0), lambda id: [], lambda id: ()
+            DocumentText(0, "d", "d", "", "d", b"a" * 1_000 + end.encode(), 0),
+            lambda id: [],
+            lambda id: (),
+            lambda id: {},
         )
         (match,) = pattern.find(scanned.document.data)
         assert match is not None
