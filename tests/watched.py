@@ -56,9 +56,8 @@ def fresh_index(folder: Path, source: WatchedSource | None = None) -> Index:
 
 
 def add_source(store: Path, *paths: Path, **fields: Any) -> WatchedSource:
-    source = WatchedSource(
-        id=paths[0].name, paths=tuple(str(path.resolve()) for path in paths), project="p", **fields
-    )
+    own = {"id": paths[0].name, "paths": tuple(str(path.resolve()) for path in paths), "project": "p"}
+    source = WatchedSource(**{**own, **fields})
     change_sources(store, lambda before: [*(one for one in before if one.id != source.id), source])
     return source
 

@@ -15,6 +15,7 @@ import pytest
 from server.commands.watching.sources import format_attention
 from server.errors import WinnowError
 from server.models import Filters
+from server.opening import Backends
 from server.watching.check import check_watching
 from server.watching.path_watcher import PathWatcher
 from server.watching.sources import FILE, change_sources, read_sources
@@ -214,6 +215,27 @@ def test_labels_patterns_and_ignore_files_of_a_source_count(store: Path, notes: 
         (notes / "part1" / "data.txt").write_text("Other words beside the pages.\n")
         (notes / "part4" / "0004.md").write_text("Other words that are excluded.\n")
         wait_for(lambda: index_of(backends) == fresh_index(notes, source))
+
+
+def test_sources_of_two_projects_write_into_their_own_alone(store: Path, tmp_path: Path) -> None:
+    folders = {name: tmp_path / name for name in ("first", "second")}
+    for name, folder in folders.items():
+        folder.mkdir()
+        (folder / "page.md").write_text(f"Words of the {name} project.\n")
+        add_source(store, folder, project=name)
+
+    def held(backends: Backends) -> dict[str, list[tuple[str, str]]]:
+        documents = {name: backends.catalogue.documents(name) for name in folders}
+        return {name: sorted((one.source, one.uri) for one in found) for name, found in documents.items()}
+
+    with watched(settings_of(store)) as (backends, _):
+        wait_for(lambda: all(is_watched(store, folder) for folder in folders.values()))
+        expected = {name: [(str(folder), "page.md")] for name, folder in folders.items()}
+        assert held(backends) == expected
+        (folders["first"] / "new.md").write_text("More words.\n")
+        (folders["first"] / "page.md").unlink()
+        wait_for(lambda: held(backends)["first"] == [(str(folders["first"]), "new.md")])
+        assert held(backends)["second"] == expected["second"]
 
 
 def test_sources_can_be_added_and_removed_while_a_store_is_watched(
