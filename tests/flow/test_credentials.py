@@ -30,6 +30,7 @@ ARGUMENTS = {
     "sources": ["list"],
     "project": ["list"],
     "job": ["list"],
+    "prompt": ["list"],
     "reindex": [],
     "search": ["backup"],
     "scan": ["backup"],

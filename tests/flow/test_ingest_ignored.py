@@ -57,7 +57,7 @@ def test_a_folder_that_is_empty_keeps_its_documents_until_all_deletions_are_allo
     docs.mkdir()
     report = ingest_paths(target, [docs])
     assert (counts(report), len(uris(target))) == ((0, 0, 40), 40)
-    assert "40 of 40 documents are gone, and were kept: the folder is empty or gone" in report.warnings[0]
+    assert "40 of 40 documents are gone, and were kept: the folder or library is empty" in report.warnings[0]
     assert counts(ingest_paths(target, [docs], deletions=ANY_DELETION)) == (0, 40, 0)
 
 
@@ -99,7 +99,8 @@ def test_a_renamed_folder_is_no_deletion(target: Target, docs: Path) -> None:
     ingest_paths(target, [docs])
     (docs / "part0").rename(docs / "first")
     (docs / "part1").rename(docs / "second")
-    assert counts(ingest_paths(target, [docs], deletions=WATCHING)) == (40, 40, 0)
+    report = ingest_paths(target, [docs], deletions=WATCHING)
+    assert (counts(report), report.moved) == ((0, 0, 0), 40)
     assert uris(target) == [file.uri for file in find_files(Root(str(docs), "")).files]
 
 
