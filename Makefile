@@ -11,7 +11,7 @@ SETUP := $(VENV)/.setup-done
 VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	$(PYTHON) -m pip --disable-pip-version-check --quiet --python $(BIN)/python install pip; }
 
-.PHONY: demo test coverage fuzz fuzz-files soak bench setup lock clean
+.PHONY: demo test test-rare coverage fuzz fuzz-files soak bench setup lock clean
 
 demo: $(SETUP)
 	$(BIN)/winnow demo
@@ -21,6 +21,11 @@ test: $(SETUP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python tests/everybody.py
+
+# Tests that take long and seldom fail, no part of `make test`: benchmarks, the demo, `winnow eval`, converting the
+# model, kills at each step of removing a project.
+test-rare: $(SETUP)
+	$(BIN)/python tests/everybody.py --rare
 
 # Which lines the unit and contract tests run; fails below the floor in pyproject.toml. No part of `make test`, whose
 # tests would all run a second time, and slower: the unit tests alone take about a quarter of an hour.

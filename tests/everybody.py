@@ -1,5 +1,7 @@
 """Runs the tests; as root, also as an ordinary user. All arguments go to pytest.
 
+With ``--rare`` first it runs those that take long and seldom fail, once, as the user that this is, and no others.
+
 Root passes checks that others do not, so each test of the sandbox must hold for both kinds of user. Tests that do
 not depend on the user (protocols, schemas, indexes, the language) run once. Much of a run is waiting for processes
 and limits, so three run side by side on two processors: root's, and two of an ordinary user.
@@ -30,16 +32,29 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 65_534
 
+# Left out of `make test`, and run by `make test-rare`: what measures, converts the model, indexes collections, or
+# kills a process at every step.
+_RARE = (
+    "tests/bench/test_code.py",
+    "tests/bench/test_exhaustive.py",
+    "tests/bench/test_sandbox_peers.py",
+    "tests/bench/test_scale.py",
+    "tests/bench/test_watching.py",
+    "tests/flow/test_demo.py",
+    "tests/flow/test_eval.py",
+    "tests/flow/test_project_removal.py",
+    "tests/unit/test_model_install.py",
+)
 # Tests that do not depend on the user are divided between the three runs, so that all end at about the same time.
 _ROOT_ALONE = (
     "tests/bench/test_engine.py",  # reads the memory of other processes
     "tests/contract/test_graph_stores.py",  # builds Neo4j in the user's home folder
-    "tests/flow/test_engine.py",
-    "tests/flow/test_interop.py",
     "tests/flow/test_watched_folders.py",
     "tests/unit/test_engine_heartbeat.py",
     "tests/unit/test_sandbox_batches.py",
     "tests/unit/test_waits.py",
+    "tests/walls/test_lesser_hosts.py",
+    "tests/walls/test_reader_pool.py",
     "tests/walls/test_surface_attacks.py",
 )
 _ORDINARY_ALONE = (
@@ -68,6 +83,7 @@ _ORDINARY_ALONE = (
     "tests/flow/test_zotero_*.py",
     "tests/fuzz",
     "tests/unit/test_demo_corpus.py",
+    "tests/unit/test_docs.py",
     "tests/unit/test_embedder*.py",
     "tests/unit/test_format_imports.py",
     "tests/unit/test_graph_*.py",
@@ -95,21 +111,21 @@ _BESIDE = (
     "tests/contract",
     "tests/flow/test_bench.py",
     "tests/flow/test_bench_tokens.py",
-    "tests/flow/test_demo.py",
-    "tests/flow/test_eval.py",
+    "tests/flow/test_engine.py",
     "tests/flow/test_fastmcp.py",
     "tests/flow/test_frames.py",
     "tests/flow/test_hung_engine.py",
     "tests/flow/test_ingest_references.py",
+    "tests/flow/test_interop.py",
     "tests/flow/test_job*.py",
     "tests/flow/test_pdf_answers.py",
     "tests/flow/test_project*.py",
+    "tests/flow/test_stdio.py",
     "tests/unit/test_architecture.py",
     "tests/unit/test_bibliographies.py",
     "tests/unit/test_chunking.py",
     "tests/unit/test_citing.py",
     "tests/unit/test_contracts.py",
-    "tests/unit/test_docs.py",
     "tests/unit/test_docx.py",
     "tests/unit/test_epub.py",
     "tests/unit/test_evidence.py",
@@ -121,7 +137,6 @@ _BESIDE = (
     "tests/unit/test_lexical.py",
     "tests/unit/test_mail.py",
     "tests/unit/test_markdown_records.py",
-    "tests/unit/test_model_install.py",
     "tests/unit/test_notebook.py",
     "tests/unit/test_old_workbooks.py",
     "tests/unit/test_opendocument.py",
@@ -162,11 +177,11 @@ def _files_of(names: Sequence[str]) -> set[str]:
     return {str(file.relative_to(ROOT)) for file in found if file.is_file()}
 
 
-_beside = _files_of(_BESIDE) - _files_of(_ROOT_ALONE)
+_beside = _files_of(_BESIDE) - _files_of([*_ROOT_ALONE, *_RARE])
 # Run -> the files that it leaves out.
 LEFT_OUT = {
-    "root": (*_ORDINARY_ALONE, *sorted(_beside)),
-    "ordinary": (*_ROOT_ALONE, *_BESIDE),
+    "root": (*_ORDINARY_ALONE, *_RARE, *sorted(_beside)),
+    "ordinary": (*_ROOT_ALONE, *_RARE, *_BESIDE),
     "beside": sorted(_files_of(["tests"]) - _beside),
 }
 
@@ -174,10 +189,12 @@ LEFT_OUT = {
 def main(arguments: Sequence[str]) -> int:
     """Run pytest as the current user and, if that is root, also as an ordinary user. The worst exit code."""
     ours = [sys.executable, "-m", "pytest", *arguments]
+    if arguments and arguments[0] == "--rare":
+        return subprocess.call([*ours[: -len(arguments)], *_RARE, *arguments[1:]], cwd=ROOT)
     _compile_sources()
     if sys.platform != "linux" or os.geteuid() != 0:
         print("the tests run once, as the ordinary user that this is", flush=True)
-        return subprocess.call(ours, cwd=ROOT)
+        return subprocess.call([*ours, *_without(_RARE)], cwd=ROOT)
     print(
         "the tests run side by side: as root, and in two parts as an ordinary user, shown at the end", flush=True
     )
