@@ -23,7 +23,7 @@ test: $(SETUP)
 	$(BIN)/python tests/everybody.py
 
 # Tests that take long and seldom fail, no part of `make test`: benchmarks, the demo, `winnow eval`, converting the
-# model, kills at each step of removing a project.
+# model, removal and archives of projects, controls of attacks on surfaces.
 test-rare: $(SETUP)
 	$(BIN)/python tests/everybody.py --rare
 

@@ -32,8 +32,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 65_534
 
-# Left out of `make test`, and run by `make test-rare`: what measures, converts the model, indexes collections, or
-# kills a process at every step.
+# Left out of `make test`, and run by `make test-rare`: what measures, converts the model, indexes collections,
+# kills a process at every step, moves projects, or shows that attacks work elsewhere.
 _RARE = (
     "tests/bench/test_code.py",
     "tests/bench/test_exhaustive.py",
@@ -42,14 +42,17 @@ _RARE = (
     "tests/bench/test_watching.py",
     "tests/flow/test_demo.py",
     "tests/flow/test_eval.py",
+    "tests/flow/test_project_archives.py",
     "tests/flow/test_project_removal.py",
     "tests/unit/test_model_install.py",
+    "tests/walls/test_surface_controls.py",
 )
 # Tests that do not depend on the user are divided between the three runs, so that all end at about the same time.
 _ROOT_ALONE = (
     "tests/bench/test_engine.py",  # reads the memory of other processes
     "tests/contract/test_graph_stores.py",  # builds Neo4j in the user's home folder
     "tests/flow/test_watched_folders.py",
+    "tests/unit/test_docs.py",
     "tests/unit/test_engine_heartbeat.py",
     "tests/unit/test_sandbox_batches.py",
     "tests/unit/test_waits.py",
@@ -83,7 +86,6 @@ _ORDINARY_ALONE = (
     "tests/flow/test_zotero_*.py",
     "tests/fuzz",
     "tests/unit/test_demo_corpus.py",
-    "tests/unit/test_docs.py",
     "tests/unit/test_embedder*.py",
     "tests/unit/test_format_imports.py",
     "tests/unit/test_graph_*.py",

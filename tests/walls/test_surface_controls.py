@@ -1,0 +1,19 @@
+"""Attacks on files, settings, transports and rendered text: each succeeds where nothing is in its way."""
+
+from __future__ import annotations
+
+import pytest
+
+from security.audit import CONTROL
+from tests.walls.test_surface_attacks import ATTACKS, try_attacks
+
+pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
+
+
+@pytest.mark.parametrize("family", sorted({attack.family for attack in ATTACKS}))
+def test_each_attack_of_a_family_works_on_its_control(family: str) -> None:
+    attacks = [attack for attack in ATTACKS if attack.family == family]
+    results = try_attacks(attacks, CONTROL)
+    assert {str(attack): results[str(attack)].violation for attack in attacks} == dict.fromkeys(
+        map(str, attacks), ""
+    )
