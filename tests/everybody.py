@@ -51,6 +51,8 @@ _RARE = (
 _ROOT_ALONE = (
     "tests/bench/test_engine.py",  # reads the memory of other processes
     "tests/contract/test_graph_stores.py",  # builds Neo4j in the user's home folder
+    "tests/flow/test_log_hygiene.py",
+    "tests/flow/test_watch_commands.py",
     "tests/flow/test_watched_folders.py",
     "tests/unit/test_docs.py",
     "tests/unit/test_engine_heartbeat.py",
@@ -74,14 +76,12 @@ _ORDINARY_ALONE = (
     "tests/flow/test_ingest_labels.py",
     "tests/flow/test_ingest_resume.py",
     "tests/flow/test_keys.py",
-    "tests/flow/test_log_hygiene.py",
     "tests/flow/test_migrate.py",
     "tests/flow/test_reading_reports.py",
     "tests/flow/test_reindex.py",
     "tests/flow/test_scale.py",
     "tests/flow/test_scarcity.py",
     "tests/flow/test_store_migration.py",
-    "tests/flow/test_watch_commands.py",
     "tests/flow/test_watching.py",
     "tests/flow/test_zotero_*.py",
     "tests/fuzz",
