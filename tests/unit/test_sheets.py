@@ -123,11 +123,12 @@ def test_rows_keep_the_numbers_of_the_sheet() -> None:
 
 
 def test_a_wide_sheet_names_each_value() -> None:
-    """A header that would fill the part is not repeated: each value has its name."""
+    """A header that would fill the part is not repeated: each value has its name, and the names have a part."""
     names = [f"measurement number {number}" for number in range(60)]
-    parsed = _read(xlsx({"W": [names, [f"value{number}" for number in range(60)]]}))
-    assert "- measurement number 59: value59" in parsed.text
-    assert [place.rows for place in parsed.places] == [(1, 2)]
+    parsed = _read(xlsx({"W": [names, [f"value{number}" for number in range(59)]]}))
+    assert "- measurement number 58: value58" in parsed.text
+    assert "measurement number 58 | measurement number 59" in parsed.text
+    assert [place.rows for place in parsed.places] == [(1, 1), (2, 2)]
 
 
 def test_hidden_sheets_are_left_out_counted_and_named() -> None:
@@ -186,6 +187,8 @@ def test_rows_beyond_the_limit_are_counted_in_a_note(monkeypatch: pytest.MonkeyP
 @example([["0", "0\t"], ['0"0']])
 @example([["0"], ["0", "0|"], ["|"]])
 @example([["0"], ["0"], ["0", "0|"], ["0", "0", "0|"]])
+# A header of rare letters that fills half of a part, over columns without values.
+@example([["0:0:0:ĊĲ𐀀𐀀𐀀𐀀𠁀", "0:0:0:0ĊĲ𐀀𐀀𐀀𐀀𠁀", "0:᠁0:0:0:0:0Ġᎀ𐀀𝑀"], ["0"]])
 @given(st.lists(st.lists(_CELLS, min_size=1, max_size=4), min_size=1, max_size=12))
 def test_every_cell_of_a_workbook_and_of_a_table_can_be_found(rows: list[list[str]]) -> None:
     """A cell is text of the part whose rows hold it, whatever marks it is made of."""

@@ -133,7 +133,9 @@ class _Part:
         """Add a row; what was collected before is written if the row does not fit any more."""
         line = self._record(row) if self._is_wide else table_row(row.cells)
         size = measure(f"{line}\n")
-        if self._lines and self._size + size > _LARGEST_PART:
+        # The names of a wide header are a part of their own: a column without values is found by its name, too.
+        names_only = self._is_wide and self._is_first
+        if names_only or (self._lines and self._size + size > _LARGEST_PART):
             self.flush()
         if not self._lines and not self._is_first:
             self._first = row.number
