@@ -11,7 +11,7 @@ SETUP := $(VENV)/.setup-done
 VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	$(PYTHON) -m pip --disable-pip-version-check --quiet --python $(BIN)/python install pip; }
 
-.PHONY: demo test test-rare coverage fuzz fuzz-files soak bench setup lock clean
+.PHONY: demo test test-rare test-random coverage fuzz fuzz-files soak bench setup lock clean
 
 demo: $(SETUP)
 	$(BIN)/winnow demo
@@ -26,6 +26,10 @@ test: $(SETUP)
 # model, removal and archives of projects, controls of attacks on surfaces.
 test-rare: $(SETUP)
 	$(BIN)/python tests/everybody.py --rare
+
+# Tests of properties after new inputs each time; `make test` repeats the same ones.
+test-random: $(SETUP)
+	$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=random tests/unit tests/contract tests/flow
 
 # Which lines the unit and contract tests run; fails below the floor in pyproject.toml. No part of `make test`, whose
 # tests would all run a second time, and slower: the unit tests alone take about a quarter of an hour.

@@ -135,7 +135,7 @@ _CREATORS = st.builds(Creator, _LABELS.filter(bool), _LABELS, st.sampled_from(["
         issue=_LABELS,
         pages=_LABELS,
         tags=st.lists(_LABELS, max_size=2).map(tuple),
-        collections=st.lists(_LABELS, max_size=2).map(tuple),
+        collections=st.lists(_LABELS, max_size=2, unique=True).map(tuple),
     ),
     st.dictionaries(st.sampled_from(["doi", "author", "year", "stage", "subject"]), st.text("xyz", max_size=3)),
 )
