@@ -6,9 +6,7 @@ may write, or that is no regular file, is refused. A server that cannot use its 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
@@ -16,13 +14,12 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from server.backends.files.lock import KEYS, StoreLock
-from server.backends.files.private_file import UntrustedFile, read_private, write_private
+from server.backends.files.private_records import FileState, PrivateRecords
 from server.errors import WinnowError
 from server.keys.hashing import digest_of, new_salt
 from server.keys.records import MAX_KEYS, MAX_RATE, AccessKey, KeyText
 
 FILE = "keys.json"
-_BYTES = 4 * 1024 * 1024
 # Field of a record -> what it may hold, for errors.
 _RULES: Mapping[str, str] = MappingProxyType(
     {
@@ -43,23 +40,12 @@ class _KeysFile(BaseModel):
     keys: Annotated[tuple[AccessKey, ...], Field(max_length=MAX_KEYS)] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class KeysFileState:
-    """What identifies one state of the file of keys."""
-
-    modified_ns: int
-    changed_ns: int
-    inode: int
-    size: int
+_RECORDS = PrivateRecords(FILE, _KeysFile, "add the keys again (winnow key add NAME)")
 
 
-def state_of(store: Path) -> KeysFileState | None:
+def state_of(store: Path) -> FileState | None:
     """The state of the file of keys; None without one."""
-    try:
-        status = (store / FILE).lstat()
-    except OSError:
-        return None
-    return KeysFileState(status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size)
+    return _RECORDS.state(store)
 
 
 def read_keys(store: Path) -> tuple[AccessKey, ...]:
@@ -67,20 +53,7 @@ def read_keys(store: Path) -> tuple[AccessKey, ...]:
 
     Raises ``WinnowError("INVALID_REQUEST")`` for a file that others may write, or that is not as it was written.
     """
-    path = store / FILE
-    try:
-        text = read_private(path, _BYTES)
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise _refusal(path, error.strerror or "it cannot be opened") from None
-    except UntrustedFile as error:
-        raise _refusal(path, str(error)) from None
-    try:
-        return _KeysFile.model_validate_json(text).keys
-    except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))[:100]
-        raise _refusal(path, f"{where or 'it'} is not valid") from None
+    return _RECORDS.read(store).keys
 
 
 def add_key(store: Path, key: AccessKey, now: int) -> None:
@@ -174,15 +147,7 @@ def _change(
     try:
         before = read_keys(store)
         after = tuple(change(before))
-        content = _KeysFile(keys=after).model_dump(mode="json")
-        write_private(store / FILE, store / f".{FILE}", json.dumps(content, indent=2))
+        _RECORDS.write(store, _KeysFile(keys=after))
         return before, after
     finally:
         lock.release()
-
-
-def _refusal(path: Path, why: str) -> WinnowError:
-    return WinnowError(
-        "INVALID_REQUEST",
-        f"{path} is not used: {why}; mend it, or delete it and add the keys again (winnow key add NAME)",
-    )

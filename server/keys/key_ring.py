@@ -20,9 +20,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from server.backends.files.private_records import FileState
 from server.errors import WinnowError
 from server.keys.hashing import matches
-from server.keys.key_file import KeysFileState, read_keys, state_of
+from server.keys.key_file import read_keys, state_of
 from server.keys.records import MAX_KEYS, AccessKey, KeyText
 
 # A client that connects at the start waits for those before it: eight take a second at most.
@@ -37,7 +38,7 @@ class KeyRing:
     def __init__(self, store: Path, now: Callable[[], float] = time.time) -> None:
         self._store = store
         self._now = now
-        self._state: KeysFileState | object | None = _NO_STATE
+        self._state: FileState | object | None = _NO_STATE
         self._keys = _NO_KEYS
         self._is_needed = False
         self._problem = ""

@@ -6,17 +6,15 @@ file of a working folder can add a source. A file that others may write, or that
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from server.backends.files.lock import SOURCES, StoreLock
-from server.backends.files.private_file import UntrustedFile, read_private, write_private
+from server.backends.files.private_records import FileState, PrivateRecords
 from server.errors import WinnowError
 from server.ingest.documents import DefaultLabels
 from server.ingest.formats.parsed_file import ReadOptions
@@ -27,7 +25,6 @@ from server.models import PROJECT_NAME, Environment
 FILE = "sources.json"
 # What the path of a source begins with that is of Zotero.
 ZOTERO = "zotero:"
-_BYTES = 4 * 1024 * 1024
 _NOT_WORD = re.compile(r"[^a-z0-9]+")
 _ID_CHARS = 40
 
@@ -96,21 +93,12 @@ class _SourcesFile(BaseModel):
     sources: Annotated[tuple[WatchedSource, ...], Field(max_length=100)] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """What identifies one state of the sources' file."""
-
-    modified_ns: int
-    inode: int
+_RECORDS = PrivateRecords(FILE, _SourcesFile, "add the sources again (winnow sources add PATH)")
 
 
 def state_of(store: Path) -> FileState | None:
     """The state of the sources' file; None without one."""
-    try:
-        status = (store / FILE).lstat()
-    except OSError:
-        return None
-    return FileState(status.st_mtime_ns, status.st_ino)
+    return _RECORDS.state(store)
 
 
 def read_sources(store: Path) -> tuple[WatchedSource, ...]:
@@ -118,20 +106,7 @@ def read_sources(store: Path) -> tuple[WatchedSource, ...]:
 
     Raises ``WinnowError("INVALID_REQUEST")`` for a file that others may write, or that is not as it was written.
     """
-    path = store / FILE
-    try:
-        text = read_private(path, _BYTES)
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise _refusal(path, error.strerror or "it cannot be opened") from None
-    except UntrustedFile as error:
-        raise _refusal(path, str(error)) from None
-    try:
-        return _SourcesFile.model_validate_json(text).sources
-    except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))[:100]
-        raise _refusal(path, f"{where or 'it'} is not valid") from None
+    return _RECORDS.read(store).sources
 
 
 def change_sources(
@@ -178,11 +153,4 @@ def _write(store: Path, sources: tuple[WatchedSource, ...]) -> None:
         content = _SourcesFile(sources=sources)
     except ValidationError:
         raise WinnowError("INVALID_REQUEST", "a store has at most 100 sources; remove some first") from None
-    write_private(store / FILE, store / f".{FILE}", json.dumps(content.model_dump(mode="json"), indent=2))
-
-
-def _refusal(path: Path, why: str) -> WinnowError:
-    return WinnowError(
-        "INVALID_REQUEST",
-        f"{path} is not used: {why}; mend it, or delete it and add the sources again (winnow sources add PATH)",
-    )
+    _RECORDS.write(store, content)
