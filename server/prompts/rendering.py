@@ -42,22 +42,22 @@ def check_template(prompt: Prompt) -> None:
     """Raise ``ValueError`` for a template with wrong syntax, an unknown name, or a part that is not there."""
     environment = _environment(prompt.body, tuple(prompt.parts.items()))
     known = {each.name for each in prompt.arguments} | {_TOOLS, *_GLOBALS}
-    for name, text in {_BODY: prompt.body, **_included(prompt)}.items():
+    texts = {**prompt.parts, _BODY: prompt.body}
+    # Only what is included is checked: other parts of the domain may take other arguments.
+    included = [_BODY]
+    for name in included:
         where = "" if name == _BODY else f"{name}: "
         try:
-            parsed = environment.parse(text)
+            parsed = environment.parse(texts[name])
         except TemplateSyntaxError as error:
             raise ValueError(f"{where}line {error.lineno}: {error.message}") from None
         if unknown := sorted(meta.find_undeclared_variables(parsed) - known):
             raise ValueError(f"{where}{unknown[0]!r} is neither an argument nor {_TOOLS} nor explain()")
         for part in meta.find_referenced_templates(parsed):
-            if part not in prompt.parts:
+            if part is None or part not in prompt.parts:
                 raise ValueError(f"{where}includes {part!r}, which is not there")
-
-
-def _included(prompt: Prompt) -> Mapping[str, str]:
-    """The parts that the body names; others of the domain may take other arguments."""
-    return {name: text for name, text in prompt.parts.items() if name in prompt.body}
+            if part not in included:
+                included.append(part)
 
 
 @lru_cache(maxsize=64)

@@ -206,20 +206,20 @@ class _Handlers:
     async def list_prompts(self, context: Connection, params: PaginatedRequestParams | None) -> ListPromptsResult:
         _refuse_cursor(params)
         return ListPromptsResult(
-            prompts=prompts.list_prompts(self._application.prompts, self._tool_names(client_of(context)))
+            prompts=prompts.list_prompts(await self._library(), self._tool_names(client_of(context)))
         )
 
     async def get_prompt(self, context: Connection, params: GetPromptRequestParams) -> GetPromptResult:
         client = self._count_read(context)
         tools = self._tool_names(client)
-        library, settings = self._application.prompts, self._settings_for(client)
+        library, settings = await self._library(), self._settings_for(client)
         return prompts.get_prompt(library, params.name, params.arguments or {}, tools, settings)
 
     async def complete(self, context: Connection, params: CompleteRequestParams) -> CompleteResult:
         client = self._count_read(context)
         name, value = params.argument.name, params.argument.value
         if isinstance(params.ref, PromptReference):
-            library = self._application.prompts
+            library = await self._library()
             prompt = library.find(params.ref.name, self._tool_names(client))
             values = library.complete(prompt, name, value)
             return CompleteResult(completion=Completion(values=list(values), has_more=False))
@@ -230,6 +230,10 @@ class _Handlers:
         given = (params.context.arguments if params.context else None) or {}
         session_id, ids = await self._application.kb.passage_ids(client, value, resources.MAX_COMPLETIONS + 1)
         return CompleteResult(completion=resources.complete_placeholder(name, value, given, session_id, ids))
+
+    async def _library(self) -> PromptLibrary:
+        # At their first use packs are read, which takes too long for the event loop.
+        return await asyncio.to_thread(lambda: self._application.prompts)
 
     def _tool_names(self, client: str) -> Collection[str]:
         return {tool.name.replace(".", "_") for tool in self._dispatcher.list_tools(client)}

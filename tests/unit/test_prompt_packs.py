@@ -170,6 +170,12 @@ def test_parts_are_shared_by_the_texts_of_a_domain(tmp_path: Path) -> None:
     assert filled == "Be brief about tea.\ntea, milk,"
 
 
+def test_parts_of_parts_are_checked_too(tmp_path: Path) -> None:
+    parts = {"outer.md": '{% include "parts/inner.md" %}', "inner.md": "{{ fourth }}"}
+    folder = write_pack(tmp_path, bodies={1: '{% include "parts/outer.md" %}'}, parts=parts)
+    assert "parts/inner.md: 'fourth' is neither an argument" in reason(read_pack(folder))
+
+
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
