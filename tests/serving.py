@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from mcp.server import Server
 
 from server.keys.key_ring import KeyRing
@@ -36,14 +38,20 @@ async def serve(
 ) -> AsyncIterator[tuple[str, int]]:
     """Serve; yields the host and the port. ``access``: by default that of a store without keys."""
     sockets = listen(host, 0)
-    web = web_server(http_application(server, health, access), protocol, certificate)
+    async with running(web_server(http_application(server, health, access), protocol, certificate), sockets):
+        yield host, sockets[0].getsockname()[1]
+
+
+@asynccontextmanager
+async def running(web: uvicorn.Server, sockets: list[socket.socket]) -> AsyncIterator[None]:
+    """A web server that runs."""
     web.config.timeout_graceful_shutdown = 1
     serving = asyncio.create_task(web.serve(sockets))
     try:
         async with asyncio.timeout(_MINUTE):
             while not web.started:
                 await asyncio.sleep(0.01)
-        yield host, sockets[0].getsockname()[1]
+        yield
     finally:
         web.should_exit = True
         await serving

@@ -1,7 +1,7 @@
-"""Reads files of the operator that decide what agents may do or are told: skills and packs.
+"""Reads skills and prompt packs from the operator's folders.
 
-What another user owns or may write is refused, because its writer would decide that. Files that are installed with
-winnow are not checked so: their writers can change the code of this process anyway.
+They decide what agents can do and what models are told, so a file that another user owns or may write is refused.
+Files that are installed with winnow are not checked: who can write them can change the code of this process.
 """
 
 from __future__ import annotations

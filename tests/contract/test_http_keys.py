@@ -130,7 +130,7 @@ async def test_a_key_is_taken_in_either_header(
     async with requests(application, access) as http:
         for headers in ({"authorization": form.format(red.text)}, {"x-api-key": red.text}):
             assert (await http.get("/health", headers=headers)).status_code == 200
-            # Only then what every client is told: the method is wrong.
+            # A wrong method is reported to clients with a valid key only.
             assert (await http.put(PATH, headers=headers)).status_code == 405
 
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-import uvicorn
 
 from server.transports.access.http_access import NO_CERTIFICATE
 from server.transports.addresses import listen
 from server.transports.connections import BoundedProtocol
 from server.transports.http import web_server
 from tests.certificates import make_certificate
+from tests.serving import running
 
 pytestmark = pytest.mark.anyio
 
@@ -42,21 +40,6 @@ async def hello(scope: Any, receive: Any, send: Any) -> None:
         return
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
     await send({"type": "http.response.body", "body": scope["scheme"].encode()})
-
-
-@asynccontextmanager
-async def running(web: uvicorn.Server, sockets: list[socket.socket]) -> AsyncIterator[None]:
-    """A web server that runs."""
-    web.config.timeout_graceful_shutdown = 1
-    serving = asyncio.create_task(web.serve(sockets))
-    try:
-        async with asyncio.timeout(MINUTE):
-            while not web.started:
-                await asyncio.sleep(0.01)
-        yield
-    finally:
-        web.should_exit = True
-        await serving
 
 
 @pytest.fixture

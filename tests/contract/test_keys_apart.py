@@ -2,7 +2,7 @@
 
 The tests walk the tables of tools, of operations (the calls of scripts) and of resources, and build the arguments
 from the schemas. A new tool is tried without a change here; one whose arguments these values do not fill fails
-``test_the_walk_reaches_every_tool_and_operation`` until it is told apart there.
+``test_the_walk_reaches_every_tool_and_operation`` until that test has arguments for it.
 """
 
 from __future__ import annotations

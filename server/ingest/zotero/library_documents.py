@@ -93,7 +93,7 @@ class LibraryDocuments:
 def list_documents(
     library: ZoteroLibrary, indexed: Set[str], linked_below: Sequence[Path] | None
 ) -> LibraryDocuments:
-    """What there is to read of a library.
+    """Lists the documents of a library.
 
     ``indexed`` are the names of its files that are in the index. Linked files are read below these folders only,
     everywhere where ``linked_below`` is None.
