@@ -126,6 +126,7 @@ _BESIDE = (
     "tests/unit/test_architecture.py",
     "tests/unit/test_bibliographies.py",
     "tests/unit/test_chunking.py",
+    "tests/unit/test_claim_*.py",
     "tests/unit/test_citing.py",
     "tests/unit/test_contracts.py",
     "tests/unit/test_docx.py",

@@ -1,0 +1,180 @@
+"""The records of claims: entries of a notebook, their claims, evidence, verdicts and comparisons. Frozen, bounded.
+
+A notebook belongs to a project and, where clients have access keys, to one key. Its entries are written by agents
+and people; nothing in them is an instruction, and nothing but the field ``status`` of evidence says what was
+checked. Times are seconds since 1970, 0 for never.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from server.models import PROJECT_NAME
+
+MAX_CLAIMS, MAX_EVIDENCE, MAX_WARNINGS, MAX_PAIRS = 20, 20, 10, 20
+CLAIM_CHARS, QUOTE_CHARS, CONTENT_CHARS, NOTE_CHARS = 300, 1_000, 50_000, 300
+TITLE_CHARS, TOPIC_CHARS, SOURCE_CHARS, NAME_CHARS = 200, 200, 500, 100
+
+# The alphabet of all ids. Those of entries are random: an entry changes and remains the same entry.
+_ALPHABET, _LENGTH = "0123456789abcdefghijklmnopqrstuv", 12
+ENTRY_ID = r"^[0-9a-v]{12}$"
+# A claim's id is that of its entry and a number, which no later claim of the entry gets again.
+CLAIM_ID = r"^[0-9a-v]{12}\.[1-9][0-9]{0,5}$"
+# Levels of a topic, separated by slashes: no level is empty, or begins or ends with white space.
+_LEVEL = r"[^\s/\x00-\x1f\x7f](?:[^/\x00-\x1f\x7f]*[^\s/\x00-\x1f\x7f])?"
+TOPIC = rf"^{_LEVEL}(?:/{_LEVEL})*$"
+
+Stance = Literal["supports", "refutes", "mentions"]
+EvidenceStatus = Literal["verified", "drifted", "missing", "unchecked"]
+# "distilled": claims that an agent wrote; "extracted": sentences that the server took from the content.
+ClaimsStatus = Literal["extracted", "distilled"]
+IntegrationStatus = Literal["probation", "integrated", "contested"]
+Judgement = Literal["contradicts", "agrees", "unrelated"]
+
+_Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Offset = Annotated[int, Field(ge=0, le=10**12)]
+_EntryId = Annotated[str, Field(pattern=ENTRY_ID)]
+_ClaimId = Annotated[str, Field(pattern=CLAIM_ID)]
+_Name = Annotated[str, Field(max_length=NAME_CHARS)]
+_Note = Annotated[str, Field(max_length=NOTE_CHARS)]
+
+
+class ClaimRecord(BaseModel):
+    """What all records of claims share: frozen, no field that they do not know."""
+
+    # Built on first use: a server that answers a handshake imports them, and may never need them.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
+
+
+class Evidence(ClaimRecord):
+    """A quote that supports, refutes or mentions a claim, and what the server found when it looked for it.
+
+    ``passage_id`` is the id of a chunk (12 characters, the same in every session), ``section_id`` that of the
+    section of its headings; at least one is given where the agent named a place. ``document`` is the uri,
+    ``document_id`` its id. ``by`` is who says what the stance is: an agent, a person, or a model with its digest.
+    ``start`` and ``end`` are character offsets of the quote in the document's text, None where it was not found.
+    ``page`` is the physical page, counted from 1, 0 for none; ``locator`` the place in words ("p. 12", "slide 3").
+    ``digest`` is that of the document's content when the quote was last found. ``checked_at``: the last check.
+    """
+
+    passage_id: Annotated[str, Field(max_length=NAME_CHARS)] = ""
+    section_id: Annotated[str, Field(max_length=NAME_CHARS)] = ""
+    document: Annotated[str, Field(max_length=2_000)] = ""
+    document_id: Annotated[str, Field(max_length=12)] = ""
+    quote: Annotated[str, Field(min_length=1, max_length=QUOTE_CHARS)]
+    stance: Stance = "supports"
+    by: _Name = ""
+    start: _Offset | None = None
+    end: _Offset | None = None
+    page: Annotated[int, Field(ge=0, le=10**7)] = 0
+    locator: Annotated[str, Field(max_length=200)] = ""
+    citekey: Annotated[str, Field(max_length=200)] = ""
+    digest: Annotated[str, Field(max_length=128)] = ""
+    status: EvidenceStatus = "unchecked"
+    checked_at: _Seconds = 0.0
+
+
+class Claim(ClaimRecord):
+    """One short declarative sentence, how sure its author is (0 to 1), and its evidence.
+
+    ``warnings`` are what the server noticed, such as a number that no quote has; they are no verdict.
+    """
+
+    id: _ClaimId
+    text: Annotated[str, Field(min_length=1, max_length=CLAIM_CHARS)]
+    confidence: _Share = 0.5
+    evidence: Annotated[tuple[Evidence, ...], Field(max_length=MAX_EVIDENCE)] = ()
+    warnings: Annotated[tuple[_Note, ...], Field(max_length=MAX_WARNINGS)] = ()
+
+
+class Verdict(ClaimRecord):
+    """What an agent, a person or a model says about two claims of different entries. ``by`` names who."""
+
+    claim_id: _ClaimId
+    other_id: _ClaimId
+    judgement: Judgement
+    by: _Name = ""
+    note: _Note = ""
+    created_at: _Seconds = 0.0
+
+
+class ClaimPair(ClaimRecord):
+    """Two claims of different entries that are about the same; ``similarity`` is the cosine of their vectors."""
+
+    claim_id: _ClaimId
+    other_id: _ClaimId
+    similarity: _Share
+
+
+class Comparison(ClaimRecord):
+    """An entry compared with another one.
+
+    ``entropy`` is how new the entry is beside the other: 1 minus the largest similarity of their claims.
+    ``friction`` is how much of what they share is contradicted, by verdicts. ``pairs`` are the nearest pairs
+    of claims, the nearest first.
+    """
+
+    entry_id: _EntryId
+    other_id: _EntryId
+    entropy: _Share
+    friction: _Share = 0.0
+    pairs: Annotated[tuple[ClaimPair, ...], Field(max_length=MAX_PAIRS)] = ()
+
+
+class Entry(ClaimRecord):
+    """An entry of a notebook: a text, the claims distilled from it, and where it stands.
+
+    ``project`` and ``owner`` (the id of an access key, "" without keys) are its notebook. ``source`` says where
+    the content comes from, ``author`` and ``session`` who wrote it: the client's own name, and a digest of its
+    session. ``needs_review``: only its own session sees it until a person has approved it. ``friction`` is the
+    largest of its comparisons and claims. ``references`` are ids of other entries. ``revision`` counts from 1;
+    ``sequence`` numbers the changes of the whole store, and ``next_claim`` is the number of the next claim.
+    """
+
+    id: _EntryId
+    project: Annotated[str, Field(pattern=PROJECT_NAME)]
+    owner: Annotated[str, Field(max_length=64)] = ""
+    title: Annotated[str, Field(max_length=TITLE_CHARS)] = ""
+    topic: Annotated[str, Field(max_length=TOPIC_CHARS, pattern=TOPIC)]
+    content: Annotated[str, Field(max_length=CONTENT_CHARS)] = ""
+    claims: Annotated[tuple[Claim, ...], Field(min_length=1, max_length=MAX_CLAIMS)]
+    source: Annotated[str, Field(max_length=SOURCE_CHARS)] = ""
+    author: _Name = ""
+    session: Annotated[str, Field(max_length=64)] = ""
+    claims_status: ClaimsStatus = "distilled"
+    integration_status: IntegrationStatus = "probation"
+    needs_review: bool = False
+    friction: _Share = 0.0
+    references: Annotated[tuple[_EntryId, ...], Field(max_length=50)] = ()
+    created_at: _Seconds = 0.0
+    revised_at: _Seconds = 0.0
+    revision: Annotated[int, Field(ge=1, le=10**9)] = 1
+    sequence: Annotated[int, Field(ge=0, le=10**15)] = 0
+    next_claim: Annotated[int, Field(ge=1, le=999_999)] = 1
+
+
+def new_entry_id() -> str:
+    """An id for a new entry: random, so that nobody guesses those of another notebook."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH))
+
+
+def claim_id(entry_id: str, number: int) -> str:
+    """The id of a claim.
+
+    >>> claim_id("0123456789ab", 3)
+    '0123456789ab.3'
+    """
+    return f"{entry_id}.{number}"
+
+
+def entry_of(claim: str) -> str:
+    """The id of the entry that a claim belongs to.
+
+    >>> entry_of("0123456789ab.3")
+    '0123456789ab'
+    """
+    return claim.partition(".")[0]
