@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
-
-from mcp_types import Annotations, CallToolResult, ResourceLink, TextContent, ToolAnnotations
-from mcp_types import Tool as WireTool
 
 from server import __version__
 from server.contracts import answer_schema, empty_answer, wire_schema
@@ -20,12 +17,12 @@ from server.reference.sdk import list_functions
 from server.runtime.audit import fingerprint, open_audit_log
 from server.runtime.logs import log, redact_text
 from server.sessions.identities import describe_client, identity_of
-from server.sessions.passage_store import PassageLink
 from server.sessions.rights import settings_for
 from server.settings import Settings
 from server.text.printable import one_line
 from server.tiers import Size, dumps
 from server.tools import EARLIER_NAMES, TOOLS, Context, Tool, ToolResult
+from server.transports.call_results import Beside, CallResult, ListedTool
 from server.transports.limits import RateLimit
 
 _LIMIT_KINDS = {"execute_code": "script"}
@@ -48,13 +45,18 @@ class Dispatcher:
         self._limits = RateLimit(settings)
         self._audit = open_audit_log(settings, "calls")
 
-    def list_tools(self, client: str = "") -> list[WireTool]:
+    @property
+    def settings(self) -> Settings:
+        """The settings in force; a key narrows them for its clients."""
+        return self._settings
+
+    def list_tools(self, client: str = "") -> list[ListedTool]:
         """The tools that this server can serve this client now, in fixed order."""
         context = self._context_of(client)
         may_write = not identity_of(client).is_read_only
         listed = (tool for tool in TOOLS if tool.listed and tool.is_available(context))
         return [
-            _build_wire_tool(tool, self._spell_name(tool.name), context.settings)
+            _describe(tool, self._spell_name(tool.name), context.settings)
             for tool in listed
             if tool.read_only or may_write
         ]
@@ -84,8 +86,12 @@ class Dispatcher:
         client: str,
         progress: Callable[[float, str], Awaitable[None]],
         address: str = "",
-    ) -> CallToolResult:
+        *,
+        beside: Beside,
+    ) -> CallResult:
         """Answer one call of this client from this address ("" on a pipe).
+
+        ``beside`` renders what the transport sends besides the payload; its size is bounded and counts as usage.
 
         Raises only when cancelled: errors are results too.
         """
@@ -98,7 +104,7 @@ class Dispatcher:
             size = await self._measure_payload(result)
             _check_payload(tool, result, size)
             duration_ms = _ms_since(started)
-            answer, sent = await self._build_answer(tool, result, size, trace_id, duration_ms)
+            answer, sent = await self._measure(_build_result(tool, result, trace_id, duration_ms), size, beside)
             _check_total(tool, sent)
         except WinnowError as raised:
             error = raised
@@ -108,7 +114,7 @@ class Dispatcher:
         if error is not None:
             result = _error_result(tool, error)
             size, duration_ms = await self._measure_payload(result), _ms_since(started)
-            answer, sent = await self._build_answer(tool, result, size, trace_id, duration_ms)
+            answer, sent = await self._measure(_build_result(tool, result, trace_id, duration_ms), size, beside)
         self._kb.metrics.count_answer(tool.name, sent.tokens, sent.bytes, failed=result.failed)
         self._log_call(tool, arguments, client, trace_id, duration_ms, result, error, sent)
         return answer
@@ -131,44 +137,12 @@ class Dispatcher:
     def _spell_name(self, name: str) -> str:
         return name if self._settings.tool_names == "dotted" else _normalize(name)
 
-    async def _build_answer(
-        self, tool: Tool, result: ToolResult, size: Size, trace_id: str, duration_ms: float
-    ) -> tuple[CallToolResult, Size]:
-        """The answer as sent, and its size in both channels. ``size`` is that of the payload alone."""
-        meta: dict[str, Any] = {
-            "tool": tool.name,
-            "version": __version__,
-            "duration_ms": duration_ms,
-            "trace_id": trace_id,
-            "cache_hit": result.cache_hit,
-            "warnings": [one_line(warning, _WARNING_CHARS) for warning in result.warnings[:_WARNINGS]],
-        }
-        blocks = self._blocks(result, meta["warnings"], trace_id)
-        size += await self._measure_rest(meta, blocks)
-        meta["usage"] = {"tokens": size.tokens, "bytes": size.bytes, "tokenizer": self._kb.tokenizer}
-        payload = {**result.payload, "meta": meta}
-        if not self._settings.structured_output_enabled:
-            return CallToolResult(content=[_text_block(dumps(payload))], is_error=result.failed), size
-        return CallToolResult(content=[*blocks], structured_content=payload, is_error=result.failed), size
-
-    def _blocks(
-        self, result: ToolResult, warnings: Sequence[str], trace_id: str
-    ) -> list[TextContent | ResourceLink]:
-        """The content blocks beside the structured content; none where that itself is sent as text."""
-        if not self._settings.structured_output_enabled:
-            return []
-        text = result.summary if self._settings.content == "summary" and not result.failed else result.text
-        lines = [text, *(f"warning: {warning}" for warning in warnings)]
-        if result.failed:
-            lines.append(f"trace: {trace_id}")
-        links = result.links if self._settings.resource_links == "on" else ()
-        return [_text_block("\n".join(lines)), *map(_resource_link, links)]
-
-    async def _measure_rest(self, meta: Mapping[str, Any], blocks: Sequence[TextContent | ResourceLink]) -> Size:
-        """The size of everything that is sent beside the payload, as it is sent."""
-        sent = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in blocks]
-        text = dumps({"content": sent, "meta": {**meta, "usage": _PLACEHOLDER_USAGE}, "isError": False})
-        return Size(await self._kb.count_tokens(text), len(text.encode("utf-8", "replace")))
+    async def _measure(self, draft: CallResult, size: Size, beside: Beside) -> tuple[CallResult, Size]:
+        """The result with its usage, and the size of all that is sent. ``size`` is that of the payload alone."""
+        text = beside(draft)
+        sent = size + Size(await self._kb.count_tokens(text), len(text.encode("utf-8", "replace")))
+        usage = {"tokens": sent.tokens, "bytes": sent.bytes, "tokenizer": self._kb.tokenizer}
+        return replace(draft, usage=usage), sent
 
     def _log_call(
         self,
@@ -288,21 +262,20 @@ _PLACEHOLDER_META = {
 }
 
 
-def _text_block(text: str) -> TextContent:
-    return TextContent(type="text", text=text)
-
-
-def _resource_link(link: PassageLink) -> ResourceLink:
-    """A link with which a host can read the passage, marked for the model at low priority."""
-    return ResourceLink(
-        type="resource_link",
-        name=link.passage_id,
-        title=one_line(link.title, _WARNING_CHARS) or None,
-        description=one_line(link.place, _WARNING_CHARS) or None,
-        uri=link.uri,
-        mime_type="text/plain",
-        size=link.size_bytes,
-        annotations=Annotations(audience=["assistant"], priority=0.1, last_modified=link.created_at),
+def _build_result(tool: Tool, result: ToolResult, trace_id: str, duration_ms: float) -> CallResult:
+    """The result of a call, before its usage is counted."""
+    return CallResult(
+        tool=tool,
+        payload=result.payload,
+        text=result.text,
+        summary=result.summary,
+        trace_id=trace_id,
+        duration_ms=duration_ms,
+        warnings=tuple(one_line(warning, _WARNING_CHARS) for warning in result.warnings[:_WARNINGS]),
+        cache_hit=result.cache_hit,
+        links=result.links,
+        failed=result.failed,
+        usage=_PLACEHOLDER_USAGE,
     )
 
 
@@ -328,20 +301,11 @@ def _input_schema(tool: Tool, settings: Settings) -> dict[str, Any]:
     return schema
 
 
-def _build_wire_tool(tool: Tool, name: str, settings: Settings) -> WireTool:
-    return WireTool(
-        name=name,
-        title=tool.title,
+def _describe(tool: Tool, name: str, settings: Settings) -> ListedTool:
+    return ListedTool(
+        tool,
+        name,
         description=spell_tool_names(tool.fit_description(tool.description, settings), settings),
         input_schema=_input_schema(tool, settings),
-        output_schema=dict(answer_schema(tool.answer, is_short=settings.has_packs))
-        if settings.structured_output_enabled
-        else None,
-        annotations=ToolAnnotations(
-            title=tool.title,
-            read_only_hint=tool.read_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
-            open_world_hint=tool.open_world,
-        ),
+        output_schema=answer_schema(tool.answer, is_short=settings.has_packs),
     )

@@ -42,7 +42,7 @@ from server.sessions.result_store import parse_uri as parse_result
 from server.sessions.rights import settings_for
 from server.settings import Settings
 from server.text.printable import printable, shorten
-from server.transports import prompts, resources
+from server.transports import prompts, resources, wire
 from server.transports.dispatch import Dispatcher
 from server.transports.limits import RateLimit
 from server.transports.sessions import (
@@ -156,7 +156,8 @@ class _Handlers:
             announcing = asyncio.create_task(self._announce(context, [tool.name for tool in listed]))
             self._announcing.add(announcing)
             announcing.add_done_callback(self._announcing.discard)
-        return ListToolsResult(tools=listed)
+        settings = self._application.settings
+        return ListToolsResult(tools=[wire.build_tool(tool, settings) for tool in listed])
 
     async def _announce(self, context: Connection, listed: list[str]) -> None:
         """Notify the client if the list was made before the sandbox was checked and has changed."""
@@ -177,7 +178,8 @@ class _Handlers:
         async def progress(seconds: float, message: str) -> None:
             await context.session.report_progress(seconds, message=message)
 
-        return await self._dispatcher.call(tool, params.arguments or {}, client, progress, address_of(context))
+        arguments, address = params.arguments or {}, address_of(context)
+        return await wire.call_tool(self._dispatcher, tool, arguments, client, progress, address)
 
     async def list_resources(
         self, context: Connection, params: PaginatedRequestParams | None

@@ -20,6 +20,7 @@ from server.errors import WinnowError
 from server.runtime.audit import AuditLog, fingerprint, read_records, since_of
 from server.settings import Settings, load_settings
 from server.transports.dispatch import Dispatcher
+from server.transports.wire import call_tool
 
 DAY = 86_400
 
@@ -104,7 +105,7 @@ def test_what_a_script_is_for_is_in_its_line_in_words_where_queries_are_logged(
             tool = dispatcher.find("execute_code")
             assert tool is not None
             asked = {"code": "return 1", "description": "count SECRETWORD"}
-            await dispatcher.call(tool, asked, "somebody", silent)
+            await call_tool(dispatcher, tool, asked, "somebody", silent)
 
     asyncio.run(execute())
     line = list(read_records(settings.audit_folder))[-1]
@@ -215,7 +216,7 @@ def test_every_call_of_a_tool_leaves_one_line_without_its_words(store: Path, tmp
             for name, arguments in asked.items():
                 tool = dispatcher.find(name)
                 assert tool is not None
-                result = await dispatcher.call(tool, arguments, "somebody", silent)
+                result = await call_tool(dispatcher, tool, arguments, "somebody", silent)
                 traces.append(result.structured_content["meta"]["trace_id"])
 
     asyncio.run(call_all())

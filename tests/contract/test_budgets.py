@@ -22,6 +22,7 @@ from server.text.tokens import count_tokens
 from server.tiers import measure
 from server.tools import TOOLS, Context, ToolResult
 from server.transports.dispatch import Dispatcher
+from server.transports.wire import call_tool
 
 pytestmark = pytest.mark.anyio
 
@@ -109,7 +110,7 @@ async def answer(application: Application, tool: str, arguments: Mapping[str, An
     dispatcher = Dispatcher(application.context, application.settings)
     found = dispatcher.find(tool)
     assert found is not None
-    result = await dispatcher.call(found, arguments, f"client {next(_clients)}", _silent)
+    result = await call_tool(dispatcher, found, arguments, f"client {next(_clients)}", _silent)
     payload: dict[str, Any] = dict(result.structured_content)
     sent = without_meta(payload)
     text = json.dumps(sent, ensure_ascii=False, separators=(",", ":"))
@@ -148,7 +149,7 @@ async def test_a_text_that_is_much_longer_than_its_structure_is_refused(
         payload = {"topic": "playbook", "text": "short", "topics": ["playbook"], "truncated": False}
         return ToolResult(payload, shown, "short")
 
-    result = await dispatcher.call(replace(found, handler=long), {}, f"client {next(_clients)}", _silent)
+    result = await call_tool(dispatcher, replace(found, handler=long), {}, f"client {next(_clients)}", _silent)
     assert result.is_error is not is_sent
     usage = result.structured_content["meta"]["usage"]
     assert usage["tokens"] <= 2 * found.max_size.tokens + META_TOKENS

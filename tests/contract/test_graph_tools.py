@@ -31,6 +31,7 @@ from server.tiers import measure
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
+from server.transports.wire import call_tool
 from tests.plain_store import copy_store
 
 pytestmark = pytest.mark.anyio
@@ -547,7 +548,8 @@ async def test_no_answer_takes_more_tokens_than_its_page_may(
         "scope": {"project_id": project},
     }  # fmt: skip
     arguments = {name: value for name, value in given.items() if name in fields}
-    result = await Dispatcher(served.context, served.settings).call(found, arguments, f"client {names}", _silent)
+    dispatcher = Dispatcher(served.context, served.settings)
+    result = await call_tool(dispatcher, found, arguments, f"client {names}", _silent)
     sent = {name: value for name, value in result.structured_content.items() if name != "meta"}
     size = count_tokens(json.dumps(sent, ensure_ascii=False, separators=(",", ":")))
     assert size <= 2_000

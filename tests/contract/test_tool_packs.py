@@ -18,6 +18,7 @@ from server.settings import load_settings
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
+from server.transports.wire import build_tool
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +63,8 @@ async def test_the_list_with_every_pack_and_its_writes_is_a_line_of_less_than_64
     )
     async with open_application(settings, wait_for_model=False) as application:
         dispatcher = Dispatcher(application.context, settings)
-        sent = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in dispatcher.list_tools()]
+        tools = [build_tool(tool, settings) for tool in dispatcher.list_tools()]
+        sent = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
     assert {"execute_code", "query", "ingest_from_source"} <= {tool["name"] for tool in sent}
     assert len(json.dumps(sent, separators=(",", ":")).encode()) < 64 * 1024 - 2_000
     assert {json.dumps(tool["outputSchema"]["properties"]["meta"]) for tool in sent} == {'{"type": "object"}'}

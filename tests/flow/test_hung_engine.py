@@ -26,6 +26,7 @@ from server.runtime.call_threads import AT_ONCE
 from server.text.tokens import count_tokens
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
+from server.transports.wire import call_tool
 from tests.contract.test_deadlines import ASKED, LIMIT, World
 from tests.flow.test_engine import _identity, client, own, search, settings_of, status
 
@@ -117,7 +118,7 @@ async def test_every_tool_times_out_where_no_engine_answers(tmp_path: Path, impa
             for tool in TOOLS:
                 if tool.name in ("execute_code", "help", "list_projects", *IN_SESSION):
                     continue
-                answer = await dispatcher.call(tool, {}, "x", _silent)
+                answer = await call_tool(dispatcher, tool, {}, "x", _silent)
                 assert answer.structured_content is not None
                 assert answer.structured_content["error"]["code"] == "TIMEOUT"
 

@@ -25,6 +25,7 @@ from server.settings import load_settings
 from server.tools import TOOLS
 from server.tools.base import Context, ToolResult
 from server.transports.dispatch import Dispatcher
+from server.transports.wire import call_tool
 from tests.flow.test_stdio import MODERN, Pipe, serving
 
 WINNOW = Path(sys.executable).with_name("winnow")
@@ -147,7 +148,7 @@ async def test_a_fault_of_ours_is_logged_with_its_place_and_none_of_its_words(
     async with open_application(settings, wait_for_model=False) as application:
         dispatcher = Dispatcher(application.context, settings)
         for handler in (raises, answers):
-            result = await dispatcher.call(replace(known, handler=handler), {"query": CANARY}, "me", _silent)
+            result = await call_tool(dispatcher, replace(known, handler=handler), {"query": CANARY}, "me", _silent)
             assert result.is_error
             assert CANARY not in result.model_dump_json()
     faults = [json.loads(line) for line in logged.getvalue().splitlines() if "tool failed" in line]

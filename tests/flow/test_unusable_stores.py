@@ -20,6 +20,7 @@ from server.opening import open_backends
 from server.settings import Settings, load_settings
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
+from server.transports.wire import call_tool
 from tests.flow.test_engine import winnow
 
 pytestmark = pytest.mark.anyio
@@ -99,7 +100,7 @@ async def test_every_tool_says_which_path_stands_in_the_way(trouble: tuple[Path,
         for tool in TOOLS:
             if tool.name in ("execute_code", "help", "read_result", "list_projects"):
                 continue
-            answer = await dispatcher.call(tool, _arguments(tool.name), "x", _silent)
+            answer = await call_tool(dispatcher, tool, _arguments(tool.name), "x", _silent)
             assert answer.structured_content is not None
             error = answer.structured_content["error"]
             told = error["details"]["reason"], names_path(error["message"], path)

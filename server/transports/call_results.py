@@ -1,0 +1,70 @@
+"""What the dispatcher returns: tools as they are listed, and results of calls. Every transport renders these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from server import __version__
+from server.sessions.passage_store import PassageLink
+from server.tools import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool as one client sees it: its name as spelled here, its text, and its JSON schemas.
+
+    ``input_schema`` is the short one that tools list; ``output_schema`` is of the payload with its ``meta``.
+    """
+
+    tool: Tool
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """The result of one call, of success or failure, before a transport renders it.
+
+    ``payload`` is the structured answer without ``meta``; ``text`` is the same content for a model to read, and
+    ``summary`` its first line. ``failed``: the payload has an ``error``. ``usage`` counts what is sent, in tokens
+    and bytes.
+    """
+
+    tool: Tool
+    payload: Mapping[str, Any]
+    text: str
+    summary: str
+    trace_id: str
+    duration_ms: float
+    warnings: tuple[str, ...]
+    cache_hit: bool
+    links: tuple[PassageLink, ...]
+    failed: bool
+    usage: Mapping[str, Any]
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The facts of the call that are sent beside its payload."""
+        return {
+            "tool": self.tool.name,
+            "version": __version__,
+            "duration_ms": self.duration_ms,
+            "trace_id": self.trace_id,
+            "cache_hit": self.cache_hit,
+            "warnings": [*self.warnings],
+            "usage": dict(self.usage),
+        }
+
+    @property
+    def error(self) -> Mapping[str, Any] | None:
+        """The error as ``WinnowError.envelope`` has it: code, message, and details with the reason."""
+        error: Mapping[str, Any] | None = self.payload.get("error") if self.failed else None
+        return error
+
+
+# Renders what a transport sends of a result besides its payload: that counts as usage, too.
+Beside = Callable[[CallResult], str]
