@@ -149,6 +149,7 @@ _BESIDE = (
     "tests/unit/test_pdf_words.py",
     "tests/unit/test_pptx.py",
     "tests/unit/test_project_settings.py",
+    "tests/unit/test_quotes.py",
     "tests/unit/test_reference_matching.py",
     "tests/unit/test_refused_options.py",
     "tests/unit/test_retrieval.py",

@@ -1,0 +1,194 @@
+"""Quotes are checked word for word: what folding ignores, what it keeps, and which text is closest to a quote."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.quotes.finding import (
+    MOST_OMITTED_CHARS,
+    ClosestText,
+    Difference,
+    QuoteMatch,
+    SourceText,
+    closest,
+    find_quote,
+    has_words,
+)
+from server.quotes.folding import fold
+
+# The same sentence as a person copies it, and as a file has it.
+SAME = (
+    ("kept for ninety days", "kept\tfor \n\n ninety\u00a0days"),
+    ("information is kept", "infor-\n   mation is kept"),
+    ("information is kept", "infor\u00admation is kept"),
+    ("a well-known rule", "a well-\nknown rule"),
+    ("a well-known rule", "a well\u2010known rule"),
+    ("pages 10-20 of it", "pages 10–20 of it"),
+    ("at −5 degrees", "at -5 degrees"),
+    ("kept — for now — there", "kept—for now---there"),
+    ("the 'first' rule", "the “first” rule"),
+    ('the "first" rule', "the ``first'' rule"),
+    ("it’s kept", "it's kept"),
+    ("the office file", "the oﬃce ﬁle"),
+    ("ＡＢＣ is kept", "ABC is kept"),
+    ("caf\u00e9 rules", "cafe\u0301 rules"),
+    ("the a\u0323\u0302 rule", "the a\u0302\u0323 rule"),
+    ("wait... and see", "wait… and see"),
+    ("wait . . . and see", "wait… and see"),
+    ("Kept for ninety days.", "Kept for ninety days, then deleted"),
+    ("“Kept for ninety days”", "Kept for ninety days"),
+    ("…kept for ninety days…", "They are kept for ninety days, then deleted"),
+    ("資料庫備份", "所有資料庫備份保存九十天"),
+)
+# Texts that say something else, however alike they look.
+DIFFERENT = (
+    ("kept for ninety days", "kept for nineteen days"),
+    ("is kept", "is not kept"),
+    ("10-20", "1020"),
+    ("x2 is kept", "x² is kept"),
+    ("run it with -f", "run it with --f"),
+    ("Kept for days", "kept for days"),
+    ("crypt", "encrypted"),
+    ("encrypt…", "encrypted"),
+    ("max", "max_tokens"),
+    ("cafe", "cafe\u0301"),
+    ("क", "कि"),
+    ("dose of 1.5", "dose of 15"),
+)
+
+
+@pytest.mark.parametrize(("quote", "text"), SAME)
+def test_a_quote_is_found_whatever_copying_and_typesetting_changed(quote: str, text: str) -> None:
+    assert find_quote(quote, SourceText(text)) != []
+
+
+@pytest.mark.parametrize(("quote", "text"), DIFFERENT)
+def test_a_quote_is_not_found_where_the_text_says_something_else(quote: str, text: str) -> None:
+    assert find_quote(quote, SourceText(text)) == []
+
+
+def test_a_match_names_the_characters_of_the_text_and_not_of_its_folded_form() -> None:
+    text = "The “ﬁrst”  infor-\nmation — is kept."
+    (match,) = find_quote("first information - is", SourceText(text.replace("”", "")))
+    assert text.replace("”", "")[match.start : match.end] == "ﬁrst  infor-\nmation — is"
+
+
+def test_every_place_of_a_quote_is_found_in_order_up_to_a_limit() -> None:
+    text = SourceText("one rule. another. one rule. one rule.")
+    assert find_quote("one rule", text, 2) == [QuoteMatch(0, 8), QuoteMatch(19, 27)]
+
+
+@pytest.mark.parametrize("mark", ["…", "...", "[…]", "[...]", "(…)"])
+def test_a_quote_may_leave_out_text_and_the_match_says_how_much(mark: str) -> None:
+    text = "Backups are not kept for ninety days."
+    assert find_quote(f"Backups are {mark} kept", SourceText(text)) == [QuoteMatch(0, 20, len(" not "))]
+    assert find_quote(f"kept {mark} Backups", SourceText(text)) == []
+
+
+def test_the_parts_of_a_quote_are_near_each_other() -> None:
+    far = SourceText(f"It begins. {'x' * (MOST_OMITTED_CHARS + 20)} It ends.")
+    assert find_quote("begins … ends", far) == []
+
+
+@pytest.mark.parametrize("quote", ["", " ", "…", "...", '"', "[...]", "-", " . , "])
+def test_a_quote_without_words_is_nowhere(quote: str) -> None:
+    text = SourceText('… - "it" is [...] kept.')
+    assert (has_words(quote), find_quote(quote, text), closest(quote, text)) == (False, [], None)
+
+
+def test_the_closest_text_and_its_differences_are_named() -> None:
+    text = SourceText("All backups are encrypted. Backups are kept for ninety days, then deleted. Days pass.")
+    near = closest("Backups are kept for sixty days, then deleted", text)
+    assert near is not None
+    assert text.text[near.start : near.end] == "Backups are kept for ninety days, then deleted"
+    assert (near.is_altered_quote, near.differences) == (True, (Difference("sixty", "ninety"),))
+
+
+def test_a_quote_in_another_case_is_altered_and_the_difference_is_the_case() -> None:
+    near = closest("backups ARE kept", SourceText("Backups are kept."))
+    assert near == ClosestText(0, 16, 1.0, (Difference("backups ARE", "Backups are"),))
+
+
+def test_a_quote_that_shares_a_word_with_a_text_is_not_an_altered_form_of_it() -> None:
+    near = closest("the moon is made of cheese", SourceText("Backups are kept by the owner of the machine."))
+    assert near is not None
+    assert not near.is_altered_quote
+
+
+def test_a_quote_without_a_word_in_common_has_no_closest_text() -> None:
+    assert closest("moon cheese", SourceText("Backups are kept.")) is None
+
+
+_TOKENS = (
+    "kept",
+    "data",
+    "ﬁle",
+    "infor-mation",
+    "“so”",
+    "não",
+    "10–20",
+    "U.S.",
+    "e.g.",
+    "x²",
+    "資料",
+    "-f",
+    "naïve",
+)
+_WORDS = st.lists(st.sampled_from(_TOKENS), min_size=4, max_size=40)
+_BLANKS = st.sampled_from([" ", "\n", "  ", "\t", "\u00a0", " \n\n"])
+
+
+@given(_WORDS, _BLANKS, st.data())
+def test_whole_words_of_a_text_are_found_in_it_with_other_white_space(
+    words: list[str], blank: str, data: st.DataObject
+) -> None:
+    first = data.draw(st.integers(0, len(words) - 2))
+    last = data.draw(st.integers(first + 2, len(words)))
+    quote, text = blank.join(words[first:last]), " ".join(words)
+    matches = find_quote(quote, SourceText(text), most=len(words))
+    if not has_words(quote):
+        return
+    # One of the places is where the words were taken from, up to marks at the ends.
+    begin = len(" ".join(words[:first])) + bool(first)
+    end = begin + len(" ".join(words[first:last]))
+    assert any(begin <= match.start <= begin + 2 and end - 2 <= match.end <= end for match in matches)
+
+
+@given(_WORDS, st.data())
+def test_a_quote_with_a_word_that_the_text_lacks_is_never_found(words: list[str], data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(words)))
+    quote = " ".join([*words[:at], "unsaid", *words[at:]])
+    assert find_quote(quote, SourceText(" ".join(words))) == []
+
+
+@given(st.text(max_size=200))
+def test_accents_in_either_form_fold_to_one(text: str) -> None:
+    latin = "".join(char for char in text if char < "\u0530" and char not in "-\u00b4\u0344")
+    composed, decomposed = (unicodedata.normalize(form, latin) for form in ("NFC", "NFD"))
+    assert fold(composed).text == fold(decomposed).text
+
+
+@given(st.text(st.sampled_from("ab1 \n\t-–—…“”'ﬁ\u00ad\u0301é.資`"), max_size=60), st.data())
+def test_every_part_of_a_folded_text_has_its_place_in_the_original(text: str, data: st.DataObject) -> None:
+    folded = fold(text)
+    if not folded.text:
+        return
+    start = data.draw(st.integers(0, len(folded.text) - 1))
+    middle = data.draw(st.integers(start + 1, len(folded.text)))
+    end = data.draw(st.integers(middle, len(folded.text)))
+    (begin, halfway), (same, stop) = folded.span(start, middle), folded.span(start, end)
+    assert 0 <= begin == same < halfway <= stop <= len(text)
+
+
+@given(st.text(max_size=80), st.text(max_size=300))
+def test_any_quote_and_any_text_have_an_answer(quote: str, text: str) -> None:
+    source = SourceText(text)
+    for match in find_quote(quote, source):
+        assert 0 <= match.start < match.end <= len(text)
+    if (near := closest(quote, source)) is not None:
+        assert 0 <= near.start < near.end <= len(text)
+        assert 0 < near.likeness <= 1
