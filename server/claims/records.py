@@ -132,7 +132,7 @@ class Entry(ClaimRecord):
     the content comes from, ``author`` and ``session`` who wrote it: the client's own name, and a digest of its
     session. ``needs_review``: only its own session sees it until a person has approved it. ``friction`` is the
     largest of its comparisons and claims. ``references`` are ids of other entries. ``revision`` counts from 1;
-    ``sequence`` numbers the changes of the whole store, and ``next_claim`` is the number of the next claim.
+    ``sequence`` is the number of its last change in the notebook, and ``next_claim`` the number of the next claim.
     """
 
     id: _EntryId

@@ -166,7 +166,8 @@ VENDORS: Mapping[str, str] = {
     "pydantic_core": "server.contracts.parsing server.commands.terminal.flags",
     "typer": "server.cli server.commands.",
     "rich": "server.commands.",
-    "numpy": "server.backends. server.bench.tokens.statistics server.graph.csr_graph server.graph.traversal"
+    "numpy": "server.backends. server.claims.vectors server.bench.tokens.statistics server.graph.csr_graph"
+    " server.graph.traversal"
     " server.graph.path_search server.graph.page_rank server.graph.merged_graph server.graph.cooccurrence",
     "tiktoken": "server.text.tokens",
     "orjson": "server.engine.wire",

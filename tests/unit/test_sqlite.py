@@ -20,6 +20,9 @@ from server.backends.catalogue import Binding, Catalogue
 from server.backends.files import seal
 from server.backends.graphs.document_facts import SqliteFactStore
 from server.backends.graphs.sqlite_graph import SqliteGraph
+from server.claims.records import Claim, Comparison, Entry, Verdict, new_entry_id
+from server.claims.sqlite_store import SqliteClaimStore
+from server.claims.store import Change, Notebook, View
 from server.errors import WinnowError
 from server.graph.base import RankQuery
 from server.graph.records import DocumentGraph, Node
@@ -131,6 +134,44 @@ GRAPH: Mapping[str, Call] = {
     "paths": lambda one: one.paths(P, [ID], [ID]),
     "ranks": lambda one: one.ranks(P, RankQuery({ID: 1.0})),
 }
+_ENTRY_ID = "0123456789ab"
+_CLAIM = Claim(id=f"{_ENTRY_ID}.1", text="words")
+_BOOK, _SEEN = Notebook(P), View(Notebook(P), sees_all=True)
+
+
+def _claim_entry() -> Entry:
+    return Entry(id=new_entry_id(), project=P, topic="a", claims=(_CLAIM,), content="x" * (next(SIZES) % 50_000))
+
+
+CLAIMS: Mapping[str, Call] = {
+    "add": lambda one: one.add(_BOOK, _claim_entry()),
+    "close": lambda one: one.close(),
+    "compare": lambda one: one.compare(_ENTRY_ID, [Comparison(entry_id=_ENTRY_ID, other_id=_ENTRY_ID, entropy=1)]),
+    "comparisons": lambda one: one.comparisons([_ENTRY_ID]),
+    "counts": lambda one: one.counts(_SEEN),
+    "entry_numbers": lambda one: one.entry_numbers(_SEEN),
+    "first_flaw": lambda one: one.first_flaw(_BOOK),
+    "history": lambda one: one.history(_BOOK),
+    "import_changes": lambda one: one.import_changes(
+        _BOOK, [(Change(1, _ENTRY_ID, "imported", 1.0, "{}", ""), _claim_entry())]
+    ),
+    "judge": lambda one: one.judge(
+        _BOOK, [Verdict(claim_id=_CLAIM.id, other_id=f"{_ENTRY_ID}.2", judgement="agrees")]
+    ),
+    "listing": lambda one: one.listing(_SEEN, 0, 5),
+    "most_contested": lambda one: one.most_contested(_SEEN, 0.0, 5),
+    "notebooks": lambda one: one.notebooks(),
+    "read": lambda one: one.read(_SEEN, [_ENTRY_ID]),
+    "recent": lambda one: one.recent(_SEEN, 0, 5),
+    "refresh": lambda one: one.refresh([_claim_entry()]),
+    "revise": lambda one: [one.revise(_BOOK, entry) for entry in one.listing(_SEEN, 0, 1)],
+    "save_vectors": lambda one: one.save_vectors(_ENTRY_ID, "m/1", [(_CLAIM.id, b"1234")]),
+    "search_words": lambda one: one.search_words(_SEEN, "words", 5),
+    "topics": lambda one: one.topics(_SEEN),
+    "vectors": lambda one: one.vectors(_BOOK, "m/1", 0, 5),
+    "verdicts": lambda one: one.verdicts([_ENTRY_ID]),
+    "without_vectors": lambda one: one.without_vectors(_BOOK, "m/1", 5),
+}
 LEDGER: Mapping[str, Call] = {
     "apply": lambda one: one.apply(P, {ID: ("1", b"x" * next(SIZES))}),
     "facts": lambda one: list(one.facts(P)),
@@ -139,6 +180,7 @@ LEDGER: Mapping[str, Call] = {
 STORES: Mapping[str, tuple[type, Callable[[Path], Any], Mapping[str, Call]]] = {
     "catalogue": (Catalogue, Catalogue, CATALOGUE),
     "graph": (SqliteGraph, SqliteGraph, GRAPH),
+    "claims": (SqliteClaimStore, SqliteClaimStore, CLAIMS),
     "ledger": (SqliteFactStore, lambda path: SqliteFactStore(path, ""), LEDGER),
 }
 
@@ -153,7 +195,7 @@ def filled_file(kind: str, tmp_path: Path) -> Path:
     """A file with a row in every table."""
     path = tmp_path / f"{kind}.sqlite3"
     one = STORES[kind][1](path)
-    for name in ("begin_write", "apply", "derive"):
+    for name in ("begin_write", "apply", "derive", "add", "compare", "judge"):
         if name in STORES[kind][2]:
             STORES[kind][2][name](one)
     if hasattr(one, "close"):
@@ -245,6 +287,7 @@ def rows_of_nonsense(path: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
     columns = {
         "catalogue": {"documents": ("tags", "metadata"), "chunks": ("heading_path",)},
         "graph": {"graphs": ("nodes", "titles", "edges")},
+        "claims": {"entries": ("record",), "comparisons": ("record",), "verdicts": ("record",)},
         "ledger": {"ledger": ("stamp",)},
     }
     with closing(sqlite3.connect(path)) as connection, connection:

@@ -1,0 +1,140 @@
+"""Notebooks as JSON Lines, and copies of the whole file.
+
+The first line of an export names the notebook; each other line is a change of its history. An import checks the
+chain of digests, and every record against its bounds. What is imported is as untrusted as anything that an agent
+wrote: the status of evidence is looked for again, never taken from the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from server.backends.sqlite import copy_database
+from server.claims.hash_chain import first_flaw
+from server.claims.records import Claim, Entry, Verdict
+from server.claims.sqlite_store import SqliteClaimStore
+from server.claims.store import Change, Notebook, View
+from server.errors import WinnowError
+
+FORMAT = "winnow claims 1"
+MAX_LINE_BYTES, MAX_CHANGES = 1_000_000, 1_000_000
+_KINDS = frozenset({"written", "revised", "judged", "approved", "imported"})
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did: changes that were appended, those that the notebook had, entries that it refused."""
+
+    appended: int
+    known: int
+    refused: tuple[str, ...] = ()
+
+
+def export_lines(store: SqliteClaimStore, notebook: Notebook) -> Iterator[str]:
+    """The lines of a notebook's export, without line ends."""
+    yield json.dumps({"format": FORMAT, "project": notebook.project, "owner": notebook.owner})
+    for change in store.history(notebook):
+        yield json.dumps(asdict(change), ensure_ascii=False)
+
+
+def import_lines(
+    store: SqliteClaimStore, lines: Iterable[bytes], notebook: Notebook | None = None
+) -> ImportReport:
+    """Append the changes of an export to a notebook: ``notebook``, or the one that the file names.
+
+    Changes that the notebook has are left out, so that an import may be repeated. Where the notebook has gone on
+    differently, entries that it does not know are added, and those that it knows stay as they are and are
+    reported. Raises ``WinnowError("INVALID_REQUEST")`` for a file that is not as it was written; then nothing is
+    imported.
+    """
+    named, changes = _parse(lines)
+    target = notebook or named
+    own = store.history(target)
+    known = {change.digest for change in own}
+    fresh = [(change, record) for change, record in changes if change.digest not in known]
+    follows = [change.digest for change in own] == [change.digest for change, _ in changes[: len(own)]]
+    refused: set[str] = set()
+    if not follows:
+        everything = View(target, sees_all=True)
+        ids = {change.entry_id for change, _ in fresh}
+        refused = set(store.read(everything, sorted(ids)))
+        fresh = [(change, record) for change, record in fresh if change.entry_id not in refused]
+    store.import_changes(target, fresh)
+    return ImportReport(len(fresh), len(changes) - len(fresh), tuple(sorted(refused)))
+
+
+def back_up(store: SqliteClaimStore, target: Path) -> None:
+    """Copy the file as it is now; others may write meanwhile. Raises ``WinnowError`` where ``target`` exists."""
+    if target.exists():
+        raise WinnowError("INVALID_REQUEST", f"{target} exists already; name a new file")
+    copy_database(store.database.path, target, lambda done, total: None)
+    target.chmod(0o600)
+
+
+def _parse(lines: Iterable[bytes]) -> tuple[Notebook, list[tuple[Change, Entry | Verdict]]]:
+    iterator = iter(lines)
+    head = _object(next(iterator, b""), 1)
+    if head.get("format") != FORMAT:
+        raise _refusal(1, "it is not an export of winnow claims")
+    notebook = Notebook(str(head.get("project", "")), str(head.get("owner", "")))
+    changes = []
+    for number, line in enumerate(iterator, start=2):
+        if number > MAX_CHANGES:
+            raise _refusal(number, f"a file may have {MAX_CHANGES:,} changes")
+        changes.append(_change(line, number, notebook))
+    if (flaw := first_flaw(change for change, _ in changes)) is not None:
+        raise _refusal(flaw + 1, "the chain of digests is broken: this line or one before it was altered")
+    return notebook, changes
+
+
+def _change(line: bytes, number: int, notebook: Notebook) -> tuple[Change, Entry | Verdict]:
+    fields = _object(line, number)
+    try:
+        change = Change(**fields)
+        is_fitting = all(
+            type(fields[name]) is kind
+            for name, kind in (("sequence", int), ("entry_id", str), ("kind", str), ("body", str), ("digest", str))
+        )
+        if not is_fitting or change.kind not in _KINDS or type(change.at) not in (int, float):
+            raise _refusal(number, "it is not a change of a notebook")
+        record = _record(change, notebook)
+    except (TypeError, ValueError, ValidationError):
+        raise _refusal(number, "it is not a change of a notebook") from None
+    if (record.id if isinstance(record, Entry) else record.claim_id.partition(".")[0]) != change.entry_id:
+        raise _refusal(number, "its record is that of another entry")
+    return change, record
+
+
+def _record(change: Change, notebook: Notebook) -> Entry | Verdict:
+    if change.kind == "judged":
+        return Verdict.model_validate_json(change.body)
+    body = json.loads(change.body)
+    entry = Entry.model_validate({**body, "project": notebook.project, "owner": notebook.owner})
+    return entry.model_copy(update={"claims": tuple(map(_unchecked, entry.claims)), "friction": 0.0})
+
+
+def _unchecked(claim: Claim) -> Claim:
+    evidence = tuple(each.model_copy(update={"status": "unchecked", "checked_at": 0.0}) for each in claim.evidence)
+    return claim.model_copy(update={"evidence": evidence})
+
+
+def _object(line: bytes, number: int) -> dict[str, Any]:
+    if len(line) > MAX_LINE_BYTES:
+        raise _refusal(number, f"a line may have {MAX_LINE_BYTES:,} bytes")
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise _refusal(number, "it is no JSON object")
+    return found
+
+
+def _refusal(number: int, why: str) -> WinnowError:
+    return WinnowError("INVALID_REQUEST", f"line {number}: {why}; nothing was imported")

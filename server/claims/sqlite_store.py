@@ -1,0 +1,413 @@
+"""The store of entries in an SQLite file of its own: primary data, which cannot be made again from documents.
+
+Theory of operation. The file is in a folder of its own in the store, so that no seal, repair or rebuild of the
+index touches it. Every change is one transaction that is on the disk before it is answered: a row of the history,
+which only grows, and the entry as it is now, from which all reads are answered. What the server found out since
+(status of evidence, friction, vectors) is written beside it and is in no history, because it can be found out
+again. Several processes may write; SQLite lets one at a time, and sequences are given inside its turn.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from server.backends.sqlite import REPAIR, Database, Layout
+from server.claims import words
+from server.claims.hash_chain import digest_of, first_flaw
+from server.claims.records import Comparison, Entry, Verdict, entry_of
+from server.claims.store import Change, ChangeKind, Notebook, NotebookCounts, TopicCount, View
+from server.errors import WinnowError
+
+FOLDER, FILE = "claims", "claims.sqlite3"
+RESTORE = "restore a copy that winnow claims backup made, or move the file away and run: winnow claims import FILE"
+_SCHEMA = """
+CREATE TABLE entries (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL,
+    owner TEXT NOT NULL, topic TEXT NOT NULL, session TEXT NOT NULL, needs_review INTEGER NOT NULL,
+    claims INTEGER NOT NULL, claims_status TEXT NOT NULL, integration_status TEXT NOT NULL,
+    friction REAL NOT NULL, revision INTEGER NOT NULL, sequence INTEGER NOT NULL, record TEXT NOT NULL);
+CREATE INDEX entries_by_topic ON entries (project, owner, topic);
+CREATE INDEX entries_by_friction ON entries (project, owner, friction);
+CREATE INDEX entries_by_sequence ON entries (project, owner, sequence);
+CREATE TABLE history (project TEXT NOT NULL, owner TEXT NOT NULL, sequence INTEGER NOT NULL, entry TEXT NOT NULL,
+    kind TEXT NOT NULL, at REAL NOT NULL, body TEXT NOT NULL, digest TEXT NOT NULL,
+    PRIMARY KEY (project, owner, sequence)) WITHOUT ROWID;
+CREATE INDEX history_by_entry ON history (entry);
+CREATE TABLE verdicts (claim TEXT NOT NULL, other TEXT NOT NULL, entry TEXT NOT NULL, other_entry TEXT NOT NULL,
+    record TEXT NOT NULL, PRIMARY KEY (claim, other)) WITHOUT ROWID;
+CREATE INDEX verdicts_by_entry ON verdicts (entry);
+CREATE INDEX verdicts_by_other ON verdicts (other_entry);
+CREATE TABLE comparisons (entry TEXT NOT NULL, other TEXT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (entry, other)) WITHOUT ROWID;
+CREATE INDEX comparisons_by_other ON comparisons (other);
+CREATE TABLE vectors (number INTEGER PRIMARY KEY AUTOINCREMENT, entry INTEGER NOT NULL, claim TEXT NOT NULL,
+    model TEXT NOT NULL, vector BLOB NOT NULL);
+CREATE INDEX vectors_by_entry ON vectors (entry, model)
+"""
+_LAYOUT = Layout(1, _SCHEMA.strip())
+_CHANGE = "sequence, entry, kind, at, body, digest"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVector:
+    """The vector of a claim: float32 numbers. ``number`` grows with every stored one, ``entry`` is its entry's."""
+
+    number: int
+    entry: int
+    entry_id: str
+    claim_id: str
+    vector: bytes
+
+
+@contextmanager
+def _own_advice() -> Iterator[None]:
+    """A damaged file of claims is not repaired by an ingest, which is what other files are told."""
+    try:
+        yield
+    except WinnowError as error:
+        if REPAIR not in error.message:
+            raise
+        message = error.message.replace(REPAIR, RESTORE)
+        raise WinnowError(error.reason, message, retryable=error.retryable, details=error.details) from error
+
+
+def claims_path(store: Path) -> Path:
+    """The path of the file, whether it exists or not."""
+    return store / FOLDER / FILE
+
+
+class SqliteClaimStore:
+    """``ClaimStore`` in a file, created where there is none. Safe to use from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        with _own_advice():
+            self.database = Database(path, _prepare)
+
+    @_own_advice()
+    def add(self, notebook: Notebook, entry: Entry) -> Entry:
+        """See ``ClaimStore.add``."""
+        with self.database.transaction(to_disk=True) as connection:
+            if connection.execute("SELECT 1 FROM entries WHERE id = ?", (entry.id,)).fetchone():
+                raise WinnowError("INVALID_REQUEST", f"entry {entry.id} exists already; revise it")
+            return _write(connection, notebook, entry, "written")
+
+    @_own_advice()
+    def revise(self, notebook: Notebook, entry: Entry, kind: ChangeKind = "revised") -> Entry:
+        """See ``ClaimStore.revise``."""
+        with self.database.transaction(to_disk=True) as connection:
+            query = "SELECT revision FROM entries WHERE id = ? AND project = ? AND owner = ?"
+            found = connection.execute(query, (entry.id, notebook.project, notebook.owner)).fetchone()
+            if found is None:
+                raise WinnowError("NOT_FOUND", f"there is no entry {entry.id}")
+            if found[0] != entry.revision:
+                raise WinnowError(
+                    "INVALID_REQUEST",
+                    f"entry {entry.id} has revision {found[0]} by now, not {entry.revision}: read it again, then "
+                    "revise what it says now",
+                )
+            return _write(connection, notebook, entry.model_copy(update={"revision": found[0] + 1}), kind)
+
+    @_own_advice()
+    def judge(self, notebook: Notebook, verdicts: Sequence[Verdict]) -> None:
+        """See ``ClaimStore.judge``."""
+        with self.database.transaction(to_disk=True) as connection:
+            for verdict in verdicts:
+                first, second = sorted((verdict.claim_id, verdict.other_id))
+                body, entry = verdict.model_dump_json(), entry_of(verdict.claim_id)
+                _append(connection, notebook, entry, "judged", verdict.created_at, body)
+                values = (first, second, entry_of(first), entry_of(second), body)
+                connection.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?)", values)
+
+    @_own_advice()
+    def refresh(self, entries: Sequence[Entry]) -> None:
+        """See ``ClaimStore.refresh``. An entry that was revised meanwhile stays as it is."""
+        with self.database.transaction() as connection:
+            connection.executemany(
+                "UPDATE entries SET integration_status = ?, friction = ?, record = ?"
+                " WHERE id = ? AND revision = ?",
+                (
+                    (entry.integration_status, entry.friction, _body(entry), entry.id, entry.revision)
+                    for entry in entries
+                ),
+            )
+
+    @_own_advice()
+    def compare(self, entry_id: str, comparisons: Sequence[Comparison]) -> None:
+        """See ``ClaimStore.compare``."""
+        with self.database.transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO comparisons VALUES (?, ?, ?)",
+                ((entry_id, each.other_id, each.model_dump_json()) for each in comparisons),
+            )
+
+    @_own_advice()
+    def save_vectors(self, entry_id: str, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
+        """Store the vectors of an entry's claims (ids and float32 numbers) in place of those it has."""
+        with self.database.transaction() as connection:
+            row = connection.execute("SELECT number FROM entries WHERE id = ?", (entry_id,)).fetchone()
+            if row is None:
+                return
+            connection.execute("DELETE FROM vectors WHERE entry = ?", row)
+            connection.executemany(
+                "INSERT INTO vectors (entry, claim, model, vector) VALUES (?, ?, ?, ?)",
+                ((row[0], claim, model, vector) for claim, vector in vectors),
+            )
+
+    def vectors(self, notebook: Notebook, model: str, after: int, limit: int) -> list[StoredVector]:
+        """The latest vectors with a number above ``after``, in the order in which they were stored."""
+        query = (
+            "SELECT v.number, v.entry, e.id, v.claim, v.vector FROM vectors v JOIN entries e ON e.number = v.entry"
+            " WHERE v.number > ? AND v.model = ? AND e.project = ? AND e.owner = ? ORDER BY v.number DESC LIMIT ?"
+        )
+        rows = self._rows(query, after, model, notebook.project, notebook.owner, limit)
+        return [StoredVector(*row) for row in reversed(rows)]
+
+    def without_vectors(self, notebook: Notebook, model: str, limit: int) -> list[Entry]:
+        """Entries whose claims have no vectors of this model yet."""
+        missing = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.entry = entries.number AND v.model = ?)"
+        query = f"SELECT {_ENTRY} FROM entries WHERE project = ? AND owner = ? AND {missing} LIMIT ?"
+        return self._entries(query, notebook.project, notebook.owner, model, limit)
+
+    def entry_numbers(self, view: View) -> list[int]:
+        """The numbers of the entries that a view has."""
+        where, values = _where(view)
+        return [row[0] for row in self._rows(f"SELECT number FROM entries WHERE {where}", *values)]
+
+    def read(self, view: View, entry_ids: Sequence[str]) -> dict[str, Entry]:
+        """See ``ClaimStore.read``."""
+        where, values = _where(view)
+        query = f"SELECT {_ENTRY} FROM entries WHERE id IN (SELECT value FROM json_each(?)) AND {where}"
+        return {entry.id: entry for entry in self._entries(query, json.dumps(list(entry_ids)), *values)}
+
+    def recent(self, view: View, since: int, limit: int) -> list[tuple[Change, Entry]]:
+        """See ``ClaimStore.recent``."""
+        where, values = _where(view, "e.")
+        columns = ", ".join(f"h.{name}" for name in _CHANGE.split(", "))
+        entry = ", ".join(f"e.{name}" for name in _ENTRY.split(", "))
+        query = (
+            f"SELECT {columns}, {entry} FROM history h JOIN entries e ON e.id = h.entry WHERE h.project = ?"
+            f" AND h.owner = ? AND h.sequence > ? AND {where} ORDER BY h.sequence LIMIT ?"
+        )
+        notebook = view.notebook
+        rows = self._rows(query, notebook.project, notebook.owner, since, *values, limit)
+        with _own_advice(), self.database.decoding():
+            return [(Change(*row[:6]), _entry(row[6:])) for row in rows]
+
+    def topics(self, view: View) -> list[TopicCount]:
+        """See ``ClaimStore.topics``."""
+        where, values = _where(view)
+        query = (
+            "SELECT topic, claims_status, count(*), sum(friction) FROM entries"
+            f" WHERE {where} GROUP BY topic, claims_status ORDER BY topic"
+        )
+        sums: dict[str, tuple[Counter[str], float]] = {}
+        for topic, status, number, friction in self._rows(query, *values):
+            statuses, total = sums.get(topic, (Counter(), 0.0))
+            statuses[status] += number
+            sums[topic] = (statuses, total + friction)
+        return [
+            TopicCount(topic, statuses.total(), total / statuses.total(), dict(statuses))
+            for topic, (statuses, total) in sums.items()
+        ]
+
+    def most_contested(self, view: View, min_friction: float, limit: int) -> list[Entry]:
+        """See ``ClaimStore.most_contested``."""
+        where, values = _where(view)
+        query = f"SELECT {_ENTRY} FROM entries WHERE {where} AND friction >= ? ORDER BY friction DESC, id LIMIT ?"
+        return self._entries(query, *values, min_friction, limit)
+
+    def listing(self, view: View, after: int, limit: int) -> list[Entry]:
+        """See ``ClaimStore.listing``."""
+        where, values = _where(view)
+        query = f"SELECT {_ENTRY} FROM entries WHERE {where} AND sequence > ? ORDER BY sequence LIMIT ?"
+        return self._entries(query, *values, after, limit)
+
+    def counts(self, view: View) -> NotebookCounts:
+        """See ``ClaimStore.counts``."""
+        where, values = _where(view)
+        query = (
+            "SELECT integration_status, claims_status, count(*), sum(claims), sum(needs_review), max(sequence)"
+            f" FROM entries WHERE {where} GROUP BY integration_status, claims_status"
+        )
+        rows = self._rows(query, *values)
+        by_integration: Counter[str] = Counter()
+        by_claims: Counter[str] = Counter()
+        for integration, claims_status, number, *_ in rows:
+            by_integration[integration] += number
+            by_claims[claims_status] += number
+        return NotebookCounts(
+            by_integration.total(),
+            sum(row[3] for row in rows),
+            by_integration,
+            by_claims,
+            sum(row[4] for row in rows),
+            max((row[5] for row in rows), default=0),
+        )
+
+    def comparisons(self, entry_ids: Sequence[str]) -> list[Comparison]:
+        """See ``ClaimStore.comparisons``."""
+        rows = self._rows(_EITHER.format(table="comparisons", other="other"), *[json.dumps(list(entry_ids))] * 2)
+        with _own_advice(), self.database.decoding():
+            return [Comparison.model_validate_json(row[0]) for row in rows]
+
+    def verdicts(self, entry_ids: Sequence[str]) -> list[Verdict]:
+        """See ``ClaimStore.verdicts``."""
+        rows = self._rows(
+            _EITHER.format(table="verdicts", other="other_entry"), *[json.dumps(list(entry_ids))] * 2
+        )
+        with _own_advice(), self.database.decoding():
+            return [Verdict.model_validate_json(row[0]) for row in rows]
+
+    def history(self, notebook: Notebook, entry_id: str = "") -> list[Change]:
+        """The changes of one entry, or of the whole notebook, oldest first."""
+        query = f"SELECT {_CHANGE} FROM history WHERE project = ? AND owner = ? AND (? = '' OR entry = ?)"
+        rows = self._rows(f"{query} ORDER BY sequence", notebook.project, notebook.owner, entry_id, entry_id)
+        return [Change(*row) for row in rows]
+
+    def notebooks(self) -> list[Notebook]:
+        """All notebooks of the file, by project and owner."""
+        query = "SELECT DISTINCT project, owner FROM history ORDER BY project, owner"
+        return [Notebook(*row) for row in self._rows(query)]
+
+    def first_flaw(self, notebook: Notebook) -> int | None:
+        """The sequence of the first change that is not as it was written; None if all are."""
+        return first_flaw(self.history(notebook))
+
+    def search_words(self, view: View, query: str, limit: int) -> list[tuple[str, float]]:
+        """See ``ClaimStore.search_words``."""
+        where, values = _where(view, "entries.")
+        with _own_advice():
+            return words.search(self.database, query, where, values, limit)
+
+    @_own_advice()
+    def import_changes(self, notebook: Notebook, changes: Sequence[tuple[Change, Entry | Verdict]]) -> None:
+        """Append changes of another file to this notebook, in one transaction.
+
+        A change that follows on the last one keeps its digest; any other becomes a change of its own.
+        """
+        with self.database.transaction(to_disk=True) as connection:
+            for change, record in changes:
+                if isinstance(record, Verdict):
+                    first, second = sorted((record.claim_id, record.other_id))
+                    values = (first, second, entry_of(first), entry_of(second), change.body)
+                    _append(connection, notebook, change.entry_id, change.kind, change.at, change.body)
+                    connection.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?)", values)
+                    continue
+                query = "SELECT project, owner FROM entries WHERE id = ?"
+                found = connection.execute(query, (record.id,)).fetchone()
+                if found not in (None, (notebook.project, notebook.owner)):
+                    raise WinnowError("INVALID_REQUEST", f"entry {record.id} is in another notebook already")
+                _write(connection, notebook, record, change.kind, body=change.body, at=change.at)
+
+    @_own_advice()
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        with _own_advice():
+            return self.database.rows(query, *values)
+
+    def _entries(self, query: str, *values: Any) -> list[Entry]:
+        rows = self._rows(query, *values)
+        with _own_advice(), self.database.decoding():
+            return [_entry(row) for row in rows]
+
+
+_ENTRY = "project, owner, sequence, record"
+# Two lookups, each by an index of its own; UNION removes a row that both find.
+_EITHER = (
+    "SELECT record FROM {table} WHERE entry IN (SELECT value FROM json_each(?))"
+    " UNION SELECT record FROM {table} WHERE {other} IN (SELECT value FROM json_each(?))"
+)
+
+
+def _prepare(database: Database) -> None:
+    _LAYOUT.prepare(database)
+    words.prepare(database)
+
+
+def _where(view: View, table: str = "") -> tuple[str, list[Any]]:
+    """The condition of a view, and its values. ``table`` stands before each column."""
+    notebook, prefix = view.notebook, view.topic_prefix.strip("/")
+    conditions, values = [f"{table}project = ?", f"{table}owner = ?"], [notebook.project, notebook.owner]
+    if not view.sees_all:
+        conditions.append(f"({table}needs_review = 0 OR ({table}session = ? AND {table}session <> ''))")
+        values.append(view.session)
+    if prefix:  # "0" is the character after "/"
+        conditions.append(f"({table}topic = ? OR ({table}topic > ? AND {table}topic < ?))")
+        values += [prefix, f"{prefix}/", f"{prefix}0"]
+    if view.integration_status:
+        conditions.append(f"{table}integration_status = ?")
+        values.append(view.integration_status)
+    return " AND ".join(conditions), values
+
+
+def _entry(row: Sequence[Any]) -> Entry:
+    project, owner, sequence, record = row
+    return Entry.model_validate({**json.loads(record), "project": project, "owner": owner, "sequence": sequence})
+
+
+def _body(entry: Entry) -> str:
+    """The record of an entry without its notebook, which may be renamed, and its place there."""
+    return entry.model_dump_json(exclude={"project", "owner", "sequence"})
+
+
+def _append(
+    connection: sqlite3.Connection, notebook: Notebook, entry: str, kind: ChangeKind, at: float, body: str
+) -> int:
+    """Append a change to the history; its sequence."""
+    query = "SELECT sequence, digest FROM history WHERE project = ? AND owner = ? ORDER BY sequence DESC LIMIT 1"
+    last, previous = connection.execute(query, (notebook.project, notebook.owner)).fetchone() or (0, "")
+    digest = digest_of(previous, last + 1, entry, kind, at, body)
+    connection.execute(
+        "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (notebook.project, notebook.owner, last + 1, entry, kind, at, body, digest),
+    )
+    return int(last) + 1
+
+
+def _write(
+    connection: sqlite3.Connection,
+    notebook: Notebook,
+    entry: Entry,
+    kind: ChangeKind,
+    *,
+    body: str = "",
+    at: float | None = None,
+) -> Entry:
+    """Write an entry as it is now, and the change: ``body`` and ``at`` where they are another file's."""
+    sequence = _append(
+        connection, notebook, entry.id, kind, time.time() if at is None else at, body or _body(entry)
+    )
+    values: dict[str, Any] = {
+        "id": entry.id,
+        "project": notebook.project,
+        "owner": notebook.owner,
+        "topic": entry.topic,
+        "session": entry.session,
+        "needs_review": entry.needs_review,
+        "claims": len(entry.claims),
+        "claims_status": entry.claims_status,
+        "integration_status": entry.integration_status,
+        "friction": entry.friction,
+        "revision": entry.revision,
+        "sequence": sequence,
+        "record": _body(entry),
+    }
+    changed = ", ".join(f"{name} = excluded.{name}" for name in values if name != "id")
+    places = ", ".join("?" * len(values))
+    connection.execute(
+        f"INSERT INTO entries ({', '.join(values)}) VALUES ({places}) ON CONFLICT (id) DO UPDATE SET {changed}",
+        tuple(values.values()),
+    )
+    ((number,),) = connection.execute("SELECT number FROM entries WHERE id = ?", (entry.id,))
+    words.index(connection, number, values["record"])
+    return entry.model_copy(update={"project": notebook.project, "owner": notebook.owner, "sequence": sequence})

@@ -1,0 +1,128 @@
+"""What the rest of the server expects of a store of entries: notebooks, views of them, and their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from server.claims.records import Comparison, Entry, IntegrationStatus, Verdict
+
+# What a change of a notebook did: an entry was written, revised, judged beside another one, approved or imported.
+ChangeKind = Literal["written", "revised", "judged", "approved", "imported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """The entries of a project that one access key wrote; ``owner`` is its id, "" for clients without keys."""
+
+    project: str
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a reader sees of a notebook: entries of these topics and this status, "" for all.
+
+    Of entries that wait for approval it sees those of its own ``session``; with ``sees_all`` every one.
+    ``topic_prefix`` ends at a level: "memory" has "memory/paging" and not "memory-maps".
+    """
+
+    notebook: Notebook
+    session: str = ""
+    sees_all: bool = False
+    topic_prefix: str = ""
+    integration_status: IntegrationStatus | Literal[""] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change in the history of a notebook, which only grows.
+
+    ``sequence`` counts from 1 within the notebook. ``body`` is the record that was written: an ``Entry`` without
+    its notebook, or a ``Verdict``, as JSON. ``digest`` covers this change and the digest of the one before.
+    """
+
+    sequence: int
+    entry_id: str
+    kind: ChangeKind
+    at: float
+    body: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCount:
+    """The entries of one topic: their number, mean friction, and number by ``claims_status``."""
+
+    topic: str
+    entries: int
+    friction: float
+    statuses: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookCounts:
+    """The entries of a notebook by status; ``claims`` counts claims, ``sequence`` is that of the last change."""
+
+    entries: int
+    claims: int
+    by_integration: Mapping[str, int]
+    by_claims: Mapping[str, int]
+    awaiting_review: int
+    sequence: int
+
+
+class ClaimStore(Protocol):
+    """Entries of all notebooks of a store.
+
+    Implementers guarantee: what ``add``, ``revise`` and ``judge`` returned survives a kill of the process and a
+    failure of the machine; every reader sees whole changes only; a view never shows another notebook.
+    """
+
+    def add(self, notebook: Notebook, entry: Entry) -> Entry:
+        """Add a new entry; returns it with its sequence."""
+
+    def revise(self, notebook: Notebook, entry: Entry, kind: ChangeKind = "revised") -> Entry:
+        """Replace an entry by its next revision; ``entry.revision`` is that of the state it was made from.
+
+        Raises ``WinnowError("INVALID_REQUEST")`` where it was revised meanwhile.
+        """
+
+    def judge(self, notebook: Notebook, verdicts: Sequence[Verdict]) -> None:
+        """Record verdicts; a later one about the same claims replaces the earlier one."""
+
+    def refresh(self, entries: Sequence[Entry]) -> None:
+        """Store what was found out about entries (status, friction, warnings); none of it is a revision."""
+
+    def compare(self, entry_id: str, comparisons: Sequence[Comparison]) -> None:
+        """Store the comparisons of an entry with others, in place of earlier ones with the same entries."""
+
+    def read(self, view: View, entry_ids: Sequence[str]) -> dict[str, Entry]:
+        """The entries that the view has, by id. One query."""
+
+    def recent(self, view: View, since: int, limit: int) -> list[tuple[Change, Entry]]:
+        """Changes after this sequence and the entries as they are now, the oldest change first."""
+
+    def topics(self, view: View) -> list[TopicCount]:
+        """The topics of the view by name."""
+
+    def most_contested(self, view: View, min_friction: float, limit: int) -> list[Entry]:
+        """Entries with at least this friction, the largest first."""
+
+    def listing(self, view: View, after: int, limit: int) -> list[Entry]:
+        """Entries in the order of their last changes, after this sequence."""
+
+    def counts(self, view: View) -> NotebookCounts: ...
+
+    def comparisons(self, entry_ids: Sequence[str]) -> list[Comparison]:
+        """The comparisons that any of these entries takes part in."""
+
+    def verdicts(self, entry_ids: Sequence[str]) -> list[Verdict]:
+        """The verdicts about claims of these entries."""
+
+    def history(self, notebook: Notebook, entry_id: str) -> list[Change]:
+        """The changes of one entry, oldest first."""
+
+    def search_words(self, view: View, query: str, limit: int) -> list[tuple[str, float]]:
+        """Entries that have words of the query in their claims or content, with their scores, the best first."""

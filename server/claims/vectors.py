@@ -1,0 +1,133 @@
+"""Search by meaning: the vectors of a notebook's claims in memory, compared with that of a query by cosine.
+
+Vectors are stored with the entries (float32, rows of length 1). The last notebooks that were searched are held in
+memory; what was written since, by any process, is read before each search. Of a notebook with more claims than fit
+the latest are searched.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from server.backends.base import Embedder
+from server.claims.records import Entry
+from server.claims.sqlite_store import SqliteClaimStore, StoredVector
+from server.claims.store import Notebook, View
+
+# 100,000 claims with 384 numbers each take 154 MB.
+MOST_CLAIMS, _HELD = 100_000, 4
+_GROWTH = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class NearestClaim:
+    """The claim of an entry that is nearest to a query; ``similarity`` is the cosine."""
+
+    entry_id: str
+    claim_id: str
+    similarity: float
+
+
+@dataclass(slots=True)
+class _Matrix:
+    """The vectors of a notebook: ``rows`` has room for more than ``size``; the entry -1 marks a removed row."""
+
+    rows: Any
+    numbers: Any
+    claims: list[tuple[str, str]] = field(default_factory=list)
+    size: int = 0
+    through: int = 0
+
+
+class ClaimVectors:
+    """The vectors of the claims of a store. Safe to use from several threads."""
+
+    def __init__(self, store: SqliteClaimStore) -> None:
+        self._store = store
+        self._held: OrderedDict[tuple[Notebook, str], _Matrix] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def embed(self, embedder: Embedder, entries: Sequence[Entry]) -> None:
+        """Store the vectors of the claims of these entries."""
+        texts = [claim.text for entry in entries for claim in entry.claims]
+        if not texts:
+            return
+        rows = np.asarray(embedder.embed(texts), dtype=np.float32)
+        first = 0
+        for entry in entries:
+            own = rows[first : first + len(entry.claims)]
+            first += len(entry.claims)
+            pairs = [(claim.id, row.tobytes()) for claim, row in zip(entry.claims, own, strict=True)]
+            self._store.save_vectors(entry.id, embedder.fingerprint, pairs)
+
+    def embed_missing(self, embedder: Embedder, notebook: Notebook, limit: int) -> bool:
+        """Embed at most ``limit`` entries that were written without this model; whether none are left."""
+        missing = self._store.without_vectors(notebook, embedder.fingerprint, limit)
+        self.embed(embedder, missing)
+        return len(missing) < limit
+
+    def nearest(
+        self, embedder: Embedder, view: View, query: str, limit: int, min_similarity: float = 0.0
+    ) -> list[NearestClaim]:
+        """The entries of the view whose nearest claim is nearest to the query, the best first."""
+        (vector,) = np.asarray(embedder.embed([query]), dtype=np.float32)
+        allowed = np.asarray(self._store.entry_numbers(view), dtype=np.int64)
+        with self._lock:
+            matrix = self._current(view.notebook, embedder)
+            numbers = matrix.numbers[: matrix.size]
+            scores = np.where(np.isin(numbers, allowed), matrix.rows[: matrix.size] @ vector, -2.0)
+            return _best(matrix, scores, limit, min_similarity)
+
+    def _current(self, notebook: Notebook, embedder: Embedder) -> _Matrix:
+        key = (notebook, embedder.fingerprint)
+        matrix = self._held.get(key)
+        if matrix is None or matrix.size > 2 * MOST_CLAIMS:  # mostly rows of earlier states
+            matrix = _Matrix(np.zeros((0, embedder.dimension), np.float32), np.zeros(0, np.int64))
+        added = self._store.vectors(notebook, embedder.fingerprint, matrix.through, MOST_CLAIMS)
+        if added:
+            _append(matrix, added)
+        self._held[key] = matrix
+        self._held.move_to_end(key)
+        while len(self._held) > 1 and (
+            len(self._held) > _HELD or sum(held.size for held in self._held.values()) > MOST_CLAIMS
+        ):
+            self._held.popitem(last=False)
+        return matrix
+
+
+def _append(matrix: _Matrix, added: Sequence[StoredVector]) -> None:
+    """Append rows, all of an entry's at once, in place of those of its earlier state."""
+    entries = np.asarray([row.entry for row in added], dtype=np.int64)
+    numbers = matrix.numbers[: matrix.size]
+    numbers[np.isin(numbers, entries)] = -1
+    size = matrix.size + len(added)
+    if size > len(matrix.rows):
+        room = int(size * _GROWTH) - matrix.size
+        matrix.rows = np.concatenate(
+            [matrix.rows[: matrix.size], np.zeros((room, matrix.rows.shape[1]), np.float32)]
+        )
+        matrix.numbers = np.concatenate([numbers, np.full(room, -1, np.int64)])
+    matrix.rows[matrix.size : size] = np.frombuffer(b"".join(row.vector for row in added), np.float32).reshape(
+        len(added), -1
+    )
+    matrix.numbers[matrix.size : size] = entries
+    matrix.claims += [(row.entry_id, row.claim_id) for row in added]
+    matrix.size, matrix.through = size, added[-1].number
+
+
+def _best(matrix: _Matrix, scores: Any, limit: int, min_similarity: float) -> list[NearestClaim]:
+    found: dict[str, NearestClaim] = {}
+    for at in np.argsort(-scores, kind="stable"):
+        similarity = float(scores[at])
+        if len(found) == limit or similarity < min_similarity or similarity < -1.5:
+            break
+        entry_id, claim_id = matrix.claims[at]
+        if entry_id not in found:
+            found[entry_id] = NearestClaim(entry_id, claim_id, min(max(similarity, 0.0), 1.0))
+    return list(found.values())

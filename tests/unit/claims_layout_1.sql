@@ -1,0 +1,16 @@
+CREATE TABLE entries (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL, owner TEXT NOT NULL, topic TEXT NOT NULL, session TEXT NOT NULL, needs_review INTEGER NOT NULL, claims INTEGER NOT NULL, claims_status TEXT NOT NULL, integration_status TEXT NOT NULL, friction REAL NOT NULL, revision INTEGER NOT NULL, sequence INTEGER NOT NULL, record TEXT NOT NULL);
+CREATE INDEX entries_by_topic ON entries (project, owner, topic);
+CREATE INDEX entries_by_friction ON entries (project, owner, friction);
+CREATE INDEX entries_by_sequence ON entries (project, owner, sequence);
+CREATE TABLE history (project TEXT NOT NULL, owner TEXT NOT NULL, sequence INTEGER NOT NULL, entry TEXT NOT NULL, kind TEXT NOT NULL, at REAL NOT NULL, body TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (project, owner, sequence)) WITHOUT ROWID;
+CREATE INDEX history_by_entry ON history (entry);
+CREATE TABLE verdicts (claim TEXT NOT NULL, other TEXT NOT NULL, entry TEXT NOT NULL, other_entry TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (claim, other)) WITHOUT ROWID;
+CREATE INDEX verdicts_by_entry ON verdicts (entry);
+CREATE INDEX verdicts_by_other ON verdicts (other_entry);
+CREATE TABLE comparisons (entry TEXT NOT NULL, other TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (entry, other)) WITHOUT ROWID;
+CREATE INDEX comparisons_by_other ON comparisons (other);
+CREATE TABLE vectors (number INTEGER PRIMARY KEY AUTOINCREMENT, entry INTEGER NOT NULL, claim TEXT NOT NULL, model TEXT NOT NULL, vector BLOB NOT NULL);
+CREATE INDEX vectors_by_entry ON vectors (entry, model);
+INSERT INTO entries VALUES (1, '0123456789ab', 'books', '', 'memory', '', 0, 1, 'distilled', 'probation', 0.0, 1, 1, '{"id":"0123456789ab","title":"","topic":"memory","content":"","claims":[{"id":"0123456789ab.1","text":"Pages have 4 KiB.","confidence":0.5,"evidence":[],"warnings":[]}],"source":"","author":"","session":"","claims_status":"distilled","integration_status":"probation","needs_review":false,"friction":0.0,"references":[],"created_at":1.0,"revised_at":0.0,"revision":1,"next_claim":1}');
+INSERT INTO history VALUES ('books', '', 1, '0123456789ab', 'written', 1795446010.1036685, '{"id":"0123456789ab","title":"","topic":"memory","content":"","claims":[{"id":"0123456789ab.1","text":"Pages have 4 KiB.","confidence":0.5,"evidence":[],"warnings":[]}],"source":"","author":"","session":"","claims_status":"distilled","integration_status":"probation","needs_review":false,"friction":0.0,"references":[],"created_at":1.0,"revised_at":0.0,"revision":1,"next_claim":1}', 'fe14b11f586cfa7cef0a5835c0a29a22ba3ee27ceb16da7415ba1b53d1bef12f');
+PRAGMA user_version = 1;
