@@ -1,0 +1,200 @@
+"""Compares entries and weighs evidence: novelty, candidates, friction, evidence entropy, status. Arithmetic alone.
+
+    value              what it is
+    entropy            1 - the largest cosine between a claim of one entry and a claim of the other: novelty
+    pairs              the nearest claims, with a cosine of .6 or more: candidates, about which nobody has judged
+    friction           2·min(s, r)/(s + r), 0 where s or r is 0: 1 where documents disagree evenly
+    evidence entropy   Shannon's, of supports, refutes and mentions with one added to each, divided by log 3
+    status             "probation" until compared and with a verified support; "contested" from a friction of .3 on
+
+s and r are the votes for and against a claim. Only verified evidence votes, and each document once, however many
+quotes of it there are: one that both supports and refutes a claim gives half a vote to each. Where somebody judged
+that two claims contradict each other, what supports one of them refutes the other.
+
+Each value comes with the reason for it, in words, for the people and models that read the entry.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+from server.backends.base import Vector
+from server.claims.records import (
+    MAX_PAIRS,
+    Claim,
+    ClaimPair,
+    Comparison,
+    Entry,
+    Evidence,
+    IntegrationStatus,
+    Stance,
+    Verdict,
+    entry_of,
+)
+
+LEAST_SIMILARITY = 0.6
+LEAST_CONTESTED = 0.3
+_OPPOSITE: Mapping[Stance, Stance] = {"supports": "refutes", "refutes": "supports", "mentions": "mentions"}
+
+
+@dataclass(frozen=True, slots=True)
+class Friction:
+    """How evenly documents disagree about a claim, 0 (not at all) to 1; the votes of both sides; the reason."""
+
+    value: float
+    supports: float
+    refutes: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceEntropy:
+    """How mixed the stances of ``documents`` documents are, 0 to 1; 1 if all are as frequent, also without any."""
+
+    value: float
+    documents: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The friction and the status of an entry, and the reason for the status."""
+
+    friction: float
+    status: IntegrationStatus
+    why: str
+
+
+def compare_entries(
+    entry: Entry, vectors: Vector, other: Entry, other_vectors: Vector, verdicts: Iterable[Verdict] = ()
+) -> Comparison:
+    """Compare two entries. ``vectors`` have a row of length 1 for each of their claims, in their order.
+
+    ``verdicts`` are about claims of both; others are ignored.
+    """
+    similarities = (vectors @ other_vectors.T).clip(0, 1).tolist()
+    pairs = [
+        ClaimPair(claim_id=ours.id, other_id=theirs.id, similarity=similarity)
+        for ours, row in zip(entry.claims, similarities, strict=True)
+        for theirs, similarity in zip(other.claims, row, strict=True)
+    ]
+    pairs.sort(key=lambda pair: (-pair.similarity, pair.claim_id, pair.other_id))
+    largest = pairs[0].similarity if pairs else 0.0
+    return Comparison(
+        entry_id=entry.id,
+        other_id=other.id,
+        entropy=1 - largest,
+        friction=pair_friction(entry, other, verdicts).value,
+        pairs=tuple(pair for pair in pairs[:MAX_PAIRS] if pair.similarity >= LEAST_SIMILARITY),
+    )
+
+
+def claim_friction(claim: Claim, contradicting: Sequence[Claim] = ()) -> Friction:
+    """The friction of a claim over its verified evidence, and over that of the claims that contradict it."""
+    votes = _votes([*_stances(claim.evidence), *(pair for other in contradicting for pair in _opposed(other))])
+    supports, refutes = votes["supports"], votes["refutes"]
+    value = 2 * min(supports, refutes) / (supports + refutes) if supports and refutes else 0.0
+    return Friction(round(value, 3), supports, refutes, _explain_friction(supports, refutes, value, contradicting))
+
+
+def pair_friction(entry: Entry, other: Entry, verdicts: Iterable[Verdict]) -> Friction:
+    """The largest friction of the claims of two entries that contradict each other by the latest verdicts."""
+    ours, theirs = ({claim.id: claim for claim in each.claims} for each in (entry, other))
+    found = [
+        claim_friction(ours[claim], [theirs[opposed]])
+        for claim, opposed in contradictions(verdicts)
+        if claim in ours and opposed in theirs
+    ]
+    none = Friction(0.0, 0.0, 0.0, "no verdict says that claims of the two contradict each other")
+    return max(found, key=lambda friction: friction.value, default=none)
+
+
+def contradictions(verdicts: Iterable[Verdict]) -> list[tuple[str, str]]:
+    """The pairs of claims that contradict each other, in both directions. The latest verdict on a pair counts."""
+    latest: dict[frozenset[str], Verdict] = {}
+    for verdict in sorted(verdicts, key=lambda verdict: verdict.created_at):
+        latest[frozenset((verdict.claim_id, verdict.other_id))] = verdict
+    return [
+        pair
+        for verdict in latest.values()
+        if verdict.judgement == "contradicts" and entry_of(verdict.claim_id) != entry_of(verdict.other_id)
+        for pair in ((verdict.claim_id, verdict.other_id), (verdict.other_id, verdict.claim_id))
+    ]
+
+
+def evidence_entropy(evidence: Sequence[Evidence]) -> EvidenceEntropy:
+    """How mixed the stances of verified evidence are, with one vote a document."""
+    votes = _votes(_stances(evidence))
+    counts = [votes["supports"], votes["refutes"], votes["mentions"]]
+    total = sum(counts) + len(counts)
+    shares = [(count + 1) / total for count in counts]
+    value = -sum(share * log(share) for share in shares) / log(len(counts))
+    documents = round(sum(counts))
+    why = (
+        f"{counts[0]:g} for, {counts[1]:g} against, {counts[2]:g} neither: {documents} documents"
+        if documents
+        else "no document has a verified quote"
+    )
+    return EvidenceEntropy(round(value, 3), documents, why)
+
+
+def standing(entry: Entry, comparisons: Sequence[Comparison], *, is_compared: bool) -> Standing:
+    """The friction and the status of an entry, from its evidence and its comparisons with others.
+
+    ``is_compared``: whether it was compared with the others, of which there may be none.
+    """
+    of_claims = [(claim_friction(claim).value, f"its claim {claim.id}") for claim in entry.claims]
+    of_others = [(each.friction, f"the comparison with entry {each.other_id}") for each in comparisons]
+    friction, source = max([*of_claims, *of_others], key=lambda pair: pair[0], default=(0.0, ""))
+    has_support = any(
+        each.status == "verified" and each.stance == "supports"
+        for claim in entry.claims
+        for each in claim.evidence
+    )
+    if not is_compared:
+        return Standing(friction, "probation", "it was not compared with other entries yet")
+    if not has_support:
+        return Standing(friction, "probation", "none of its claims has a verified quote that supports it")
+    if friction >= LEAST_CONTESTED:
+        return Standing(friction, "contested", f"friction {friction:.2f} of {source} is {LEAST_CONTESTED} or more")
+    return Standing(
+        friction, "integrated", f"compared, supported, and its friction {friction:.2f} is below {LEAST_CONTESTED}"
+    )
+
+
+def _stances(evidence: Iterable[Evidence]) -> list[tuple[str, Stance]]:
+    """The document and the stance of each verified quote."""
+    return [(each.document_id or each.document, each.stance) for each in evidence if each.status == "verified"]
+
+
+def _opposed(claim: Claim) -> list[tuple[str, Stance]]:
+    return [(document, _OPPOSITE[stance]) for document, stance in _stances(claim.evidence)]
+
+
+def _votes(stances: Iterable[tuple[str, Stance]]) -> Counter[str]:
+    """The votes for each stance: one of each document, divided among its stances; one that mentions abstains.
+
+    A document that supports or refutes a claim does not also mention it.
+    """
+    by_document: dict[str, set[Stance]] = {}
+    for document, stance in stances:
+        by_document.setdefault(document, set()).add(stance)
+    votes: Counter[str] = Counter()
+    for taken in by_document.values():
+        sides = taken - {"mentions"} or taken
+        for stance in sides:
+            votes[stance] += 1 / len(sides)  # type: ignore[assignment]
+    return votes
+
+
+def _explain_friction(supports: float, refutes: float, value: float, contradicting: Sequence[Claim]) -> str:
+    beside = (
+        f", the evidence of {', '.join(claim.id for claim in contradicting)} included" if contradicting else ""
+    )
+    votes = f"{supports:g} for and {refutes:g} against, one vote a document, by verified quotes{beside}"
+    if not value:
+        return f"0, because one side has no verified quote: {votes}"
+    return f"2·min/(sum) = {value:.2f}: {votes}"
