@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
-from jinja2 import DictLoader, StrictUndefined, TemplateError, TemplateSyntaxError, meta
+from jinja2 import DictLoader, StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from server.prompts.records import Prompt
+from server.prompts.template_check import check_texts
 from server.reference.sdk import explain
 
 MOST_CHARS = 40_000
@@ -39,25 +40,10 @@ def render(prompt: Prompt, arguments: Mapping[str, str], tools: Collection[str])
 
 
 def check_template(prompt: Prompt) -> None:
-    """Raise ``ValueError`` for a template with wrong syntax, an unknown name, or a part that is not there."""
-    environment = _environment(prompt.body, tuple(prompt.parts.items()))
-    known = {each.name for each in prompt.arguments} | {_TOOLS, *_GLOBALS}
+    """Raise ``ValueError`` for a template with wrong syntax, an unknown name, or more than a prompt needs."""
+    known = frozenset({each.name for each in prompt.arguments} | {_TOOLS, *_GLOBALS})
     texts = {**prompt.parts, _BODY: prompt.body}
-    # Only what is included is checked: other parts of the domain may take other arguments.
-    included = [_BODY]
-    for name in included:
-        where = "" if name == _BODY else f"{name}: "
-        try:
-            parsed = environment.parse(texts[name])
-        except TemplateSyntaxError as error:
-            raise ValueError(f"{where}line {error.lineno}: {error.message}") from None
-        if unknown := sorted(meta.find_undeclared_variables(parsed) - known):
-            raise ValueError(f"{where}{unknown[0]!r} is neither an argument nor {_TOOLS} nor explain()")
-        for part in meta.find_referenced_templates(parsed):
-            if part is None or part not in prompt.parts:
-                raise ValueError(f"{where}includes {part!r}, which is not there")
-            if part not in included:
-                included.append(part)
+    check_texts(_environment(prompt.body, tuple(prompt.parts.items())), _BODY, texts, known)
 
 
 @lru_cache(maxsize=64)

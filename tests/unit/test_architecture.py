@@ -30,6 +30,7 @@ ROOMS: Mapping[str, str] = {
     # attacks from inside a child that reads files
     "security.reader_attack": "security server.ingest server.ingest.parsing.parser "
     "server.ingest.parsing.reader_pool server.ingest.parsing.walled_children",
+    "security.prompt_folder": "server.prompts server.errors",
     "sandbox": "sandbox.protocol sandbox.parent sandbox.runners",
     # both sides of the trust boundary
     "sandbox.protocol": "",
@@ -198,7 +199,7 @@ VENDORS: Mapping[str, str] = {
     "python_calamine": "server.ingest.formats.workbook",
     "tzdata": "sandbox.modules.time_zones",
     "yaml": "server.text.markup.bounded_yaml",
-    "jinja2": "server.prompts.rendering",
+    "jinja2": "server.prompts.rendering server.prompts.template_check",
     "bibtexparser": "server.libraries.bibtex",
     "pylatexenc": "server.libraries.latex",
     "rispy": "server.libraries.ris",

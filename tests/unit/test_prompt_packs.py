@@ -217,28 +217,48 @@ def test_files_that_others_may_write_are_left_out(tmp_path: Path, name: str) -> 
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "why"),
     [
-        "{{ first.__class__.__mro__ }}",
-        "{{ first|attr('__class__') }}",
-        "{{ explain.__globals__ }}",
-        "{{ tools.__class__.__base__.__subclasses__() }}",
-        "{{ first.nothing }}",
-        "{{ tools.add('x') }}",
+        ("{{ first.__class__.__mro__ }}", "line 1: a getattr is not for prompts"),
+        ("{{ first|attr('__class__') }}", "line 1: a filter 'attr' is not for prompts"),
+        ("{{ tools.add('x') }}", "line 1: a call is not for prompts"),
+        ("{{ first['__class__'] }}", "line 1: a getitem is not for prompts"),
+        ("\n{{ first * 999999999 }}", "line 2: a mul is not for prompts"),
+        ("{{ '%999999999s' % first }}", "line 1: a mod is not for prompts"),
+        ("{{ first|center(999999999) }}", "line 1: a filter 'center' is not for prompts"),
+        ("{% for a in first %}{{ a }}{% endfor %}", "line 1: a for is not for prompts"),
+        ("{% set a = first %}{{ a }}", "line 1: a assign is not for prompts"),
+        ("{% macro a() %}{% endmacro %}", "line 1: a macro is not for prompts"),
+        ("{% include first %}", "includes None, which is not there"),
+        ("{{ self }}", "'self' is neither an argument nor tools"),
     ],
 )
-def test_a_template_reaches_nothing_but_its_arguments(tmp_path: Path, body: str) -> None:
+def test_a_template_has_texts_arguments_conditions_and_parts_alone(tmp_path: Path, body: str, why: str) -> None:
+    assert why in reason(read_pack(write_pack(tmp_path, bodies={1: body})))
+
+
+def test_conditions_and_filters_of_texts_are_for_templates(tmp_path: Path) -> None:
+    body = "{{ first|upper }}{% if 'x' in tools and not length %}, {{ second|default('-') }}{% endif %}"
+    body += "{{ tools|length }}"
     prompt = only_prompt(read_pack(write_pack(tmp_path, bodies={1: body})))
-    with pytest.raises(WinnowError) as caught:
-        fill(prompt, {"first": "tea", "second": "milk"}, [])
-    assert caught.value.reason == "INVALID_REQUEST"
+    assert fill(prompt, {"first": "tea", "second": "milk"}, ["x", "y"]) == "TEA, milk2"
+
+
+def test_parts_that_include_each_other_are_refused(tmp_path: Path) -> None:
+    twice = {f"{number}.md": f'{{% include "parts/{number + 1}.md" %}}' * 2 for number in range(30)}
+    endless = {"0.md": '{% include "parts/1.md" %}', "1.md": '{% include "parts/0.md" %}'}
+    whys = [
+        reason(read_pack(write_pack(tmp_path / name, bodies={1: '{% include "parts/0.md" %}'}, parts=parts)))
+        for name, parts in (("a", {**twice, "30.md": "end"}), ("b", endless))
+    ]
+    assert whys == [
+        "compare.v1.md: its parts include others more than 200 times in all",
+        "compare.v1.md: parts/0.md includes itself",
+    ]
 
 
 def test_a_text_that_grows_too_long_is_refused_while_it_is_written(tmp_path: Path) -> None:
-    loops = "{% for a in first %}" * 4
-    prompt = only_prompt(
-        read_pack(write_pack(tmp_path, bodies={1: f"{loops}{{{{ first }}}}{'{% endfor %}' * 4}"}))
-    )
+    prompt = only_prompt(read_pack(write_pack(tmp_path, bodies={1: "{{ first }}" * 1_000})))
     with pytest.raises(WinnowError, match=r"team/compare@1: the text is longer than 40,000 characters"):
         fill(prompt, {"first": "x" * 50, "second": "milk"}, [])
 

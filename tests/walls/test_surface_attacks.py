@@ -32,6 +32,7 @@ FAMILIES: Mapping[str, int] = {
     "archives": 7,
     "bibliographies": 6,
     "research": 3,
+    "prompt_packs": 5,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
 
