@@ -101,9 +101,11 @@ if TYPE_CHECKING:  # its records are built at import, which a handshake does not
 
 __all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Library"]
 
-SEARCH_SECONDS = 15.0
-GRAPH_SECONDS = 5.0  # also of the inspection of a collection
+# Time limits of operations: what does not search may read or scan a whole project.
+OTHER_SECONDS = 30.0
+SEARCH_SECONDS = 15.0  # also of the order for an ingest, which goes on after its answer
 DENSE_SECONDS = 8.0
+GRAPH_SECONDS = 5.0  # also of the inspection of a collection
 _SECONDS_PER_MINUTE = 60
 
 
@@ -350,7 +352,13 @@ class Operation:
     request: type[BaseModel]
     answer: Callable[[RequestContext, Any], Answer]
     in_scripts: bool = True
-    seconds: float = SEARCH_SECONDS
+    seconds: float = OTHER_SECONDS
+
+
+def _searching(
+    request: type[BaseModel], answer: Callable[[RequestContext, Any], Answer], *, in_scripts: bool = True
+) -> Operation:
+    return Operation(request, answer, in_scripts, SEARCH_SECONDS)
 
 
 def _over_graph(request: type[BaseModel], answer: Callable[[RequestContext, Any], Answer]) -> Operation:
@@ -366,17 +374,17 @@ def _answer_and_count(known: Operation, context: RequestContext, request: BaseMo
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
-        "semantic_search": Operation(SemanticSearch, semantic_search),
+        "semantic_search": _searching(SemanticSearch, semantic_search),
         "fetch": Operation(Fetch, fetch),
-        "hybrid_search": Operation(HybridSearch, hybrid_search),
+        "hybrid_search": _searching(HybridSearch, hybrid_search),
         "rerank": Operation(Rerank, rerank),
         "tokens": Operation(CountTokens, count_texts),
         **{name: Operation(request, over_session(answer)) for name, (request, answer) in IN_SESSION.items()},
-        "kb.search": Operation(KbSearch, kb_search),
+        "kb.search": _searching(KbSearch, kb_search),
         "kb.read_excerpt": Operation(ReadExcerpt, read_excerpt),
         "kb.expand_excerpt": Operation(ExpandExcerpt, expand_excerpt),
         "kb.extract_evidence": Operation(ExtractEvidence, extract_evidence),
-        "kb.retrieve_evidence": Operation(RetrieveEvidence, retrieve_evidence),
+        "kb.retrieve_evidence": _searching(RetrieveEvidence, retrieve_evidence),
         "kb.documents": Operation(ListDocuments, list_documents),
         "kb.repeats": Operation(FindRepeats, find_repeats),
         "kb.read": Operation(ReadDocument, read_document),
@@ -391,14 +399,14 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "graph.entities_for_sections": _over_graph(EntitiesForSections, graph_entities_for_sections),
         "graph.sections_for_entities": _over_graph(SectionsForEntities, graph_sections_for_entities),
         "find_vendor_info": _over_graph(FindVendorInfo, find_vendor_info),
-        "ingest_from_source": Operation(IngestFromSource, queue_ingest, in_scripts=False),
+        "ingest_from_source": _searching(IngestFromSource, queue_ingest, in_scripts=False),
         "job_status": Operation(JobStatus, show_job, in_scripts=False),
         "job_cancel": Operation(JobCancel, cancel_job, in_scripts=False),
-        "search_sections": Operation(SearchSections, search_sections, in_scripts=False),
+        "search_sections": _searching(SearchSections, search_sections, in_scripts=False),
         "get_section_text": Operation(GetSectionText, get_section_text, in_scripts=False),
         "list_projects": Operation(ListProjects, list_projects, in_scripts=False),
         "query": Operation(QueryProject, query, in_scripts=False, seconds=DENSE_SECONDS),
-        "query_hybrid": Operation(QueryProjectHybrid, query_hybrid, in_scripts=False),
+        "query_hybrid": _searching(QueryProjectHybrid, query_hybrid, in_scripts=False),
         "inspect_collection": Operation(
             InspectCollection, inspect_collection, in_scripts=False, seconds=GRAPH_SECONDS
         ),

@@ -27,7 +27,7 @@ from server.engine.messages import (
 )
 from server.engine.wire import PROTOCOL, REPLIES, REQUESTS, Connection, Message
 from server.errors import WinnowError
-from server.knowledge import DIRECT, OPERATIONS, SEARCH_SECONDS, Answer, Caller, KnowledgeCounters
+from server.knowledge import DIRECT, OPERATIONS, OTHER_SECONDS, Answer, Caller, KnowledgeCounters
 from server.operations.base import Budget
 from server.operations.state import IN_SESSION
 from server.runtime.caches import CacheCounters
@@ -198,17 +198,17 @@ class EngineKnowledge:
     async def _call_engine(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         known = OPERATIONS.get(operation)
         request = CallRequest(operation, arguments, caller.connection, not caller.budget.is_direct, caller.run)
-        answer = await self._ask("call", known.seconds if known else SEARCH_SECONDS, **request.to_fields())
+        answer = await self._ask("call", known.seconds if known else OTHER_SECONDS, **request.to_fields())
         return answer_from_json(answer)
 
     async def passage(self, connection: str, passage_id: str) -> tuple[str, StoredPassage | None]:
         """See ``Knowledge.passage``."""
-        answer = await self._ask("passage", SEARCH_SECONDS, connection=connection, passage_id=passage_id)
+        answer = await self._ask("passage", OTHER_SECONDS, connection=connection, passage_id=passage_id)
         return answer["session_id"], stored_passage_from_json(answer["kept"])
 
     async def passage_ids(self, connection: str, prefix: str, limit: int) -> tuple[str, list[str]]:
         """See ``Knowledge.passage_ids``."""
-        answer = await self._ask("passage_ids", SEARCH_SECONDS, connection=connection, prefix=prefix, limit=limit)
+        answer = await self._ask("passage_ids", OTHER_SECONDS, connection=connection, prefix=prefix, limit=limit)
         return answer["session_id"], answer["ids"]
 
     async def counters(self) -> KnowledgeCounters:

@@ -23,7 +23,7 @@ from server.transports.access.http_access import NO_CERTIFICATE, Certificate, Ht
 from server.transports.access.tls import tls_protocol
 from server.transports.connections import BoundedProtocol
 from server.transports.origins import KnownHosts
-from server.transports.sessions import KEY_NAME, new_cookie
+from server.transports.sessions import KEY_NAME, new_cookie, retry_after
 
 PATH = "/mcp"
 # Seconds that answers in progress may take at shutdown: event streams would never end by themselves.
@@ -93,7 +93,7 @@ def http_application(
         # The SDK knows three spellings of loopback and only its own route; KnownHosts protects every route.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    authenticated = Authentication(_add_cookies(application), access)
+    authenticated = Authentication(_add_headers(application), access)
     return KnownHosts(authenticated, access.host_names, own_address=access.always_needs_keys)
 
 
@@ -101,16 +101,38 @@ def _is_confined(request: Request) -> bool:
     return bool(identity_of(request.scope.get(KEY_NAME, "")).projects)
 
 
-def _add_cookies(application: ASGIApp) -> ASGIApp:
-    """The application with a cookie on answers that begin a session."""
+def _add_headers(application: ASGIApp) -> ASGIApp:
+    """The application with a cookie on answers that begin a session, and ``Retry-After`` on refused calls.
+
+    The head of an event stream that answers a request waits for its first event, which tells what to add.
+    """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_cookie(message: Message) -> None:
-            cookie = new_cookie(scope) if message["type"] == "http.response.start" else None
-            if cookie is not None:
-                MutableHeaders(scope=message).append("set-cookie", cookie)
-            await send(message)
+        held: list[Message] = []
 
-        await application(scope, receive, send_with_cookie)
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                held.append(message)
+                if scope["method"] == "POST" and _is_event_stream(message):
+                    return
+            elif not held:
+                await send(message)
+                return
+            begin = held.pop()
+            headers = {"set-cookie": new_cookie(scope), "retry-after": retry_after(scope)}
+            for name, value in headers.items():
+                if value is not None:
+                    MutableHeaders(scope=begin).append(name, value)
+            await send(begin)
+            if begin is not message:
+                await send(message)
+
+        await application(scope, receive, send_with_headers)
 
     return answer
+
+
+def _is_event_stream(head: Message) -> bool:
+    return any(
+        name == b"content-type" and value.startswith(b"text/event-stream") for name, value in head["headers"]
+    )

@@ -3,6 +3,10 @@
 A client can get a new session whenever it asks, and must not get a new limit with it. So all sessions from one
 address share one limit as well. A client with an access key is the key, whatever its sessions are; several keys
 may share an address, such as that of an office or a proxy, so the limit of their address is higher.
+
+Over HTTP, a client that goes on calling while it is refused waits longer and longer: once it was refused as often
+as it may call in a minute, each further refusal within an hour doubles its wait, up to 15 minutes. On a pipe there
+is one local client, whose loop the limit alone ends.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from types import MappingProxyType
 from server.errors import WinnowError
 from server.sessions.identities import Identity, identity_of
 from server.settings import Settings
+from server.transports.access.failed_attempts import FailedAttempts
 
 WINDOW_SECONDS = 60.0
 _KEYS_PER_ADDRESS = 10  # at their full rate
@@ -42,6 +47,7 @@ class RateLimit:
         self._allowed = calls_per_minute(settings)
         self._now = now
         self._calls: dict[tuple[str, str, str], deque[float]] = {}
+        self._refusals = FailedAttempts(now)
 
     def take(self, client: str, kind: str, address: str = "") -> None:
         """Count one call of this client from this address ("" where there is none, as on a pipe).
@@ -53,9 +59,17 @@ class RateLimit:
         self._forget(now)
         limits = self._limits_of(identity_of(client), kind, address)
         for key, allowed in limits.items():
-            _check(kind, allowed, self._calls.get(key, deque()), now)
+            wait = _wait(allowed, self._calls.get(key, deque()), now)
+            wait = max(wait, self._back_off(":".join(key), allowed, is_refused=wait > 0) if address else 0.0)
+            if wait > 0:
+                raise _refusal(kind, allowed, wait)
         for key in limits:
             self._calls.setdefault(key, deque()).append(now)
+
+    def _back_off(self, key: str, allowed: int, *, is_refused: bool) -> float:
+        """The seconds that a client or an address has to wait for its earlier refusals and this one."""
+        wait = self._refusals.wait(key)
+        return self._refusals.add(key, free=allowed) if is_refused and not wait else wait
 
     def _limits_of(self, identity: Identity, kind: str, address: str) -> dict[tuple[str, str, str], int]:
         """The calls per minute that are allowed, for the client and its address.
@@ -79,15 +93,18 @@ class RateLimit:
                 del self._calls[key]
 
 
-def _check(kind: str, allowed: int, calls: deque[float], now: float) -> None:
-    """Raises ``WinnowError("RATE_LIMIT")`` if as many calls as are allowed are within the window."""
-    if len(calls) >= allowed:
-        # The call that must leave the window before another is accepted.
-        wait = round(calls[-allowed] + WINDOW_SECONDS - now, 1)
-        raise WinnowError(
-            "RATE_LIMIT",
-            f"the limit of {allowed} {kind} calls per minute is used up; try again in {wait} s, or do the work "
-            "of many calls in one execute_code script",
-            retryable=True,
-            retry_after_s=wait,
-        )
+def _wait(allowed: int, calls: deque[float], now: float) -> float:
+    """The seconds until the window has room for another call; 0 if it has."""
+    # The call that must leave the window before another is accepted.
+    return 0.0 if len(calls) < allowed else calls[-allowed] + WINDOW_SECONDS - now
+
+
+def _refusal(kind: str, allowed: int, seconds: float) -> WinnowError:
+    wait = max(0.1, round(seconds, 1))
+    return WinnowError(
+        "RATE_LIMIT",
+        f"the limit of {allowed} {kind} calls per minute is used up; try again in {wait} s, or do the work "
+        "of many calls in one execute_code script",
+        retryable=True,
+        retry_after_s=wait,
+    )

@@ -52,6 +52,7 @@ from server.transports.sessions import (
     client_of,
     connection_lifespan,
     is_handshake_era,
+    note_wait,
 )
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ async def hide_internal_errors(ctx: Connection, call_next: CallNext) -> HandlerR
     except (MCPError, ValidationError):
         raise
     except WinnowError as error:
+        note_wait(ctx, error.retry_after_s)
         raise _build_mcp_error(error, ctx) from None
     except Exception:
         log("request failed", exc_info=True, level=40, method=ctx.method)
@@ -179,7 +181,9 @@ class _Handlers:
             await context.session.report_progress(seconds, message=message)
 
         arguments, address = params.arguments or {}, address_of(context)
-        return await wire.call_tool(self._dispatcher, tool, arguments, client, progress, address)
+        result = await wire.call_tool(self._dispatcher, tool, arguments, client, progress, address)
+        note_wait(context, _seconds_to_wait(result))
+        return result
 
     async def list_resources(
         self, context: Connection, params: PaginatedRequestParams | None
@@ -247,6 +251,13 @@ class _Handlers:
         client = client_of(context)
         self._reads.take(client, "read", address_of(context))
         return client
+
+
+def _seconds_to_wait(result: CallToolResult) -> float | None:
+    """When a refused call may be repeated; None for an answer, and for an error that does not tell."""
+    error = (result.structured_content or {}).get("error") if result.is_error else None
+    seconds: float | None = error["details"].get("retry_after_s") if error else None
+    return seconds
 
 
 def _refuse_cursor(params: PaginatedRequestParams | None) -> None:

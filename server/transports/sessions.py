@@ -16,6 +16,7 @@ An access key takes precedence over all this: a client with one is that key, in 
 from __future__ import annotations
 
 import hmac
+import math
 import re
 import secrets
 from collections.abc import AsyncIterator, Mapping
@@ -37,6 +38,7 @@ COOKIE = "winnow-session"
 KEY_NAME = "winnow.key"  # in a request's scope: the connection's name, for a client with an access key
 _HEADER = "mcp-session-id"
 _CLAIM = "winnow.claim"  # the key of a claim in a request's scope
+_WAIT = "winnow.retry-after"  # and that of the seconds that a refused client has to wait
 _KEY_BYTES = 16
 _TOKEN = re.compile(r"([0-9a-f]{32})([0-9a-f]{32})")
 
@@ -98,6 +100,18 @@ def new_cookie(scope: Mapping[str, Any]) -> str | None:
     if claim is None or not claim.new_token:
         return None
     return f"{COOKIE}={claim.new_token}; Path=/mcp; HttpOnly; SameSite=Strict"
+
+
+def note_wait(context: Connection, seconds: float | None) -> None:
+    """State in the head of the answer, too, when a refused client may try again; None: nothing to state."""
+    if context.request is not None and seconds is not None:
+        context.request.scope[_WAIT] = seconds
+
+
+def retry_after(scope: Mapping[str, Any]) -> str | None:
+    """The value of the ``Retry-After`` header for the answer to this request, in whole seconds; None without."""
+    seconds: float | None = scope.get(_WAIT)
+    return None if seconds is None else str(max(1, math.ceil(seconds)))
 
 
 @asynccontextmanager

@@ -309,6 +309,27 @@ async def test_all_sessions_of_a_key_share_one_limit_and_one_session(
             assert await reason_of(mcp, "kb_search", **SEARCH) == ""
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_refused_call_states_its_wait_in_the_head_of_its_answer(
+    application: Application, keys: Path, mode: str
+) -> None:
+    slow = make_client(keys, "slow", RED, calls_per_minute=1)
+    heads: list[tuple[str, str]] = []
+
+    async def note(answer: httpx2.Response) -> None:
+        heads.append((answer.headers.get("content-type", ""), answer.headers.get("retry-after", "")))
+
+    async with requests(application, HttpAccess(KeyRing(keys), (RED,))) as http:
+        async with (
+            httpx2.AsyncClient(headers=slow.headers, timeout=60, event_hooks={"response": [note]}) as own,
+            McpClient(streamable_http_client(f"{http.base_url}{PATH}", http_client=own), mode=mode) as mcp,
+        ):
+            assert await reason_of(mcp, "kb_search", **SEARCH) == ""
+            assert {wait for _, wait in heads} == {""}
+            assert await reason_of(mcp, "kb_search", **SEARCH) == "RATE_LIMIT"
+            assert [0 < int(wait) <= 60 for _, wait in heads if wait] == [True]
+
+
 async def test_a_read_only_key_neither_sees_nor_calls_what_writes(
     application: Application, access: HttpAccess, red: Client, keys: Path
 ) -> None:

@@ -47,7 +47,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     short = {name: replace(known, seconds=SECONDS) for name, known in OPERATIONS.items()}
     with monkeypatch.context() as patch:
         patch.setattr(engine_client, "OPERATIONS", short)
-        patch.setattr(engine_client, "SEARCH_SECONDS", SECONDS)
+        patch.setattr(engine_client, "OTHER_SECONDS", SECONDS)
         yield
 
 

@@ -48,3 +48,41 @@ def test_what_a_minute_allows_is_a_setting() -> None:
             limit.take("a", kind)
         with pytest.raises(WinnowError, match=f"limit of {allowed} {kind} calls per minute is used up"):
             limit.take("a", kind)
+
+
+def test_a_client_over_http_that_goes_on_calling_waits_longer_and_longer() -> None:
+    clock = Clock()
+    limit = RateLimit(Settings(calls_per_minute=3), clock)
+    waits = []
+    for _ in range(16):
+        with pytest.raises(WinnowError) as caught:
+            for _ in range(4):
+                limit.take("a", "direct", "192.0.2.1")
+        waits.append(caught.value.retry_after_s or 0)
+        clock.seconds += waits[-1]
+    assert waits[:3] == [60.0, 60.0, 60.0]
+    assert waits[-1] == 900.0
+    assert waits == sorted(waits)
+
+
+def test_a_client_that_keeps_to_its_waits_is_never_kept_out_for_longer() -> None:
+    clock = Clock()
+    limit = RateLimit(Settings(calls_per_minute=3), clock)
+    refused = 0
+    for _ in range(30):
+        clock.seconds += 30
+        try:
+            limit.take("a", "direct", "192.0.2.1")
+        except WinnowError:
+            refused += 1
+    assert refused == 0
+
+
+def test_on_a_pipe_only_the_limit_counts() -> None:
+    clock = Clock()
+    limit = RateLimit(Settings(calls_per_minute=1), clock)
+    limit.take("a", "direct")
+    for _ in range(100):
+        with pytest.raises(WinnowError) as caught:
+            limit.take("a", "direct")
+    assert caught.value.retry_after_s == 60.0

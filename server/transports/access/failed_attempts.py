@@ -1,7 +1,8 @@
-"""Wrong keys by address: after some, each further one makes the address wait twice as long.
+"""Failed attempts by name: after some, each further one makes its owner wait twice as long.
 
-An address that is waiting is refused without a look at its key. Clients there whose keys were verified before are
-not affected: who shares an address with an attacker, behind one router or proxy, goes on working.
+A name is an address for wrong keys, and a client or an address for calls beyond a limit. An address with wrong
+keys that is waiting is refused without a look at its key. Clients there whose keys were verified before are not
+affected: who shares an address with an attacker, behind one router or proxy, goes on working.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class _Failures:
 
 
 class FailedAttempts:
-    """The wrong keys of each address. ``now``: a clock in seconds. ``max_addresses``: the latest are kept."""
+    """The failed attempts of each name. ``now``: a clock in seconds. ``max_addresses``: the latest are kept."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic, max_addresses: int = MAX_ADDRESSES) -> None:
         self._now = now
@@ -37,15 +38,18 @@ class FailedAttempts:
         self._failures: OrderedDict[str, _Failures] = OrderedDict()
 
     def wait(self, address: str) -> float:
-        """The seconds until this address may try another key; 0 if it may now."""
+        """The seconds until this address may try again; 0 if it may now."""
         failures = self._failures.get(address)
         return max(0.0, failures.until - self._now()) if failures else 0.0
 
-    def add(self, address: str) -> float:
-        """Count a wrong key of this address; returns the seconds that it has to wait now."""
+    def add(self, address: str, free: int = FREE_ATTEMPTS) -> float:
+        """Count a failed attempt of this address; returns the seconds that it has to wait now.
+
+        ``free``: how many attempts within an hour cost no time.
+        """
         now, before = self._now(), self._failures.pop(address, None)
         count = before.count + 1 if before and now - before.latest < _FORGET_SECONDS else 1
-        beyond = count - FREE_ATTEMPTS
+        beyond = count - free
         wait = min(_FIRST_WAIT_SECONDS * 2 ** min(beyond - 1, _DOUBLINGS), BLOCK_SECONDS) if beyond > 0 else 0.0
         self._failures[address] = _Failures(count, now, now + wait)
         if len(self._failures) > self._max_addresses:
