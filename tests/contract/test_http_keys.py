@@ -319,15 +319,15 @@ async def test_a_refused_call_states_its_wait_in_the_head_of_its_answer(
     async def note(answer: httpx2.Response) -> None:
         heads.append((answer.headers.get("content-type", ""), answer.headers.get("retry-after", "")))
 
-    async with requests(application, HttpAccess(KeyRing(keys), (RED,))) as http:
-        async with (
-            httpx2.AsyncClient(headers=slow.headers, timeout=60, event_hooks={"response": [note]}) as own,
-            McpClient(streamable_http_client(f"{http.base_url}{PATH}", http_client=own), mode=mode) as mcp,
-        ):
-            assert await reason_of(mcp, "kb_search", **SEARCH) == ""
-            assert {wait for _, wait in heads} == {""}
-            assert await reason_of(mcp, "kb_search", **SEARCH) == "RATE_LIMIT"
-            assert [0 < int(wait) <= 60 for _, wait in heads if wait] == [True]
+    async with (
+        requests(application, HttpAccess(KeyRing(keys), (RED,))) as http,
+        httpx2.AsyncClient(headers=slow.headers, timeout=60, event_hooks={"response": [note]}) as own,
+        McpClient(streamable_http_client(f"{http.base_url}{PATH}", http_client=own), mode=mode) as mcp,
+    ):
+        assert await reason_of(mcp, "kb_search", **SEARCH) == ""
+        assert {wait for _, wait in heads} == {""}
+        assert await reason_of(mcp, "kb_search", **SEARCH) == "RATE_LIMIT"
+        assert [0 < int(wait) <= 60 for _, wait in heads if wait] == [True]
 
 
 async def test_a_read_only_key_neither_sees_nor_calls_what_writes(
