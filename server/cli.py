@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "migrate": ("migrate", "copy an index to another folder or to a server"),
         "doctor": ("doctor", "check this installation and say what to do"),
         "prompt": ("packs.prompts", "list, show and check prompts"),
+        "pack": ("packs.tools", "list, check and run your own tools"),
         "model": ("model", "install or show the embedding model"),
         "graph": ("graph", "look at the knowledge graph, draw it again, move it elsewhere"),
         "audit": ("audit", "show what scripts did on this store"),

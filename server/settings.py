@@ -243,6 +243,9 @@ class Settings(BaseModel):
     prompt_packs: Folders = Field(
         default=(), max_length=20, description="folders with your own prompts (winnow prompt check FOLDER)"
     )
+    tool_packs: Folders = Field(
+        default=(), max_length=20, description="folders with your own tools (winnow pack check FOLDER)"
+    )
     limits: Literal["standard", "strict"] = Field(
         default="standard",
         description="how much one script may call, take in and return; strict: about a tenth, and row limits",

@@ -99,6 +99,7 @@ _ORDINARY_ALONE = (
     "tests/unit/test_prompt_packs.py",
     "tests/unit/test_sqlite.py",
     "tests/unit/test_token_benchmark.py",
+    "tests/unit/test_tool_packs.py",
     "tests/unit/test_trigrams.py",
     "tests/unit/test_views.py",
     "tests/walls/test_first_try.py",

@@ -94,6 +94,7 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
             "allow_weaker_sandbox": _OPERATOR,
             "skills": _USER,
             "prompt_packs": _USER,
+            "tool_packs": _USER,
             "limits": _FOLDER,
             "script_calls": _USER,
             "script_text_mb": _USER,

@@ -39,6 +39,7 @@ from server.health import walls
 from server.prompts.library import load_prompts
 from server.scripts.skills import load_skills
 from server.settings import MIB, Settings
+from server.tools import TAKEN_NAMES
 
 if TYPE_CHECKING:
     from server.backends.files.seal import SealFlaw
@@ -370,6 +371,20 @@ def _prompts(settings: Settings) -> Iterator[Finding]:
         )
 
 
+def _tool_packs(settings: Settings) -> Iterator[Finding]:
+    if not settings.tool_packs:
+        return
+    from server.toolpacks.reading import load_packs
+
+    packs = load_packs(settings.tool_packs, TAKEN_NAMES)
+    yield Finding(
+        "tool packs", "tools", True, ", ".join(pack.id for pack in packs.packs) or "none", essential=False
+    )
+    for one in packs.left_out:
+        advice = "winnow pack check FOLDER shows it; correct it or remove it"
+        yield Finding("tool packs", "left out", False, f"{one.what}: {one.why}", advice, essential=False)
+
+
 def _watching(settings: Settings) -> Iterator[Finding]:
     from server.watching.check import check_watching
 
@@ -389,6 +404,7 @@ CHECKS: tuple[Check, ...] = (
     *walls.CHECKS,
     _skills,
     _prompts,
+    _tool_packs,
     _watching,
     _host,
 )

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server.errors import WinnowError
-from server.prompts.reading import SHIPPED, LeftOut, read_pack
+from server.prompts.reading import SHIPPED, read_pack
 from server.prompts.records import Argument, Prompt
 from server.prompts.rendering import render
+from server.runtime.operator_files import LeftOut
 from server.text.printable import one_line, printable
 
 _MESSAGE_CHARS = 290

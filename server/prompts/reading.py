@@ -11,7 +11,7 @@ in the specification, below ``earlier``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from server.prompts.records import OWN_DOMAIN, Argument, Prompt
 from server.prompts.rendering import check_template
-from server.runtime.operator_files import check_writers, read_operator_file
+from server.runtime.operator_files import LeftOut, check_writers, explain_refusal, read_operator_file
 from server.text.markup.bounded_yaml import YamlRefused, parse_yaml
 from server.text.printable import one_line
 
@@ -82,14 +82,6 @@ class _Specification(_Model):
 
 class UnusablePack(Exception):
     """A file of a pack cannot be used; the message names it and says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A folder, or a prompt of one, that is not offered, and why."""
-
-    what: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,17 +172,10 @@ def _list_parts(folder: Path) -> Iterator[Path]:
 def _read_yaml(path: Path, model: type[_M], *, is_ours: bool) -> _M:
     try:
         return model.model_validate(parse_yaml(_read(path, is_ours=is_ours)))
+    except ValidationError as error:
+        raise UnusablePack(f"{path.name}: {explain_refusal(error)}") from None
     except (YamlRefused, ValueError) as error:
-        raise UnusablePack(f"{path.name}: {_reason(error)}") from None
-
-
-def _reason(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first: Mapping[str, object] = error.errors()[0]
-    where = first["loc"]
-    place = ".".join(map(str, where)) if isinstance(where, tuple) else ""
-    return f"{place or 'the file'}: {first['msg']}"
+        raise UnusablePack(f"{path.name}: {error}") from None
 
 
 def _read(path: Path, *, is_ours: bool) -> str:

@@ -1,4 +1,4 @@
-"""Reads skills and prompt packs from the operator's folders.
+"""Reads skills, prompt packs and tool packs from the operator's folders.
 
 They decide what agents can do and what models are told, so a file that another user owns or may write is refused.
 Files that are installed with winnow are not checked: who can write them can change the code of this process.
@@ -9,7 +9,27 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import ValidationError
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A folder, or a file or an entry of one, that is not offered, and why."""
+
+    what: str
+    why: str
+
+
+def explain_refusal(error: ValidationError) -> str:
+    """The first reason why a file does not fit its model, with the place in the file."""
+    first: Mapping[str, object] = error.errors()[0]
+    where = first["loc"]
+    place = ".".join(map(str, where)) if isinstance(where, tuple) else ""
+    return f"{place or 'the file'}: {first['msg']}"
 
 
 def check_writers(path: Path, status: os.stat_result) -> None:

@@ -66,5 +66,7 @@ EARLIER_NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 TOOLS = (*_TOOLS, help.build_help_tool(_TOOLS))
+# Names that no tool of the operator may have, as they are written on the wire.
+TAKEN_NAMES = frozenset(name.replace(".", "_") for name in (*(tool.name for tool in TOOLS), *EARLIER_NAMES))
 
-__all__ = ["EARLIER_NAMES", "TOOLS", "Context", "Tool", "ToolResult"]
+__all__ = ["EARLIER_NAMES", "TAKEN_NAMES", "TOOLS", "Context", "Tool", "ToolResult"]

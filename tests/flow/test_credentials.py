@@ -31,6 +31,7 @@ ARGUMENTS = {
     "project": ["list"],
     "job": ["list"],
     "prompt": ["list"],
+    "pack": ["list"],
     "reindex": [],
     "search": ["backup"],
     "scan": ["backup"],

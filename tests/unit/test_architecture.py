@@ -143,6 +143,7 @@ ROOMS: Mapping[str, str] = {
     "server.reference": "client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
     "server.scripts server.settings server.text",
     "server.prompts": "server.reference server.runtime server.errors server.text",
+    "server.toolpacks": "server.runtime server.errors server.text",
     "server.tools": "sandbox server.jobs server.sessions server.knowledge server.scripts server.contracts "
     "server.tiers server.reference server.locators server.configuration server.errors server.text server.settings",
     # the outermost rooms: they compose all others, and no room below imports them
@@ -183,7 +184,7 @@ VENDORS: Mapping[str, str] = {
     "onnxruntime": "server.backends.models.onnx_runtime",
     "tokenizers": "server.backends.models.",
     "httpx": "server.backends.models.openai_api server.libraries.zotero.local_api",
-    "re2": "server.operations.corpus.patterns server.ingest.selection.ignore_files",
+    "re2": "server.operations.corpus.patterns server.ingest.selection.ignore_files server.toolpacks.schemas",
     "watchfiles": "server.watching.events",
     "pathspec": "server.ingest.selection.ignore_files",
     "regex": "server.graph.extraction.gazetteer",
@@ -199,7 +200,8 @@ VENDORS: Mapping[str, str] = {
     "python_calamine": "server.ingest.formats.workbook",
     "tzdata": "sandbox.modules.time_zones",
     "yaml": "server.text.markup.bounded_yaml",
-    "jinja2": "server.prompts.rendering server.prompts.template_check",
+    "jsonschema": "server.toolpacks.schemas",
+    "jinja2": "server.prompts.rendering server.prompts.template_check server.toolpacks.templates",
     "bibtexparser": "server.libraries.bibtex",
     "pylatexenc": "server.libraries.latex",
     "rispy": "server.libraries.ris",

@@ -73,6 +73,7 @@ OTHER = {
     "allow_weaker_sandbox": '["landlock"]',
     "skills": '["/elsewhere"]',
     "prompt_packs": '["/elsewhere"]',
+    "tool_packs": '["/elsewhere"]',
     "limits": '"strict"',
     "script_calls": "7",
     "script_text_mb": "7",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from server.commands.packs.left_out import left_out_lines, left_out_rows
 from server.commands.terminal.output import Json, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.settings import load_settings
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from server.prompts.library import PromptLibrary
-    from server.prompts.reading import LeftOut
     from server.prompts.records import Prompt
 
 app = command(
@@ -39,9 +39,9 @@ def list_prompts(as_json: Json = False) -> None:
         library = _load()
     if as_json:
         rows = [_row(prompt) for prompt in library.prompts]
-        print_json({"prompts": rows, "left_out": _left_out_rows(library.left_out)})
+        print_json({"prompts": rows, "left_out": left_out_rows(library.left_out)})
         return
-    print_lines(*_lines(library.prompts), *_left_out_lines(library.left_out))
+    print_lines(*_lines(library.prompts), *left_out_lines(library.left_out))
 
 
 @app.command(
@@ -73,9 +73,9 @@ def check(folder: Folder, as_json: Json = False) -> None:
     pack = read_pack(folder.absolute())
     if as_json:
         rows = [_row(prompt) for prompt in pack.prompts]
-        print_json({"prompts": rows, "left_out": _left_out_rows(pack.left_out)})
+        print_json({"prompts": rows, "left_out": left_out_rows(pack.left_out)})
     else:
-        print_lines(*_lines(pack.prompts), *_left_out_lines(pack.left_out))
+        print_lines(*_lines(pack.prompts), *left_out_lines(pack.left_out))
     if pack.left_out:
         raise typer.Exit(1)
 
@@ -119,11 +119,3 @@ def _describe(prompt: Prompt, width: int) -> list[str]:
         f"{prompt.listed_name:<{width}}  {prompt.description}{deprecated}",
         *(f"{indent}{each.name}: {each.asks} ({each.bounds})" for each in prompt.arguments),
     ]
-
-
-def _left_out_rows(left_out: Sequence[LeftOut]) -> list[dict[str, str]]:
-    return [{"what": one.what, "why": one.why} for one in left_out]
-
-
-def _left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
-    return [f"left out: {one.what}: {one.why}" for one in left_out]

@@ -1,0 +1,159 @@
+"""What a tool pack runs, from the fields of its file: programs that exist, and checked templates."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import singledispatch
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from server.toolpacks.pack_files import UnusableFile
+from server.toolpacks.records import PackProgram, PackRequest
+from server.toolpacks.specification import CliField, HttpField, NodeField, PythonField
+from server.toolpacks.templates import TemplateRefused, check_template, is_literal
+
+PROGRAM_PATH = "/usr/local/bin:/usr/bin:/bin"
+# These read an argument as a program.
+_INTERPRETERS = re.compile(
+    r"^(ba|da|z|k|mk|c|tc|fi|a)?sh$|"
+    r"^(python|pypy|perl|ruby|node|php|lua|awk|gawk|mawk|sed|env|xargs|busybox|sudo)[0-9.]*$"
+)
+_ORIGIN = re.compile(r"^(https?)://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?(?=[/?]|$)")
+# They decide how a request is read, or are sent anyway.
+_RESERVED_HEADERS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "expect", "upgrade", "te"}
+)
+# Variables that change what a program loads, and those of this server.
+_RESERVED_VARIABLES = re.compile(
+    r"^(LD_|DYLD_|PYTHON|NODE_|WINNOW_|BASH_|GIT_SSH|GCONV_|PERL5|RUBY)|^(ENV|IFS|PATH|HOME|TMPDIR)$"
+)
+_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
+
+Locate = Callable[[str], Path]
+
+
+@singledispatch
+def build_execution(field: object, find: Locate, variables: Collection[str]) -> PackProgram | PackRequest:
+    """What an ``execution`` means. ``find`` locates a file of the pack; ``variables`` are those it may name.
+
+    Raises ``UnusableFile`` and ``TemplateRefused``.
+    """
+    raise TypeError(field)
+
+
+@build_execution.register
+def _(field: CliField, find: Locate, variables: Collection[str]) -> PackProgram:
+    name, *arguments = field.cmd
+    if not is_literal(name):
+        raise UnusableFile("execution.cmd: the program is no template")
+    program = _find_program(name, find)
+    for place, text in enumerate(arguments, 1):
+        _check(text, f"execution.cmd.{place}", variables)
+    arguments = [str(find(text)) if text.startswith("./") and is_literal(text) else text for text in arguments]
+    if any(not is_literal(text) for text in arguments) and _INTERPRETERS.match(program.name):
+        _check_interpreter(program, arguments)
+    return PackProgram("cli", program, tuple(arguments))
+
+
+def _check_interpreter(program: Path, arguments: Sequence[str]) -> None:
+    """An input must not become a part of a program: of an interpreter, only what follows a script may insert."""
+    first = arguments[0]
+    if is_literal(first) and not first.startswith("-") and Path(first).suffix:
+        return
+    raise UnusableFile(
+        f"execution.cmd: {program.name} would read its arguments as a program; name a script first, or let "
+        "one read the input from its standard input"
+    )
+
+
+@build_execution.register
+def _(field: PythonField, find: Locate, variables: Collection[str]) -> PackProgram:
+    if bool(field.script) == bool(field.module):
+        raise UnusableFile("execution: name either script or module")
+    program = _find_program(field.python, find) if field.python else Path(sys.executable)
+    if field.script:
+        return PackProgram("python", program, script=find(field.script))
+    module, _, function = field.module.partition(":")
+    path = module.replace(".", "/")
+    try:
+        find(f"{path}.py")
+    except UnusableFile:
+        find(f"{path}/__init__.py")
+    return PackProgram("python", program, module=module, function=function)
+
+
+@build_execution.register
+def _(field: NodeField, find: Locate, variables: Collection[str]) -> PackProgram:
+    return PackProgram("node", _find_program(field.nodeBinary or "node", find), script=find(field.node))
+
+
+@build_execution.register
+def _(field: HttpField, find: Locate, variables: Collection[str]) -> PackRequest:
+    origin = _ORIGIN.match(field.url)
+    if origin is None:
+        raise UnusableFile("execution.url: it begins with http:// or https:// and a literal host, without a user")
+    path = field.url[origin.end() :] or "/"
+    _check(path, "execution.url", variables, in_url=True)
+    for name, text in field.headers.items():
+        if name.lower() in _RESERVED_HEADERS:
+            raise UnusableFile(f"execution.headers.{name}: winnow sends this header itself")
+        _check(text, f"execution.headers.{name}", variables)
+    _check(field.body, "execution.body", variables)
+    if field.body and field.method == "GET":
+        raise UnusableFile("execution.body: a GET has none")
+    return PackRequest(field.method, origin[0], path, tuple(field.headers.items()), field.body)
+
+
+def _check(text: str, place: str, variables: Collection[str], *, in_url: bool = False) -> None:
+    try:
+        check_template(text, variables=variables, in_url=in_url)
+    except TemplateRefused as error:
+        raise UnusableFile(f"{place}: {error}") from None
+
+
+def _find_program(name: str, find: Locate) -> Path:
+    """The program of this name: in the pack's folder ("./x"), at an absolute path, or in the usual folders."""
+    if name.startswith("."):
+        path = find(name)
+    else:
+        found = shutil.which(name, path=PROGRAM_PATH)
+        if found is None or not Path(found).is_absolute():
+            raise UnusableFile(f"execution: the program {name!r} is not installed; looked in {PROGRAM_PATH}")
+        path = Path(found)
+    if not os.access(path, os.X_OK):
+        raise UnusableFile(f"execution: {path} is not executable; run: chmod +x {path}")
+    return path
+
+
+def check_variables(names: Sequence[str]) -> None:
+    """Raise ``UnusableFile`` for a variable that no pack gets, or that this server does not have."""
+    for name in names:
+        if _RESERVED_VARIABLES.match(name):
+            raise UnusableFile(f"env.passthrough: {name} is never passed on")
+        if name not in os.environ:
+            raise UnusableFile(f"env.passthrough: the variable {name} is not set for this server")
+
+
+def ports_of(declared: Sequence[str | int]) -> tuple[int, ...] | Literal["any"]:
+    """The TCP ports of what ``caps.network`` declares."""
+    if "any" in declared:
+        return "any"
+    return tuple(sorted({_PORTS[each] if isinstance(each, str) else each for each in declared}))
+
+
+def check_declared(execution: PackProgram | PackRequest, declared: Sequence[str | int]) -> None:
+    """Raise ``UnusableFile`` for a request to an address that ``caps.network`` does not declare."""
+    ports = ports_of(declared)
+    if isinstance(execution, PackProgram) or ports == "any":
+        return
+    scheme, _, rest = execution.origin.partition("://")
+    port = rest.rpartition(":")[2]
+    used = int(port) if port.isdigit() and not rest.endswith("]") else _PORTS[scheme]
+    if used not in ports:
+        name = next((name for name, number in _PORTS.items() if number == used), str(used))
+        raise UnusableFile(f"caps.network: this address needs [{name}]")

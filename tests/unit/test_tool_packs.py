@@ -1,0 +1,210 @@
+"""Tool packs: what is read of a folder, what is left out and why, and what templates and schemas refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.toolpacks.reading import ToolPacks, load_packs, read_folder
+from server.toolpacks.records import PackProgram, PackRequest, ToolPack
+from server.toolpacks.schemas import SchemaRefused, read_schema
+from server.toolpacks.templates import TemplateRefused, check_template, render
+
+PACK: dict[str, Any] = {
+    "id": "text.count",
+    "version": "1.0.0",
+    "description": "Counts words.",
+    "inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]},
+    "outputSchema": {"type": "object"},
+    "execution": {"kind": "cli", "cmd": ["echo", "--", "{{ input.q }}"]},
+}
+
+
+def write_pack(folder: Path, name: str = "a", **changes: Any) -> Path:
+    """A pack with these fields changed, in a folder of its own; YAML reads JSON."""
+    own = folder / name
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "x.tool.yaml").write_text(json.dumps({**PACK, **changes}))
+    return own
+
+
+def only_pack(read: ToolPacks) -> ToolPack:
+    assert read.left_out == ()
+    (pack,) = read.packs
+    return pack
+
+
+def reason(read: ToolPacks) -> str:
+    """Why the only pack of a folder, or the folder, was left out."""
+    assert read.packs == ()
+    ((why),) = [each.why for each in read.left_out]
+    return why
+
+
+def test_a_pack_is_read_from_any_depth_with_its_defaults(tmp_path: Path) -> None:
+    write_pack(tmp_path, "deep/deeper")
+    pack = only_pack(read_folder(tmp_path))
+    assert isinstance(pack.execution, PackProgram)
+    assert (pack.id, pack.kind, pack.execution.arguments) == ("text.count", "cli", ("--", "{{ input.q }}"))
+    assert (pack.network, pack.read_only, pack.destructive, pack.open_world) == ((), False, True, False)
+    assert (pack.bounds.seconds, pack.bounds.input_bytes, pack.bounds.output_bytes) == (30.0, 65_536, 32_768)
+
+
+def test_a_schema_is_a_file_beside_the_pack(tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "in.json").write_text(json.dumps({"type": "object", "required": ["q"]}))
+    write_pack(tmp_path, inputSchema={"$ref": "../schemas/in.json"})
+    before = only_pack(read_folder(tmp_path))
+    assert before.takes.explain({}) == "the value: one of ['q'] is missing"
+    (tmp_path / "schemas" / "in.json").write_text(json.dumps({"type": "object"}))
+    assert only_pack(read_folder(tmp_path)).digest != before.digest
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"id": "Bad Name"}, "id: String should match"),
+        ({"version": "1.0"}, "version: String should match"),
+        ({"surprise": 1}, "surprise: Extra inputs are not permitted"),
+        ({"execution": {"kind": "php", "php": "./x.php"}}, "php is not supported; use cli"),
+        ({"execution": {"kind": "cli", "cmd": ["no-such-program"]}}, "'no-such-program' is not installed"),
+        ({"execution": {"kind": "cli", "cmd": ["{{ input.q }}"]}}, "the program is no template"),
+        ({"execution": {"kind": "cli", "cmd": ["sh", "-c", "echo {{ input.q }}"]}}, "sh would read its arguments"),
+        ({"execution": {"kind": "cli", "cmd": ["echo", "{{ input.q.upper() }}"]}}, "cmd.1: call is not supported"),
+        (
+            {"execution": {"kind": "cli", "cmd": ["echo", "{{ env.HOME }}"]}},
+            "env.HOME is not among env.passthrough",
+        ),
+        ({"execution": {"kind": "python", "script": "../../x.py"}}, "../../x.py: not below"),
+        ({"execution": {"kind": "python"}}, "name either script or module"),
+        ({"execution": {"kind": "python", "module": "no:f"}}, "there is no such file"),
+        ({"execution": {"kind": "http", "url": "https://{{ input.q }}/x"}}, "a literal host"),
+        ({"execution": {"kind": "http", "url": "https://me:pw@host/x"}}, "a literal host"),
+        ({"execution": {"kind": "http", "url": "https://host/x"}}, "caps.network: this address needs [https]"),
+        ({"execution": {"kind": "http", "url": "ftp://host/x"}}, "begins with http:// or https://"),
+        (
+            {
+                "execution": {"kind": "http", "url": "https://h/", "headers": {"Host": "other"}},
+                "caps": {"network": ["https"]},
+            },
+            "headers.Host: winnow sends this header itself",
+        ),
+        ({"env": {"passthrough": ["LD_PRELOAD"]}}, "LD_PRELOAD is never passed on"),
+        ({"env": {"passthrough": ["NOT_SET_ANYWHERE"]}}, "NOT_SET_ANYWHERE is not set"),
+        ({"inputSchema": {"type": "array"}}, "inputSchema: its type must be object"),
+        ({"inputSchema": {"$ref": "https://example.org/s.json"}}, "nothing else is fetched"),
+        ({"inputSchema": {"$ref": "../../../etc/hostname"}}, "not below"),
+        ({"outputSchema": {"type": "nothing"}}, "outputSchema: type"),
+        ({"caps": {"read": ["relative"]}}, "caps.read: relative is not the absolute path"),
+        ({"templating": {"cacheKey": "x"}}, "only answers of a tool with deterministic: true"),
+        ({"onSuccess": {"path": "$..x"}}, "onSuccess.path: String should match"),
+    ],
+)
+def test_a_pack_that_cannot_be_used_is_left_out_with_its_field(
+    tmp_path: Path, changes: dict[str, Any], why: str
+) -> None:
+    write_pack(tmp_path, **changes)
+    assert why in reason(read_folder(tmp_path))
+
+
+def test_one_bad_pack_keeps_out_no_others_and_the_first_of_a_name_is_kept(tmp_path: Path) -> None:
+    write_pack(tmp_path, "a")
+    write_pack(tmp_path, "b", id="text.other", version="?")
+    write_pack(tmp_path, "c", id="text_count")
+    write_pack(tmp_path, "d", id="kb.search")
+    read = load_packs([tmp_path], {"kb_search"})
+    assert [pack.id for pack in read.packs] == ["text.count"]
+    assert [each.why.partition(":")[0] for each in read.left_out] == ["version", "id", "id"]
+
+
+def test_files_that_others_may_write_and_links_are_refused(tmp_path: Path) -> None:
+    own = write_pack(tmp_path)
+    (own / "helper.py").write_text("")
+    (own / "helper.py").chmod(0o666)
+    assert "others may write it" in reason(read_folder(tmp_path))
+    (own / "helper.py").unlink()
+    os.symlink("/etc/hostname", own / "helper.py")
+    assert "it is a symbolic link" in reason(read_folder(tmp_path))
+    (own / "helper.py").unlink()
+    (own / "x.tool.yaml").rename(tmp_path.parent / "elsewhere.yaml")
+    os.symlink(tmp_path.parent / "elsewhere.yaml", own / "x.tool.yaml")
+    assert "it is a symbolic link" in reason(read_folder(tmp_path))
+
+
+def test_an_address_keeps_its_host_apart_from_what_is_inserted(tmp_path: Path) -> None:
+    url = "https://search.example:8443/find?q={{ input.q }}"
+    write_pack(tmp_path, execution={"kind": "http", "url": url, "method": "GET"}, caps={"network": [8443]})
+    address = only_pack(read_folder(tmp_path)).execution
+    assert isinstance(address, PackRequest)
+    assert (address.origin, address.path) == ("https://search.example:8443", "/find?q={{ input.q }}")
+
+
+BOMBS = {
+    "itself": {"$ref": "#"},
+    "a circle": {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+    "doubling": {
+        "$defs": {
+            **{f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(30)},
+            "a30": {"type": "string"},
+        },
+        "$ref": "#/$defs/a0",
+    },
+    "a network": {"$ref": "http://127.0.0.1/s.json"},
+    "a pattern that backtracks": {"type": "string", "pattern": r"(a+)+\1$"},
+    "an unknown keyword": {"type": "string", "$dynamicRef": "#a"},
+    "breadth": {"enum": list(range(5_000))},
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_schemas_that_could_cost_without_bound_are_refused(name: str) -> None:
+    with pytest.raises(SchemaRefused):
+        read_schema(BOMBS[name])
+
+
+def test_a_schema_with_references_to_itself_is_made_flat() -> None:
+    schema = read_schema(
+        {"$defs": {"n": {"type": "integer", "minimum": 2}}, "properties": {"a": {"$ref": "#/$defs/n"}}}
+    )
+    assert schema.document == {"properties": {"a": {"type": "integer", "minimum": 2}}}
+    assert schema.explain({"a": 1}) == "a: is less than 2"
+
+
+def test_a_reason_never_repeats_the_value() -> None:
+    schema = read_schema({"type": "object", "properties": {"a": {"enum": ["x"]}}, "additionalProperties": False})
+    assert schema.explain({"a": "secret"}) == "a: is not one of ['x']"
+    nested: Any = 1
+    for _ in range(100):
+        nested = [nested]
+    assert schema.explain(nested) == "nested more than 64 levels"
+
+
+@given(st.text(max_size=50))
+def test_a_value_in_a_url_is_one_part_of_it_whatever_it_says(value: str) -> None:
+    written = render("/a/{{ input.q }}", {"input": {"q": value}}, in_url=True)
+    assert not set(written.removeprefix("/a/")) & set("/?#&=@:\\ \r\n%".replace("%", ""))
+
+
+@given(st.text(max_size=50))
+def test_a_value_is_inserted_as_it_is_and_never_read_as_a_template(value: str) -> None:
+    hostile = "{{ 7 * 7 }}{% for x in y %}" + value
+    assert render("{{ input.items }}", {"input": {"items": hostile}}) == hostile
+
+
+@pytest.mark.parametrize(
+    "text", ["{{ input.missing }}", "{{ input }}", "{{ input.__class__ }}", "{{ input.q | tojson"]
+)
+def test_a_template_that_cannot_be_filled_in_says_so(text: str) -> None:
+    with pytest.raises(TemplateRefused):
+        _fill_in(text)
+
+
+def _fill_in(text: str) -> str:
+    check_template(text)
+    return render(text, {"input": {"q": "x"}})
