@@ -16,7 +16,6 @@ Each value comes with the reason for it, in words, for the people and models tha
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
@@ -174,7 +173,7 @@ def _opposed(claim: Claim) -> list[tuple[str, Stance]]:
     return [(document, _OPPOSITE[stance]) for document, stance in _stances(claim.evidence)]
 
 
-def _votes(stances: Iterable[tuple[str, Stance]]) -> Counter[str]:
+def _votes(stances: Iterable[tuple[str, Stance]]) -> dict[Stance, float]:
     """The votes for each stance: one of each document, divided among its stances; one that mentions abstains.
 
     A document that supports or refutes a claim does not also mention it.
@@ -182,11 +181,11 @@ def _votes(stances: Iterable[tuple[str, Stance]]) -> Counter[str]:
     by_document: dict[str, set[Stance]] = {}
     for document, stance in stances:
         by_document.setdefault(document, set()).add(stance)
-    votes: Counter[str] = Counter()
+    votes: dict[Stance, float] = {"supports": 0.0, "refutes": 0.0, "mentions": 0.0}
     for taken in by_document.values():
         sides = taken - {"mentions"} or taken
         for stance in sides:
-            votes[stance] += 1 / len(sides)  # type: ignore[assignment]
+            votes[stance] += 1 / len(sides)
     return votes
 
 

@@ -117,7 +117,7 @@ ROOMS: Mapping[str, str] = {
     "server.text",
     # what agents wrote down: records, checks and the life cycle of entries
     "server.claims": "server.backends server.backends.base server.errors server.ids server.locators server.models "
-    "server.runtime server.settings server.text",
+    "server.quotes server.runtime server.settings server.text",
     # access keys: no room below the transports and commands reads them
     "server.keys": "server.backends server.errors server.models",
     # the seam, and the rooms that use it

@@ -58,8 +58,8 @@ def test_evidence_that_does_not_stand_has_no_vote() -> None:
     mixed = (*evidence(("d1", "supports")), *evidence(("d2", "refutes"), status="drifted"))
     found = claim_friction(Claim(id=f"{A}.1", text="t", evidence=mixed))
     assert (found.value, found.supports, found.refutes) == (0.0, 1, 0)
-    assert (
-        found.why == "0, because one side has no verified quote: 1 documents for and 0 against, by verified quotes"
+    assert found.why == (
+        "0, because one side has no verified quote: 1 for and 0 against, one vote a document, by verified quotes"
     )
 
 

@@ -1,0 +1,249 @@
+"""Verifies evidence against the index as it is now: whether the quote stands in the document, and where.
+
+    status     when
+    verified   the quote stands there word for word; its offsets, page and passage are those where it stands now
+    drifted    it does not, but a text that is close to it does: the document or the quote was altered
+    missing    the document is gone, or has nothing like the quote
+
+A document is found by its id, by the named passage, or by its uri; one that was moved by its digest, because the
+id changes with the uri. Of several places where a quote stands, the one in the named passage counts, then the one
+nearest to where it stood. A quote that stands in another place than the one named is verified, and said to stand
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Protocol
+
+from server.backends.base import IndexedDocument, admits
+from server.claims.records import MAX_WARNINGS, NOTE_CHARS, Claim, Entry, Evidence
+from server.claims.wording import check_wording
+from server.ids import is_chunk_id
+from server.locators import address_of, locate, work_fields
+from server.models import Chunk, ChunkSpan, Document, DocumentReading, Filters, Passage, Place
+from server.quotes.finding import QuoteMatch, SourceText, closest, find_quote
+from server.text.printable import one_line, shorten
+
+# Texts of documents that are held, folded, while entries are verified one after the other.
+_MOST_HELD = 8
+# Places of a quote that are considered: more means that it is too short to be found again.
+_MOST_PLACES = 100
+_LEAST_WORDS = 3
+_CLOSEST_CHARS = 160
+
+
+class IndexedTexts(Protocol):
+    """What is read of the index; a part of ``DocumentStore``."""
+
+    def indexed_documents(self, project: str) -> list[IndexedDocument]: ...
+
+    def find_documents(self, filters: Filters, name: str) -> list[Document]: ...
+
+    def text(self, document_id: str, project: str) -> str | None: ...
+
+    def passages(self, chunk_ids: Sequence[str], project: str) -> dict[str, Passage]: ...
+
+    def spans(self, document_id: str) -> list[ChunkSpan]: ...
+
+    def places(self, document_id: str) -> tuple[Place, ...]: ...
+
+    def readings_within(self, filters: Filters) -> Iterator[DocumentReading]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEvidence:
+    """Evidence with its status, and what to know about it; "" for nothing."""
+
+    evidence: Evidence
+    note: str = ""
+
+
+class CurrentIndex:
+    """The documents that these filters admit, as they are now. They are read when they are needed."""
+
+    def __init__(self, texts: IndexedTexts, filters: Filters) -> None:
+        self._texts, self._filters = texts, filters
+        self._documents: dict[str, Document | None] = {}
+        self._held: OrderedDict[str, SourceText] = OrderedDict()
+
+    @cached_property
+    def content_hashes(self) -> Mapping[str, str]:
+        """The hash of the content of each document of the project, by id: one query for all."""
+        known = self._texts.indexed_documents(self._filters.project)
+        return {each.id: each.content_hash for each in known}
+
+    @cached_property
+    def _by_length(self) -> Mapping[int, Sequence[str]]:
+        """The uris of the documents by the number of their characters."""
+        found: dict[int, list[str]] = {}
+        for each in self._texts.readings_within(self._filters):
+            found.setdefault(each.characters, []).append(each.uri)
+        return found
+
+    def document_of(self, evidence: Evidence, passage: Passage | None) -> Document | None:
+        """The document of the evidence, None if it is gone; ``passage`` is the named one."""
+        if document := self.document(evidence.document_id):
+            return document
+        if passage:
+            return passage.document
+        return self._moved(evidence.digest) or self.document(evidence.document)
+
+    def _moved(self, digest: str) -> Document | None:
+        """A document with the text that had this digest: its file was renamed or moved."""
+        _, length, text_hash = (*digest.split("."), "", "")[:3]
+        named = self._by_length.get(int(length), ()) if length.isdecimal() else ()
+        documents = (document for uri in named if (document := self.document(uri)))
+        return next((each for each in documents if _text_hash(self.text(each).text) == text_hash), None)
+
+    def digest(self, document: Document) -> str:
+        """The digest of a document: the hash of its content, and length and hash of its text alone.
+
+        The first tells whether anything changed without reading the text, the others find it under another uri.
+        """
+        text = self.text(document).text
+        return f"{document.content_hash}.{len(text)}.{_text_hash(text)}"
+
+    def document(self, name: str) -> Document | None:
+        """The document with this id or uri."""
+        if name not in self._documents:
+            found = self._texts.find_documents(self._filters, name) if name else []
+            self._documents[name] = next((each for each in found if name in (each.id, each.uri)), None)
+        return self._documents[name]
+
+    def passage(self, id: str) -> Passage | None:
+        """The passage with this id."""
+        found = self._texts.passages([id], self._filters.project).get(id) if is_chunk_id(id) else None
+        return found if found and admits(self._filters, found.document) else None
+
+    def text(self, document: Document) -> SourceText:
+        """The text of a document, folded once."""
+        if document.id not in self._held:
+            self._held[document.id] = SourceText(self._texts.text(document.id, document.project) or "")
+        self._held.move_to_end(document.id)
+        while len(self._held) > _MOST_HELD:
+            self._held.popitem(last=False)
+        return self._held[document.id]
+
+    def places(self, document: Document) -> tuple[Place, ...]:
+        """The pages of a document."""
+        return self._texts.places(document.id)
+
+    def passage_at(self, document: Document, start: int) -> str:
+        """The id of the passage of a document that holds this character; "" if none does."""
+        spans = self._texts.spans(document.id)
+        return next((span.id for span in spans if span.start <= start < span.end), "")
+
+
+def check_entry(entry: Entry, index: CurrentIndex, at: float) -> Entry:
+    """The entry with the status of its evidence and the warnings of its claims; ``at`` in seconds since 1970."""
+    claims = tuple(check_claim(claim, index, at) for claim in entry.claims)
+    return entry if claims == entry.claims else entry.model_copy(update={"claims": claims})
+
+
+def check_claim(claim: Claim, index: CurrentIndex, at: float) -> Claim:
+    """The claim with the status of its evidence, and its warnings: about its quotes, then about its words."""
+    checked = [check_evidence(evidence, index, at) for evidence in claim.evidence]
+    supporting = [each.evidence for each in checked if each.evidence.stance == "supports"]
+    languages = (document.language for each in supporting if (document := index.document(each.document_id)))
+    wording = check_wording(claim.text, [each.quote for each in supporting], next(languages, ""))
+    notes = [*(each.note for each in checked), *(each.message for each in wording)]
+    warnings = tuple(one_line(note, NOTE_CHARS) for note in dict.fromkeys(notes) if note)
+    return claim.model_copy(
+        update={"evidence": tuple(each.evidence for each in checked), "warnings": warnings[:MAX_WARNINGS]}
+    )
+
+
+def is_settled(evidence: Evidence, index: CurrentIndex) -> bool:
+    """Whether evidence was verified in its document as that is now."""
+    content_hash = index.content_hashes.get(evidence.document_id)
+    return evidence.status == "verified" and content_hash == evidence.digest.partition(".")[0]
+
+
+def check_evidence(evidence: Evidence, index: CurrentIndex, at: float) -> CheckedEvidence:
+    """The evidence with its status and where its quote stands now."""
+    passage = index.passage(evidence.passage_id)
+    document = index.document_of(evidence, passage)
+    if document is None:
+        gone = evidence.document or evidence.document_id or evidence.passage_id or "which is not named"
+        return _failed(evidence, "missing", f"its document is not in the index: {gone}", at)
+    source = index.text(document)
+    matches = find_quote(evidence.quote, source, _MOST_PLACES)
+    if not matches:
+        return _describe_closest(evidence, source, document, at)
+    named = passage.chunk if passage and passage.document.id == document.id else None
+    match = _choose(matches, evidence, named)
+    found = _verified(evidence, index, document, match, at)
+    return CheckedEvidence(found, _note(evidence, found, match, named, len(matches)))
+
+
+def _choose(matches: Sequence[QuoteMatch], evidence: Evidence, passage: Chunk | None) -> QuoteMatch:
+    """The place in the named passage, otherwise the one nearest to where the quote stood."""
+    if passage:
+        within = (match for match in matches if _overlaps(match, passage))
+        if (first := next(within, None)) is not None:
+            return first
+    stood = evidence.start if evidence.start is not None else passage.start if passage else 0
+    return min(matches, key=lambda match: abs(match.start - stood))
+
+
+def _overlaps(match: QuoteMatch, passage: Chunk) -> bool:
+    return match.start < passage.end and passage.start < match.end
+
+
+def _verified(
+    evidence: Evidence, index: CurrentIndex, document: Document, match: QuoteMatch, at: float
+) -> Evidence:
+    locator = locate(index.places(document), match.start, match.end, address_of(document))
+    return evidence.model_copy(
+        update={
+            "passage_id": index.passage_at(document, match.start),
+            "document": one_line(document.uri, 2_000),
+            "document_id": document.id,
+            "start": match.start,
+            "end": match.end,
+            "page": locator.page_span[0] if locator and locator.page_span else 0,
+            "locator": shorten(locator.text, 200) if locator else "",
+            "citekey": work_fields(document.metadata).get("citekey", ""),
+            "digest": index.digest(document),
+            "status": "verified",
+            "checked_at": at,
+        }
+    )
+
+
+def _note(evidence: Evidence, found: Evidence, match: QuoteMatch, passage: Chunk | None, places: int) -> str:
+    """What to know about a quote that stands in its document; "" for nothing."""
+    shown = shorten(one_line(evidence.quote), 60)
+    if len(evidence.quote.split()) < _LEAST_WORDS and places > 1:
+        return f'the quote "{shown}" is short and stands in {places} places or more'
+    where = found.locator or f"characters {match.start}-{match.end}"
+    if evidence.page and found.page and evidence.page != found.page:
+        return f'the quote "{shown}" is not on page {evidence.page}: it stands in {where}'
+    if passage is not None and not _overlaps(match, passage):
+        return f'the quote "{shown}" is not in the named passage: it stands in {where}'
+    return ""
+
+
+def _describe_closest(evidence: Evidence, source: SourceText, document: Document, at: float) -> CheckedEvidence:
+    """Evidence whose quote does not stand in its document: drifted if a text there is close to it."""
+    near = closest(evidence.quote, source)
+    known = evidence.model_copy(update={"document": one_line(document.uri, 2_000), "document_id": document.id})
+    shown = shorten(one_line(evidence.quote), 60)
+    if near is None or not near.is_altered_quote:
+        return _failed(known, "missing", f'the quote "{shown}" is not in {document.uri}', at)
+    text = shorten(one_line(source.text[near.start : near.end]), _CLOSEST_CHARS)
+    return _failed(known, "drifted", f'the quote "{shown}" is not in {document.uri}, which says: {text}', at)
+
+
+def _failed(evidence: Evidence, status: str, note: str, at: float) -> CheckedEvidence:
+    place = {"start": None, "end": None, "page": 0, "locator": ""}
+    return CheckedEvidence(evidence.model_copy(update={**place, "status": status, "checked_at": at}), note)
+
+
+def _text_hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

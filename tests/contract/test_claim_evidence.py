@@ -1,0 +1,151 @@
+"""Evidence of claims against a real index: quotes that stand, moved, changed or gone, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from server.claims.records import Claim, Evidence
+from server.claims.verifying import CheckedEvidence, CurrentIndex, check_claim, check_evidence, is_settled
+from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
+from server.models import Filters
+from server.opening import Backends, open_backends
+from server.settings import Settings, load_settings
+from tests.placed_documents import DOCUMENTS, index_placed_documents
+
+QUOTE = "Backups are kept for ninety days on a second machine."
+TEXT = f"# Backups\n\nThe machine encrypts its backups.\n\n{QUOTE} They are never deleted earlier.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A folder of files and a store over it."""
+
+    folder: Path
+    settings: Settings
+    backends: Backends
+
+    def ingest(self) -> CurrentIndex:
+        ingest_paths(target_of(self.settings, self.backends, None), [self.folder])
+        return self.index()
+
+    def index(self, **scope: str) -> CurrentIndex:
+        return CurrentIndex(self.backends.catalogue, Filters(self.settings.project, **scope))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "backups.md").write_text(TEXT, "utf-8")
+    (folder / "other.md").write_text("# Other\n\nThe gateway listens on port 8443 by default.\n", "utf-8")
+    settings = load_settings(store=tmp_path / "store", embedding="off", graph="off")
+    backends = open_backends(settings, wait_for_model=False)
+    yield Store(folder, settings, backends)
+    backends.close()
+
+
+def check(index: CurrentIndex, quote: str = QUOTE, **fields: object) -> CheckedEvidence:
+    return check_evidence(Evidence(quote=quote, **{"document": "backups.md", **fields}), index, 1.0)  # type: ignore[arg-type]
+
+
+def test_status_follows_a_document_that_is_edited_renamed_and_deleted(store: Store) -> None:
+    """One ingest each time: offsets, document and digest are those of now."""
+    index = store.ingest()
+    first = check(index).evidence
+    assert (first.status, TEXT[first.start or 0 : first.end or 0]) == ("verified", QUOTE.rstrip("."))
+    assert index.passage(first.passage_id) is not None
+    assert is_settled(first, index)
+
+    (store.folder / "backups.md").write_text(TEXT.replace("# Backups", "# Backups\n\nA new beginning."), "utf-8")
+    index = store.ingest()
+    assert not is_settled(first, index)
+    second = check_evidence(first, index, 2.0).evidence
+    assert (second.status, second.start, second.checked_at) == ("verified", (first.start or 0) + 18, 2.0)
+
+    (store.folder / "backups.md").rename(store.folder / "archive.md")
+    index = store.ingest()
+    third = check_evidence(second, index, 3.0).evidence
+    assert (third.status, third.document, third.start) == ("verified", "archive.md", second.start)
+    assert third.document_id != second.document_id
+
+    (store.folder / "archive.md").write_text(TEXT.replace("ninety", "sixty"), "utf-8")
+    drifted = check_evidence(third, store.ingest(), 4.0)
+    assert (drifted.evidence.status, drifted.evidence.start, drifted.evidence.locator) == ("drifted", None, "")
+    assert "which says: Backups are kept for sixty days on a second machine" in drifted.note
+
+    (store.folder / "archive.md").write_text(TEXT, "utf-8")
+    again = check_evidence(drifted.evidence, store.ingest(), 5.0).evidence
+    assert (again.status, again.start) == ("verified", first.start)
+
+    (store.folder / "archive.md").unlink()
+    gone = check_evidence(again, store.ingest(), 6.0)
+    assert (gone.evidence.status, gone.note) == ("missing", "its document is not in the index: archive.md")
+
+
+def test_a_quote_that_is_altered_drifts_and_one_that_is_invented_is_missing(store: Store) -> None:
+    index = store.ingest()
+    assert check(index, QUOTE.replace("ninety", "sixty")).evidence.status == "drifted"
+    assert check(index, QUOTE.replace("are kept", "are not kept")).evidence.status == "drifted"
+    assert check(index, "The moon is made of green cheese and honey.").evidence.status == "missing"
+    assert check(index, document="nowhere.md").evidence.status == "missing"
+    assert check(index, document="").note == "its document is not in the index: which is not named"
+
+
+def test_a_claim_gets_the_warnings_of_its_quotes_and_of_its_words(store: Store) -> None:
+    index = store.ingest()
+    evidence = (
+        Evidence(document="backups.md", quote=QUOTE),
+        Evidence(document="other.md", quote="The gateway listens on port 9443", stance="mentions"),
+    )
+    claim = Claim(id="aaaaaaaaaaaa.1", text="Backups are not kept 30 days.", evidence=evidence)
+    found = check_claim(claim, index, 1.0)
+    assert [each.status for each in found.evidence] == ["verified", "drifted"]
+    drifted, number, negation = found.warnings
+    assert drifted.startswith(
+        'the quote "The gateway listens on port 9443" is not in other.md, which says: The gateway'
+    )
+    assert (number, negation) == (
+        'the claim says "30 days", which the quote does not',
+        'the claim negates "kept…", the quote does not',
+    )
+
+
+def test_what_is_out_of_scope_is_not_in_the_index(store: Store) -> None:
+    """A quote must not tell whether a document that its author may not read contains it."""
+    seen = check(store.ingest()).evidence
+    within = store.index(environment="prod")
+    for evidence in (
+        seen,
+        Evidence(document="backups.md", quote=QUOTE),
+        Evidence(passage_id=seen.passage_id, quote=QUOTE),
+    ):
+        found = check_evidence(evidence, within, 2.0)
+        assert (found.evidence.status, found.note[:33]) == ("missing", "its document is not in the index:")
+
+
+def test_a_page_is_that_where_the_quote_stands(tmp_path: Path) -> None:
+    """A quote of the named page has its locator; one of another page is said to stand there."""
+    settings, _ = index_placed_documents(tmp_path)
+    backends = open_backends(settings, wait_for_model=False)
+    try:
+        index = CurrentIndex(backends.catalogue, Filters(settings.project))
+        quote = "Valve guide47 opens at 47 bar."
+        right = check(index, quote, document="guide.pdf", page=47)
+        assert (right.evidence.page, right.evidence.locator, right.note) == (47, "p. 47", "")
+        wrong = check(index, quote, document="guide.pdf", page=46)
+        assert (wrong.evidence.status, wrong.evidence.page) == ("verified", 47)
+        assert wrong.note == f'the quote "{quote}" is not on page 46: it stands in p. 47'
+        guide = index.document("guide.pdf")
+        assert guide is not None
+        passage = index.passage_at(guide, DOCUMENTS["guide.pdf"].text.index("Valve guide48"))
+        elsewhere = check(index, quote, document="", passage_id=passage)
+        assert elsewhere.note == f'the quote "{quote}" is not in the named passage: it stands in p. 47'
+        repeated = check(index, "opens at", document="guide.pdf")
+        assert repeated.note == 'the quote "opens at" is short and stands in 12 places or more'
+    finally:
+        backends.close()
