@@ -35,7 +35,8 @@ PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 # The same number on every architecture, as for all calls added since Linux 5.1.
-_CLOSE_RANGE, _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 436, 444, 446
+_CLOSE_RANGE, _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 436, 444, 445, 446
+_LANDLOCK_PATH, _LANDLOCK_PORT = 1, 2
 _LANDLOCK_VERSION = 1
 
 _LINUX_CAPABILITY_VERSION_3 = 0x20080522
@@ -114,6 +115,18 @@ def create_landlock_ruleset(fields: Sequence[int]) -> int:
     """The descriptor of a new ruleset that handles ``fields`` (files, network, scope) and allows nothing."""
     attributes = struct.pack(f"{len(fields)}Q", *fields)
     return _syscall(_LANDLOCK_CREATE, "landlock_create_ruleset", attributes, len(attributes), 0)
+
+
+def allow_landlock_path(ruleset: int, rights: int, descriptor: int) -> None:
+    """Add these rights over the file or folder behind a descriptor, and over all below it."""
+    rule = struct.pack("<Qi", rights, descriptor)
+    _syscall(_LANDLOCK_ADD, "landlock_add_rule", ruleset, _LANDLOCK_PATH, rule, 0)
+
+
+def allow_landlock_port(ruleset: int, rights: int, port: int) -> None:
+    """Add these rights over a TCP port. From version 4 on."""
+    rule = struct.pack("<QQ", rights, port)
+    _syscall(_LANDLOCK_ADD, "landlock_add_rule", ruleset, _LANDLOCK_PORT, rule, 0)
 
 
 def landlock_restrict(ruleset: int) -> None:

@@ -1,4 +1,4 @@
-"""What the walls of a child allow: one profile for scripts, one for readers of files. All else is the same."""
+"""What the walls of a child allow: profiles for scripts, for readers of files, for programs of the operator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class Profile:
 
     ``last_descriptor``: those up to it are kept, and no further one can be opened. ``readable`` and ``writable``
     are descriptors of `read` and `write`. ``reads_file``: it has a file at `DOCUMENT`, in which it may seek, and
-    native libraries, whose locks ask the kernel.
+    native libraries, whose locks ask the kernel. ``executes``: it is a program of the operator, which may make any
+    system call but those of `seccomp.DENIED_TO_PROGRAMS`; ``is_online``: that program may use the network.
     """
 
     name: str
@@ -24,6 +25,8 @@ class Profile:
     readable: tuple[int, ...]
     writable: tuple[int, ...]
     reads_file: bool = False
+    executes: bool = False
+    is_online: bool = False
 
 
 SCRIPT = Profile("script", last_descriptor=RPC, readable=(RPC,), writable=(RPC,))
@@ -35,4 +38,6 @@ READER = Profile(
     writable=(1, 2, RPC),
     reads_file=True,
 )
+PROGRAM = Profile("program", last_descriptor=2, readable=(), writable=(), executes=True)
+ONLINE_PROGRAM = Profile("online program", 2, (), (), executes=True, is_online=True)
 PROFILES: Mapping[str, Profile] = MappingProxyType({profile.name: profile for profile in (SCRIPT, READER)})

@@ -5,13 +5,18 @@ EPERM, which turns a late import into an ordinary ImportError. A child that read
 file's descriptor and on its own memory (``Profile``). Calls that no honest script makes kill the process
 at once, so that the parent sees SIGSYS and can tell an attack from a mistake. A call for another architecture is
 fatal as well: its numbers mean other calls.
+
+A program of the operator may be any, so no list of allowed calls would be right. It is refused those calls that
+change a wall, reach another process or a rarely used part of the kernel; they fail, because runtimes try some of
+them and do without.
 """
 
 from __future__ import annotations
 
 import errno
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from .kernel import MACHINE
 from .profiles import DOCUMENT, RPC, Profile
@@ -223,6 +228,49 @@ FATAL: dict[str, tuple[int | None, int | None]] = {
     "vmsplice": (278, 75),
 }
 
+# Fatal for a script, usual for a program: its own processes, sockets that it got (it may not make any), its user.
+_USUAL_IN_PROGRAMS = frozenset(
+    {
+        *("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open", "pidfd_send_signal"),
+        *(
+            "socketpair",
+            "connect",
+            "accept",
+            "accept4",
+            "bind",
+            "listen",
+            "sendto",
+            "sendmsg",
+            "sendmmsg",
+            "recvmsg",
+        ),
+        *("recvmmsg", "shutdown", "getsockname", "getpeername", "setsockopt", "getsockopt", "socket"),
+        *("execve", "execveat", "fork", "vfork", "prctl", "arch_prctl", "seccomp", "setrlimit", "prlimit64"),
+        *(
+            "setuid",
+            "setgid",
+            "setreuid",
+            "setregid",
+            "setresuid",
+            "setresgid",
+            "setgroups",
+            "setfsuid",
+            "setfsgid",
+        ),
+        *("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "capset"),
+        *("setpriority", "sched_setscheduler", "sched_setattr", "mbind", "set_mempolicy", "mlockall"),
+        *("memfd_create", "ioctl", "inotify_init", "inotify_init1", "mknod", "mknodat", "timer_create"),
+        *("signalfd", "signalfd4", "eventfd", "eventfd2", "epoll_create", "epoll_create1"),
+        *("splice", "tee", "vmsplice"),
+    }
+)
+DENIED_TO_PROGRAMS: Mapping[str, tuple[int | None, int | None]] = MappingProxyType(
+    {name: numbers for name, numbers in FATAL.items() if name not in _USUAL_IN_PROGRAMS}
+)
+_NEW_NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
+# Families of sockets: internet, and the kernel's list of this host's addresses, which name lookups need.
+_INET, _INET6, _NETLINK = 2, 10, 16
+
 _COLUMN = {"x86_64": 0, "aarch64": 1}
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
@@ -284,6 +332,29 @@ def _match(number: int | None, body: bytes) -> bytes:
     return _op(_JUMP_EQ, number, 0, len(body) // 8) + body
 
 
+def _load_number() -> list[bytes]:
+    """Load the number of the call, if it is one of this architecture."""
+    parts = [
+        _op(_LOAD, _ARCH),
+        _op(_JUMP_EQ, _AUDIT_ARCH[MACHINE], 1, 0),
+        _DIE,
+        _op(_LOAD, _NR),
+    ]
+    return parts + ([_op(_JUMP_GE, _X32_BIT, 0, 1), _DIE] if MACHINE == "x86_64" else [])
+
+
+def _program_checks(profile: Profile, column: int) -> list[bytes]:
+    """What a program of the operator is refused."""
+    no_namespace = _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_SET, _NEW_NAMESPACES, 0, 1) + _REFUSE + _PASS
+    sockets = _allow_only(0, (_INET, _INET6, _NETLINK)) if profile.is_online else _REFUSE
+    return [
+        _match(ANSWERED["clone3"][column], _fail_with(errno.ENOSYS)),
+        _match(ANSWERED["clone"][column], no_namespace),
+        _match(FATAL["socket"][column], sockets),
+        *(_match(numbers[column], _REFUSE) for numbers in DENIED_TO_PROGRAMS.values()),
+    ]
+
+
 def is_supported() -> bool:
     """Whether the tables cover this machine."""
     return MACHINE in _COLUMN
@@ -292,14 +363,9 @@ def is_supported() -> bool:
 def build_program(profile: Profile) -> bytes:
     """Build the BPF program of a profile for this machine. KeyError where the tables do not cover it."""
     column = _COLUMN[MACHINE]
-    parts = [
-        _op(_LOAD, _ARCH),
-        _op(_JUMP_EQ, _AUDIT_ARCH[MACHINE], 1, 0),
-        _DIE,
-        _op(_LOAD, _NR),
-    ]
-    if MACHINE == "x86_64":
-        parts += [_op(_JUMP_GE, _X32_BIT, 0, 1), _DIE]
+    parts = _load_number()
+    if profile.executes:
+        return b"".join([*parts, *_program_checks(profile, column), _PASS])
     checked = CHECKED | (READER_CHECKED if profile.reads_file else {})
     answered = ANSWERED | (READER_ANSWERED if profile.reads_file else {})
     parts += [_match(numbers[column], _check_arguments(name, profile)) for name, numbers in checked.items()]

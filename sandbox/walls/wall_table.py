@@ -221,13 +221,21 @@ def _move(descriptor: int) -> int:
     return moved
 
 
-def create_landlock_ruleset() -> int:
-    """Create the ruleset that forbids everything this kernel's Landlock can; -1 where there is no Landlock."""
+def landlock_file_rights() -> int:
+    """The rights over files that this kernel's Landlock knows, as bits."""
+    return (1 << _LANDLOCK_FILES[min(kernel.landlock_version(), 5)]) - 1
+
+
+def create_landlock_ruleset(*, handles_ports: bool = True) -> int:
+    """Create the ruleset that forbids everything this kernel's Landlock can; -1 where there is no Landlock.
+
+    ``handles_ports``: TCP ports are part of everything.
+    """
     version = kernel.landlock_version()
     if version == 0:
         return -1
-    files = (1 << _LANDLOCK_FILES[min(version, 5)]) - 1
-    fields = [files] + [_LANDLOCK_NETWORK] * (version >= 4) + [_LANDLOCK_SCOPE] * (version >= 6)
+    ports = _LANDLOCK_NETWORK if handles_ports else 0
+    fields = [landlock_file_rights()] + [ports] * (version >= 4) + [_LANDLOCK_SCOPE] * (version >= 6)
     return _move(kernel.create_landlock_ruleset(fields))
 
 

@@ -374,13 +374,14 @@ def _prompts(settings: Settings) -> Iterator[Finding]:
 def _tool_packs(settings: Settings) -> Iterator[Finding]:
     if not settings.tool_packs:
         return
-    from server.toolpacks.reading import load_packs
+    from server.toolpacks.offering import PackShelf
+    from server.toolpacks.strikes import Strikes
 
-    packs = load_packs(settings.tool_packs, TAKEN_NAMES)
-    yield Finding(
-        "tool packs", "tools", True, ", ".join(pack.id for pack in packs.packs) or "none", essential=False
-    )
-    for one in packs.left_out:
+    shelf = PackShelf(settings.tool_packs, TAKEN_NAMES, Strikes(settings.store))
+    shelf.refresh()
+    names = ", ".join(pack.id for pack in shelf.packs) or "none"
+    yield Finding("tool packs", "tools", True, names, essential=False)
+    for one in shelf.left_out:
         advice = "winnow pack check FOLDER shows it; correct it or remove it"
         yield Finding("tool packs", "left out", False, f"{one.what}: {one.why}", advice, essential=False)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from server.toolpacks.pack_files import UnusableFile
+from server.toolpacks.pack_files import UnusableFile, find_closed
 from server.toolpacks.records import PackProgram, PackRequest
 from server.toolpacks.specification import CliField, HttpField, NodeField, PythonField
 from server.toolpacks.templates import TemplateRefused, check_template, is_literal
@@ -75,7 +75,7 @@ def _check_interpreter(program: Path, arguments: Sequence[str]) -> None:
 def _(field: PythonField, find: Locate, variables: Collection[str]) -> PackProgram:
     if bool(field.script) == bool(field.module):
         raise UnusableFile("execution: name either script or module")
-    program = _find_program(field.python, find) if field.python else Path(sys.executable)
+    program = _find_program(field.python, find) if field.python else _own_python(find)
     if field.script:
         return PackProgram("python", program, script=find(field.script))
     module, _, function = field.module.partition(":")
@@ -107,6 +107,12 @@ def _(field: HttpField, find: Locate, variables: Collection[str]) -> PackRequest
     if field.body and field.method == "GET":
         raise UnusableFile("execution.body: a GET has none")
     return PackRequest(field.method, origin[0], path, tuple(field.headers.items()), field.body)
+
+
+def _own_python(find: Locate) -> Path:
+    """The interpreter of this server, or that of the system where it is in root's home: others cannot read it."""
+    own = Path(sys.executable)
+    return own if os.geteuid() != 0 or find_closed(own) is None else _find_program("python3", find)
 
 
 def _check(text: str, place: str, variables: Collection[str], *, in_url: bool = False) -> None:

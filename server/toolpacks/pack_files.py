@@ -98,3 +98,28 @@ def locate(root: Path, start: Path, name: str) -> Path:
     if not path.is_file():
         raise UnusableFile(f"{name}: there is no such file")
     return path
+
+
+def find_closed(path: Path) -> Path | None:
+    """What keeps other users from reading a file or a folder: itself, or one of its parents."""
+    real = path.resolve()
+    closed = next((each for each in real.parents if not each.stat().st_mode & stat.S_IXOTH), None)
+    return closed or (None if real.stat().st_mode & stat.S_IROTH else real)
+
+
+def state_of(folders: Sequence[Path]) -> object:
+    """A value that differs once a file below these folders has changed."""
+    found: list[tuple[str, int, int, int]] = []
+    for folder in folders:
+        try:
+            paths = [folder, *_walk(folder.absolute())]
+        except (OSError, UnusableFile):
+            found.append((str(folder), 0, 0, 0))
+            continue
+        for path in paths:
+            try:
+                status = path.lstat()
+            except OSError:
+                continue
+            found.append((str(path), status.st_mtime_ns, status.st_ctime_ns, status.st_size))
+    return found

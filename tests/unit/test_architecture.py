@@ -143,7 +143,8 @@ ROOMS: Mapping[str, str] = {
     "server.reference": "client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
     "server.scripts server.settings server.text",
     "server.prompts": "server.reference server.runtime server.errors server.text",
-    "server.toolpacks": "server.runtime server.errors server.text",
+    "server.toolpacks": "sandbox.protocol sandbox.runners server.backends server.runtime server.errors "
+    "server.text server.tiers",
     "server.tools": "sandbox server.jobs server.sessions server.knowledge server.scripts server.contracts "
     "server.tiers server.reference server.locators server.configuration server.errors server.text server.settings",
     # the outermost rooms: they compose all others, and no room below imports them
@@ -183,7 +184,7 @@ VENDORS: Mapping[str, str] = {
     "onnx": "server.backends.models.minilm_conversion",
     "onnxruntime": "server.backends.models.onnx_runtime",
     "tokenizers": "server.backends.models.",
-    "httpx": "server.backends.models.openai_api server.libraries.zotero.local_api",
+    "httpx": "server.backends.models.openai_api server.libraries.zotero.local_api server.toolpacks.http_calls",
     "re2": "server.operations.corpus.patterns server.ingest.selection.ignore_files server.toolpacks.schemas",
     "watchfiles": "server.watching.events",
     "pathspec": "server.ingest.selection.ignore_files",
@@ -387,6 +388,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "server.engine.process": "the supervisor must stay small; only the engine imports what is large",
     # factories
     "sandbox.runners.availability": "tables of the walls, on Linux only",
+    "sandbox.runners.programs": "tables of the walls, on Linux only",
     "sandbox.runners.runner_table": "factories: one runner is wanted",
     "server.backends.models.embedders": "factories: one model's runtime is wanted",
     "server.backends.models.onnx_runtime": "the quantiser, which only a conversion needs",

@@ -1,7 +1,9 @@
-"""``winnow pack``: list the operator's tools, and check a folder of them."""
+"""``winnow pack``: list, check and run the operator's tools, and put one back that broke its contract."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,58 +11,129 @@ import typer
 
 from server.commands.packs.left_out import left_out_lines, left_out_rows
 from server.commands.terminal.output import Json, command, print_json, print_lines, report_errors
+from server.errors import WinnowError
 from server.settings import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from server.toolpacks.reading import ToolPacks
+    from server.toolpacks.offering import Offer, PackShelf
     from server.toolpacks.records import ToolPack
 
 app = command(
     no_args_is_help=True,
-    help="List the tools of your own that agents may call, and check a folder of them.",
-    epilog="Examples: winnow pack list | winnow pack check ~/tools | winnow pack check ~/tools --json",
+    help="List the tools of your own that agents may call, check a folder of them, and run one.",
+    epilog="Examples: winnow pack list | winnow pack check ~/tools | "
+    'winnow pack run text.count --input \'{"q": "two words"}\' --folder ~/tools | winnow pack mend text.count',
 )
 
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="a folder with *.tool.yaml files")]
+FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="a folder with *.tool.yaml files")]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option("--folder", metavar="FOLDER", help="a folder of tools; default: the setting tool_packs"),
+]
+Id = Annotated[str, typer.Argument(metavar="ID", help="the id of a tool, as winnow pack list shows it")]
+Input = Annotated[str, typer.Option("--input", metavar="JSON", help="the arguments, as a JSON object")]
+
+_RUNNER = "command line"
 
 
 @app.command(name="list", epilog="Examples: winnow pack list | winnow pack list --json")
 def list_packs(as_json: Json = False) -> None:
-    """List the tools of the setting tool_packs, and what of its folders is left out."""
+    """List the tools of the setting tool_packs, and what of its folders is not offered, and why."""
     with report_errors(as_json=as_json):
-        packs = _load(load_settings().tool_packs)
-    _print(packs, as_json=as_json)
+        shelf = _open_shelf(load_settings().tool_packs)
+    _print(shelf, as_json=as_json)
 
 
 @app.command(epilog="Examples: winnow pack check ~/tools | winnow pack check ~/tools --json")
-def check(folder: Folder, as_json: Json = False) -> None:
+def check(folder: FolderArgument, as_json: Json = False) -> None:
     """Check a folder of tools: exit status 1 where one would not be offered."""
     with report_errors(as_json=as_json):
-        packs = _load([folder.absolute()])
-    _print(packs, as_json=as_json)
-    if packs.left_out:
+        shelf = _open_shelf([folder.absolute()])
+    _print(shelf, as_json=as_json)
+    if shelf.left_out:
         raise typer.Exit(1)
 
 
-def _load(folders: Sequence[Path]) -> ToolPacks:
-    from server.toolpacks.reading import load_packs
+@app.command(
+    epilog='Examples: winnow pack run text.count --input \'{"q": "two words"}\' | '
+    'winnow pack run text.count --folder ~/tools --input \'{"q": "x"}\' --json'
+)
+def run(id: Id, given: Input = "{}", folder: FolderOption = None, as_json: Json = False) -> None:
+    """Run a tool as a call of an agent would, and print its answer."""
+    with report_errors(as_json=as_json):
+        shelf = _open_shelf([folder.absolute()] if folder else load_settings().tool_packs)
+        pack = _find(shelf, id)
+        answer = asyncio.run(_call(pack, _parse(given)))
+    if as_json:
+        print_json({"tool": pack.id, "version": pack.version, "data": answer})
+    else:
+        print_lines(*json.dumps(answer, indent=2, ensure_ascii=False).splitlines())
+
+
+@app.command(epilog="Examples: winnow pack mend text.count | winnow pack mend text.count --json")
+def mend(id: Id, as_json: Json = False) -> None:
+    """Put a tool back on the list that broke its contract for a reason outside its files."""
+    from server.toolpacks.strikes import Strikes
+
+    with report_errors(as_json=as_json):
+        was_counted = Strikes(load_settings().store).clear(id)
+    if as_json:
+        print_json({"tool": id, "was_counted": was_counted})
+    else:
+        print_lines(f"{id} is offered again" if was_counted else f"nothing is counted against {id}")
+
+
+def _open_shelf(folders: Sequence[Path]) -> PackShelf:
+    from server.toolpacks.offering import PackShelf
+    from server.toolpacks.strikes import Strikes
     from server.tools import TAKEN_NAMES
 
-    return load_packs(folders, TAKEN_NAMES)
+    shelf = PackShelf(folders, TAKEN_NAMES, Strikes(load_settings().store))
+    shelf.refresh()
+    return shelf
 
 
-def _print(packs: ToolPacks, *, as_json: bool) -> None:
+def _find(shelf: PackShelf, id: str) -> ToolPack:
+    for offer in shelf.offers:
+        if offer.pack.id == id:
+            if offer.why_not:
+                raise WinnowError("INVALID_REQUEST", f"{id} is not offered: {offer.why_not}")
+            return offer.pack
+    known = ", ".join(offer.pack.id for offer in shelf.offers) or "none; set tool_packs, or use --folder"
+    raise WinnowError("INVALID_REQUEST", f"no tool {id!r}; there are: {known}")
+
+
+def _parse(given: str) -> dict[str, Any]:
+    try:
+        value = json.loads(given)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise WinnowError("INVALID_REQUEST", '--input takes a JSON object: --input \'{"q": "x"}\'')
+    return value
+
+
+async def _call(pack: ToolPack, given: dict[str, Any]) -> Any:
+    from server.toolpacks.running import PackRunner
+    from server.toolpacks.strikes import Strikes
+
+    return (await PackRunner(Strikes(load_settings().store)).call(pack, given, _RUNNER)).data
+
+
+def _print(shelf: PackShelf, *, as_json: bool) -> None:
     if as_json:
-        print_json({"tools": [_row(pack) for pack in packs.packs], "left_out": left_out_rows(packs.left_out)})
+        print_json({"tools": [_row(each) for each in shelf.offers], "left_out": left_out_rows(shelf.left_out)})
         return
-    width = max((len(pack.id) for pack in packs.packs), default=0)
-    lines = [f"{pack.id:<{width}}  {pack.version}  {pack.kind:<6}  {pack.description}" for pack in packs.packs]
-    print_lines(*(lines or ["no tools of your own"]), *left_out_lines(packs.left_out))
+    offered = [offer.pack for offer in shelf.offers if not offer.why_not]
+    width = max((len(pack.id) for pack in offered), default=0)
+    lines = [f"{pack.id:<{width}}  {pack.version}  {pack.kind:<6}  {pack.description}" for pack in offered]
+    print_lines(*(lines or ["no tools of your own"]), *left_out_lines(shelf.left_out))
 
 
-def _row(pack: ToolPack) -> dict[str, Any]:
+def _row(offer: Offer) -> dict[str, Any]:
+    pack = offer.pack
     return {
         "id": pack.id,
         "version": pack.version,
@@ -68,6 +141,8 @@ def _row(pack: ToolPack) -> dict[str, Any]:
         "title": pack.title,
         "description": pack.description,
         "file": str(pack.file),
+        "offered": not offer.why_not,
+        "why_not": offer.why_not,
         "read_only": pack.read_only,
         "network": pack.network if pack.network == "any" else list(pack.network),
         "seconds": pack.bounds.seconds,

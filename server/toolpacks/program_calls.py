@@ -1,0 +1,110 @@
+"""The call of a program: its arguments, its environment, its files, from a pack and an input.
+
+Each argument is filled in by itself and stays one argument: there is no shell. An argument that begins with "-"
+could be read as an option, so an input cannot make one: the template itself must begin with "-", or stand behind
+an argument "--".
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sandbox.runners.programs import ProgramCall
+from server.toolpacks.execution import PROGRAM_PATH
+from server.toolpacks.records import PackProgram, ToolPack
+from server.toolpacks.templates import TemplateRefused, is_literal, render
+
+_SCRATCH = "/dev/shm"  # of the program's own, mounted for each call
+_MIB = 1024 * 1024
+_END_OF_OPTIONS = "--"
+_ARGUMENT_BYTES = 100_000  # the kernel takes 128 KiB
+_RUN_SCRIPT = (
+    "import runpy, sys; sys.argv.pop(0); sys.path.insert(0, sys.argv.pop(0)); "
+    "runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+# What the function prints goes to standard error: the answer alone is standard output.
+_CALL_FUNCTION = """\
+import importlib, json, sys
+sys.path.insert(0, sys.argv[1])
+answers, sys.stdout = sys.stdout, sys.stderr
+given = json.loads(sys.stdin.readline())["input"]
+json.dump(getattr(importlib.import_module(sys.argv[2]), sys.argv[3])(given), answers)
+answers.flush()
+"""
+
+
+def template_values(pack: ToolPack, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What templates of a pack may insert."""
+    variables = {name: os.environ.get(name, "") for name in pack.environment}
+    return {"input": given, "env": variables, "id": pack.id, "version": pack.version}
+
+
+def build_call(pack: ToolPack, program: PackProgram, given: Mapping[str, Any], stdin: bytes) -> ProgramCall:
+    """The call of a pack's program with this input. Raises ``TemplateRefused`` for an input that does not fit."""
+    variables = template_values(pack, given)["env"]
+    return ProgramCall(
+        tuple(_arguments(pack, program, given)),
+        {
+            "PATH": PROGRAM_PATH,
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "HOME": _SCRATCH,
+            "TMPDIR": _SCRATCH,
+            **variables,
+        },
+        stdin,
+        readable=tuple(map(str, _readable(pack, program))),
+        ports=None if pack.network == "any" else pack.network,
+        wall_seconds=pack.bounds.seconds,
+        memory_bytes=pack.bounds.memory_bytes,
+        processes=pack.bounds.processes,
+        output_bytes=pack.bounds.output_bytes,
+        bounds_address_space=program.kind != "node",  # it reserves gigabytes and uses little of them
+    )
+
+
+def _arguments(pack: ToolPack, program: PackProgram, given: Mapping[str, Any]) -> Iterator[str]:
+    yield str(program.program)
+    if program.kind == "cli":
+        yield from _fill_in(pack, program, given)
+    elif program.kind == "node":
+        yield f"--max-old-space-size={pack.bounds.memory_bytes // _MIB}"
+        yield str(program.script)
+    elif program.script:
+        yield from ("-I", "-B", "-c", _RUN_SCRIPT, str(pack.folder), str(program.script))
+    else:
+        yield from ("-I", "-B", "-c", _CALL_FUNCTION, str(pack.folder), program.module, program.function)
+
+
+def _fill_in(pack: ToolPack, program: PackProgram, given: Mapping[str, Any]) -> Iterator[str]:
+    values = template_values(pack, given)
+    options_ended = False
+    for template in program.arguments:
+        text = template if is_literal(template) else render(template, values)
+        if "\0" in text or len(text.encode("utf-8", "surrogatepass")) > _ARGUMENT_BYTES:
+            raise TemplateRefused(f"an argument has a NUL, or more than {_ARGUMENT_BYTES:,} bytes")
+        if text.startswith("-") and not template.startswith("-") and not options_ended:
+            raise TemplateRefused("a value that begins with '-' would be read as an option; begin it otherwise")
+        options_ended = options_ended or template == _END_OF_OPTIONS
+        yield text
+
+
+def _readable(pack: ToolPack, program: PackProgram) -> Iterator[Path]:
+    """The files of the pack and of its interpreter. Links are followed by the kernel, so both ends are named."""
+    yield pack.folder
+    yield from pack.readable
+    yield program.program
+    yield program.program.resolve()
+    if program.script:
+        yield program.script
+    if program.program == Path(sys.executable):
+        yield from map(Path, dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix)))
+    elif program.kind != "cli":
+        # The prefix of another interpreter: "/opt/python3.13" for "/opt/python3.13/bin/python".
+        yield from (
+            path.parents[1] for path in (program.program, program.program.resolve()) if len(path.parts) > 3
+        )

@@ -1,0 +1,174 @@
+"""Calls of tool packs: input and answer checked against schemas, answers kept, breaks of the contract counted."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.protocol.outcome import SandboxUnavailable
+from sandbox.runners.programs import ProgramEnd, run_program
+from server.errors import WinnowError
+from server.runtime.caches import Cache
+from server.runtime.logs import log
+from server.text.printable import ending, one_line, printable_data
+from server.tiers import dumps
+from server.toolpacks.http_calls import TooMuch, ask, prepare_request
+from server.toolpacks.json_values import NoValue, ReportedFailure, parse_value, take_answer
+from server.toolpacks.program_calls import build_call, template_values
+from server.toolpacks.records import PackProgram, PackRequest, ToolPack
+from server.toolpacks.strikes import MOST, Strikes
+from server.toolpacks.templates import TemplateRefused, render
+
+_AT_ONCE = 4
+_MOST_WAITING = 16
+_RETRY_SECONDS = 2.0
+_KEPT_ANSWERS = 256
+_KEPT_SECONDS = 600.0
+_MESSAGE_CHARS = 290
+_STDERR_CHARS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class PackAnswer:
+    """The answer of a pack, and whether it was kept from an earlier call."""
+
+    data: Any
+    is_kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _ContractBroken(Exception):
+    """A pack did not do what its file promises: ``reason`` is one of the errors that callers see."""
+
+    reason: str
+    why: str
+
+
+class PackRunner:
+    """Runs the packs of one server, a few at once. For one event loop."""
+
+    def __init__(self, strikes: Strikes) -> None:
+        self.strikes = strikes
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._waiting = 0
+        self._answers: Cache[Any] = Cache(_KEPT_ANSWERS, _KEPT_SECONDS)
+
+    async def call(self, pack: ToolPack, given: Mapping[str, Any], caller: str) -> PackAnswer:
+        """The answer of a pack. ``caller`` identifies whose answers may be taken from earlier calls.
+
+        Raises ``WinnowError``: INVALID_REQUEST for an input that does not fit, TIMEOUT, OUTPUT_BYTES and
+        SOURCE_UNAVAILABLE for what the pack did.
+        """
+        stdin = _check_input(pack, given)
+        key = (
+            (caller, pack.digest, render(pack.cache_key, template_values(pack, given))) if pack.cache_key else None
+        )
+        if key is not None and (kept := self._answers.get(key)) is not None:
+            return PackAnswer(kept[0], is_kept=True)
+        try:
+            data = await self._run(pack, given, stdin)
+        except TemplateRefused as error:
+            raise WinnowError("INVALID_REQUEST", one_line(f"{pack.id}: {error}", _MESSAGE_CHARS)) from None
+        except _ContractBroken as broken:
+            raise await self._count_break(pack, broken) from None
+        if key is not None:
+            self._answers.put(key, (data,))
+        return PackAnswer(data)
+
+    async def _count_break(self, pack: ToolPack, broken: _ContractBroken) -> WinnowError:
+        breaks = await asyncio.to_thread(self.strikes.add, pack, broken.why)
+        left = MOST - breaks.count
+        then = f"after {left} more it is taken off the list" if left > 0 else "it is taken off the list now"
+        message = f"{pack.id} {broken.why}; {then}; its operator sees why: winnow pack list"
+        return WinnowError(broken.reason, one_line(message, _MESSAGE_CHARS))
+
+    async def _run(self, pack: ToolPack, given: Mapping[str, Any], stdin: bytes) -> Any:
+        if self._waiting >= _MOST_WAITING:
+            message = f"{self._waiting} calls of tool packs wait already; repeat this one"
+            raise WinnowError("QUEUE_FULL", message, retryable=True, retry_after_s=_RETRY_SECONDS)
+        self._waiting += 1
+        try:
+            await self._slots.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            return await _answer_of(pack, given, stdin)
+        finally:
+            self._slots.release()
+
+
+def _check_input(pack: ToolPack, given: Mapping[str, Any]) -> bytes:
+    """The line that a program reads. Raises ``WinnowError("INVALID_REQUEST")`` for an input that does not fit."""
+    stdin = dumps({"input": given}).encode("utf-8", "surrogatepass") + b"\n"
+    if len(stdin) > pack.bounds.input_bytes:
+        message = f"{pack.id} takes at most {pack.bounds.input_bytes:,} bytes, and this input has {len(stdin):,}"
+        raise WinnowError("INVALID_REQUEST", message)
+    if why := pack.takes.explain(given):
+        raise WinnowError("INVALID_REQUEST", one_line(f"{pack.id}: {why}", _MESSAGE_CHARS))
+    return stdin
+
+
+async def _answer_of(pack: ToolPack, given: Mapping[str, Any], stdin: bytes) -> Any:
+    """What the pack answers, checked. Raises ``_ContractBroken``, ``TemplateRefused`` and ``WinnowError``."""
+    if isinstance(pack.execution, PackProgram):
+        data = await _run_program(pack, pack.execution, given, stdin)
+    else:
+        data = await _ask_address(pack, pack.execution, given)
+    try:
+        answer = printable_data(take_answer(await asyncio.to_thread(parse_value, data), pack.answer_path))
+    except NoValue as error:
+        raise _ContractBroken("SOURCE_UNAVAILABLE", f"broke its contract: {error}") from None
+    except ReportedFailure as error:
+        message = one_line(f"{pack.id} failed: {error.message}", _MESSAGE_CHARS)
+        raise WinnowError("SOURCE_UNAVAILABLE", message) from None
+    if why := await asyncio.to_thread(pack.answers.explain, answer):
+        raise _ContractBroken("SOURCE_UNAVAILABLE", f"broke its contract: outputSchema: {why}")
+    return answer
+
+
+async def _ask_address(pack: ToolPack, request: PackRequest, given: Mapping[str, Any]) -> bytes:
+    try:
+        async with asyncio.timeout(pack.bounds.seconds):
+            return await ask(prepare_request(pack, request, given), pack.bounds.output_bytes)
+    except TimeoutError:
+        raise _too_late(pack) from None
+    except TooMuch:
+        raise _too_large(pack) from None
+
+
+async def _run_program(pack: ToolPack, program: PackProgram, given: Mapping[str, Any], stdin: bytes) -> bytes:
+    call = build_call(pack, program, given, stdin)
+    is_cancelled = threading.Event()
+    try:
+        end = await asyncio.to_thread(run_program, call, is_cancelled.is_set)
+    except SandboxUnavailable as error:
+        log("a tool pack did not run", level=30, tool=pack.id, why=str(error))
+        message = f"{pack.id} cannot run on this host now; its operator sees why: winnow pack list"
+        raise WinnowError("SANDBOX_UNAVAILABLE", message) from None
+    finally:
+        is_cancelled.set()
+    if end.stderr:
+        log("standard error of a tool pack", tool=pack.id, text=ending(end.stderr, _STDERR_CHARS))
+    return _check_end(pack, end)
+
+
+def _check_end(pack: ToolPack, end: ProgramEnd) -> bytes:
+    if end.is_late:
+        raise _too_late(pack)
+    if end.is_oversized:
+        raise _too_large(pack)
+    if end.code:
+        how = f"was ended by signal {-end.code}" if end.code < 0 else f"ended with status {end.code}"
+        raise _ContractBroken("SOURCE_UNAVAILABLE", f"broke its contract: its program {how}")
+    return end.stdout
+
+
+def _too_late(pack: ToolPack) -> _ContractBroken:
+    return _ContractBroken("TIMEOUT", f"did not answer within its {pack.bounds.seconds:g} s")
+
+
+def _too_large(pack: ToolPack) -> _ContractBroken:
+    return _ContractBroken("OUTPUT_BYTES", f"answered with more than its {pack.bounds.output_bytes:,} bytes")

@@ -1,0 +1,315 @@
+"""Calls of tool packs behind their walls: every kind answers, every kind of misbehaviour ends and is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.runners.programs import ProgramCall, run_program, try_program_walls
+from server.errors import WinnowError
+from server.toolpacks.offering import PackShelf
+from server.toolpacks.running import PackRunner
+from server.toolpacks.strikes import Strikes
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the walls are Linux's")
+
+TEXT_INPUT = {"type": "object", "properties": {"q": {"type": "string"}}, "additionalProperties": False}
+PYTHON = """\
+import json, os, sys
+given = json.loads(sys.stdin.readline())["input"]
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A store's folder, and in it packs that the walls' user can read, too."""
+    made = Path(tempfile.mkdtemp(prefix="winnow-packs-"))
+    made.chmod(0o755)
+    (made / "packs").mkdir(mode=0o755)
+    yield made
+    shutil.rmtree(made)
+
+
+def write(folder: Path, script: str = "", **changes: Any) -> None:
+    """A Python pack that runs this script, or one with these fields changed."""
+    (folder / "packs" / "tool.py").write_text(PYTHON + script)
+    pack = {
+        "id": "my.tool",
+        "version": "1.0.0",
+        "description": "For a test.",
+        "inputSchema": TEXT_INPUT,
+        "outputSchema": {"type": "object", "required": ["answer"]},
+        "timeoutMs": 20_000,
+        "execution": {"kind": "python", "script": "./tool.py"},
+    }
+    (folder / "packs" / "my.tool.yaml").write_text(json.dumps(pack | changes))
+
+
+def call(folder: Path, given: Mapping[str, Any], times: int = 1) -> list[Any]:
+    """The answers of these calls, or the reasons of their errors with the messages."""
+    strikes = Strikes(folder)
+    shelf = PackShelf([folder / "packs"], (), strikes)
+    shelf.refresh()
+    assert shelf.left_out == []
+    return asyncio.run(_call(PackRunner(strikes), shelf, given, times))
+
+
+async def _call(runner: PackRunner, shelf: PackShelf, given: Mapping[str, Any], times: int) -> list[Any]:
+    answers: list[Any] = []
+    for _ in range(times):
+        try:
+            answers.append((await runner.call(shelf.packs[0], given, "me")).data)
+        except WinnowError as error:
+            answers.append((error.reason, error.message))
+    return answers
+
+
+def test_every_wall_of_a_program_stands_and_was_tried() -> None:
+    for is_online in (False, True):
+        assert [wall.name for wall in try_program_walls(is_online=is_online) if not wall.stands] == []
+
+
+def test_each_kind_of_program_answers(folder: Path) -> None:
+    write(folder, 'print(json.dumps({"answer": given["q"].upper(), "cwd": os.getcwd()}))')
+    assert call(folder, {"q": "héllo"}) == [{"answer": "HÉLLO", "cwd": "/dev/shm"}]
+    (folder / "packs" / "words.py").write_text(
+        "def count(given):\n    print('noise')\n    return {'answer': len(given['q'])}\n"
+    )
+    write(folder, execution={"kind": "python", "module": "words:count"})
+    assert call(folder, {"q": "four"}) == [{"answer": 4}]
+    write(folder, execution={"kind": "cli", "cmd": ["echo", '{"answer": {{ input.q | tojson }}}']})
+    assert call(folder, {"q": "$(id); `id` && x"}) == [{"answer": "$(id); `id` && x"}]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here")
+def test_a_script_for_node_answers(folder: Path) -> None:
+    (folder / "packs" / "tool.js").write_text(
+        "const given = JSON.parse(require('fs').readFileSync(0)).input;\n"
+        "console.log(JSON.stringify({ok: true, data: {answer: given.q.length}}));\n"
+    )
+    write(folder, execution={"kind": "node", "node": "./tool.js"})
+    assert call(folder, {"q": "four"}) == [{"answer": 4}]
+
+
+@pytest.mark.parametrize(
+    ("script", "changes", "reason", "why"),
+    [
+        ("print('no json')", {}, "SOURCE_UNAVAILABLE", "it printed no single JSON value"),
+        ("print('{}')", {}, "SOURCE_UNAVAILABLE", "outputSchema: the value: one of ['answer'] is missing"),
+        ("print('{} {}')", {}, "SOURCE_UNAVAILABLE", "it printed no single JSON value"),
+        ("print('[' * 30000)", {}, "SOURCE_UNAVAILABLE", "broke its contract"),
+        ("sys.exit(3)", {}, "SOURCE_UNAVAILABLE", "its program ended with status 3"),
+        ("os.kill(os.getpid(), 9)", {}, "SOURCE_UNAVAILABLE", "its program was ended by signal 9"),
+        ("while True: print('x' * 1000)", {}, "OUTPUT_BYTES", "answered with more than its 32,768 bytes"),
+        ("import time; time.sleep(60)", {"timeoutMs": 1500}, "TIMEOUT", "did not answer within its 1.5 s"),
+    ],
+)
+def test_a_program_that_breaks_its_contract_is_taken_off_the_list_at_the_third_time(
+    folder: Path, script: str, changes: dict[str, Any], reason: str, why: str
+) -> None:
+    write(folder, script, **changes)
+    (answer,) = call(folder, {"q": "x"})
+    assert (answer[0], why in answer[1]) == (reason, True)
+    strikes = Strikes(folder)
+    shelf = PackShelf([folder / "packs"], (), strikes)
+    shelf.refresh()
+    (pack,) = shelf.packs
+    strikes.add(pack, "again")
+    assert strikes.add(pack, "and again").count == 3
+    assert [len(shelf.packs), "3 times" in shelf.left_out[0].why] == [0, True]
+    write(folder, "print(json.dumps({'answer': 1}))")
+    shelf.refresh()
+    assert len(shelf.packs) == 1
+
+
+def test_an_operator_puts_a_tool_back(folder: Path) -> None:
+    write(folder, "sys.exit(1)")
+    call(folder, {"q": "x"}, times=3)
+    strikes = Strikes(folder)
+    shelf = PackShelf([folder / "packs"], (), strikes)
+    shelf.refresh()
+    assert shelf.packs == []
+    assert Strikes(folder).clear("my.tool")
+    assert len(shelf.packs) == 1
+
+
+def test_a_failure_that_the_program_reports_itself_is_no_break(folder: Path) -> None:
+    write(folder, "print(json.dumps({'ok': False, 'errors': [{'message': 'no such word'}]}))")
+    assert call(folder, {"q": "x"}) == [("SOURCE_UNAVAILABLE", "my.tool failed: no such word")]
+    assert not (folder / "tool-packs.json").exists()
+
+
+def test_an_input_is_checked_before_anything_runs(folder: Path) -> None:
+    write(folder, "sys.exit(1)", limits={"maxInputBytes": 100})
+    assert call(folder, {"q": 1}) == [("INVALID_REQUEST", "my.tool: q: is not of the type 'string'")]
+    assert "takes at most 100 bytes" in call(folder, {"q": "x" * 200})[0][1]
+    assert "z: is not a known field" in call(folder, {"z": 1})[0][1]
+
+
+def test_an_input_does_not_become_an_option(folder: Path) -> None:
+    write(folder, execution={"kind": "cli", "cmd": ["ls", "{{ input.q }}"]})
+    ((reason, message),) = call(folder, {"q": "--help"})
+    assert (reason, "would be read as an option" in message) == ("INVALID_REQUEST", True)
+
+
+def test_a_program_sees_its_own_files_and_variables_alone(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIVEN", "token")
+    monkeypatch.setenv("SECRET", "hidden")
+    (tmp_path / "private").write_text("secret")
+    script = f"""
+def tried(path, mode="r"):
+    try:
+        with open(path, mode) as file:
+            return file.read() if mode == "r" else "written"
+    except OSError as error:
+        return type(error).__name__
+print(json.dumps({{"answer": [tried({str(tmp_path / "private")!r}), tried("/etc/passwd"), tried(__file__, "a"),
+    tried("/var/tmp/x", "w"), tried("own", "w")], "env": sorted(os.environ)}}))
+"""
+    write(folder, script, env={"passthrough": ["GIVEN"]})
+    (answer,) = call(folder, {"q": "x"})
+    assert answer["answer"] == ["PermissionError"] * 4 + ["written"]
+    assert answer["env"] == ["GIVEN", "HOME", "LANG", "PATH", "TMPDIR", "TZ"]
+
+
+def test_no_grandchild_outlives_a_call(folder: Path) -> None:
+    mark = f"86400.{os.getpid()}"
+    end = run_program(
+        ProgramCall(("/bin/sh", "-c", f"setsid sleep {mark} & setsid sleep {mark} & echo ok"), {}, b"")
+    )
+    assert (end.stdout, end.code) == (b"ok\n", 0)
+    assert mark not in " ".join(_command_lines())
+
+
+def _command_lines() -> Iterator[str]:
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            yield each.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+
+
+def test_the_network_is_reached_on_declared_ports_alone(folder: Path, search_engine: str) -> None:
+    port = int(search_engine.rpartition(":")[2])
+    script = f"""
+import socket
+try:
+    socket.create_connection(("127.0.0.1", {port}), 5).close()
+    said = "connected"
+except OSError as error:
+    said = type(error).__name__
+print(json.dumps({{"answer": said}}))
+"""
+    answers = []
+    for network in ([], [port], ["https"]):
+        write(folder, script, caps={"network": network})
+        answers += call(folder, {"q": "x"})
+    assert [each["answer"] for each in answers] == ["PermissionError", "connected", "PermissionError"]
+
+
+class _SearchEngine(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if self.path.startswith("/away"):
+            self._send(302, b"", location="/search?q=x")
+        elif self.path.startswith("/flood"):
+            self._send(200, b"[" * 200_000)
+        else:
+            found = {"results": [{"title": self.path, "token": self.headers.get("X-Token", "")}]}
+            self._send(200, json.dumps(found).encode())
+
+    def _send(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "content-length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Log nothing."""
+
+
+@pytest.fixture(scope="module")
+def search_engine() -> Iterator[str]:
+    """The origin of a search engine on loopback."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _SearchEngine) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def write_request(folder: Path, url: str, **changes: Any) -> None:
+    execution = {"kind": "http", "method": "GET", "url": url, **changes.pop("execution", {})}
+    schema = {"type": "object", "required": ["results"]}
+    write(folder, execution=execution, outputSchema=schema, caps={"network": ["any"]}, **changes)
+
+
+def test_an_address_is_asked_with_the_input_as_one_part_of_the_query(
+    folder: Path, search_engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "s3cret")
+    headers = {"X-Token": "{{ env.TOKEN }}"}
+    write_request(
+        folder,
+        f"{search_engine}/search?q={{{{ input.q }}}}&n=1",
+        execution={"headers": headers},
+        env={"passthrough": ["TOKEN"]},
+    )
+    (answer,) = call(folder, {"q": "a&n=9 #/é"})
+    assert answer["results"] == [{"title": "/search?q=a%26n%3D9%20%23%2F%C3%A9&n=1", "token": "s3cret"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "why"),
+    [
+        ("/away", "x", "answers with status 302"),
+        ("/flood", "x", "answered with more than its 32,768 bytes"),
+        ("/{{ input.q }}/x", "..", "a part of the path is '.' or '..'"),
+    ],
+)
+def test_an_address_that_leads_away_or_floods_is_an_error(
+    folder: Path, search_engine: str, path: str, given: str, why: str
+) -> None:
+    write_request(folder, search_engine + path)
+    assert why in call(folder, {"q": given})[0][1]
+
+
+def test_a_header_has_no_line_break_and_a_name_leads_into_no_private_network(
+    folder: Path, search_engine: str
+) -> None:
+    write_request(folder, search_engine, execution={"headers": {"X-Token": "{{ input.q }}"}})
+    assert "would have a line break" in call(folder, {"q": "a\r\nX-Forged: 1"})[0][1]
+    write_request(folder, search_engine.replace("127.0.0.1", "2130706433"))  # the same address, as a number
+    assert "leads to a private address" in call(folder, {"q": "x"})[0][1]
+
+
+def test_answers_of_a_deterministic_tool_are_kept_for_one_caller(folder: Path) -> None:
+    write(
+        folder,
+        "print(json.dumps({'answer': os.urandom(8).hex()}))",
+        deterministic=True,
+        templating={"engine": "jinja2", "cacheKey": "{{ id }}|{{ version }}|{{ input | tojson }}"},
+    )
+    strikes = Strikes(folder)
+    shelf = PackShelf([folder / "packs"], (), strikes)
+    shelf.refresh()
+    (pack,) = shelf.packs
+
+    async def ask(*callers: str) -> list[str]:
+        runner = PackRunner(strikes)
+        return [(await runner.call(pack, {"q": "x"}, caller)).data["answer"] for caller in callers]
+
+    first, second, other = asyncio.run(ask("a", "a", "b"))
+    assert first == second != other
