@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
+from server import __version__
+from server.backends.files.disk_use import measure_disk
 from server.engine import endpoint
 from server.engine.client import EngineKnowledge
 from server.errors import WinnowError
 from server.jobs.queue import JobQueue, JobRunner
 from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
+from server.monitoring.capacities import Alerts
+from server.monitoring.ingest_lag import measure_lag
+from server.monitoring.readiness import Readiness
+from server.runtime.draining import Drain
 from server.runtime.logs import log
 from server.runtime.priority import SWITCH_SECONDS
 from server.scripts.script_runs import Scripts
@@ -45,6 +52,12 @@ class Application:
         self._closed = False
         self._watches = watches
         self._watcher: Watcher | None = None
+        self.drain = Drain()
+        # Name -> figures that a transport adds to those at ``health``.
+        self.figures: dict[str, Callable[[], Mapping[str, Any]]] = {}
+        self._alerts = Alerts()
+        self._began = time.monotonic()
+        self.readiness = Readiness(self._open, self.drain)
 
     def start(self) -> None:
         """Start opening the store, loading the model and starting the sandbox, in the background and once only.
@@ -107,13 +120,29 @@ class Application:
         try:
             counters = asdict(await self.kb.counters())
         except WinnowError as error:
-            counters = {"scratch": error.envelope(), "caches": {}}
-        return {
+            counters = {"scratch": error.envelope(), "caches": {}, "store": None}
+        figures = {
+            "version": __version__,
+            "uptime_seconds": round(time.monotonic() - self._began),
+            "draining": self.drain.is_draining,
             "execute_code": "on" if self.scripts.available else self.scripts.why_not,
+            "sandbox_available": self.scripts.available,
             **counters,
             **self.kb.metrics.snapshot(),
             "queue": self.scripts.queue,
+            **await asyncio.to_thread(self._read_store_files),
+            **{name: read() for name, read in self.figures.items()},
         }
+        return figures | self._alerts.update(figures)
+
+    def _read_store_files(self) -> dict[str, Any]:
+        store = self.settings.store
+        return {"disk": asdict(measure_disk(store)), "ingest": measure_lag(store)}
+
+    async def _open(self) -> None:
+        """Begin to load, and wait until the store is open. Raises ``WinnowError``."""
+        self.start()
+        await self.kb.open()
 
     async def close(self) -> None:
         """Stop everything, in the order of dependencies."""

@@ -51,6 +51,7 @@ REASONS: Mapping[str, ErrorCode] = MappingProxyType(
         "SANDBOX_CRASH": ErrorCode.BACKEND_UNAVAILABLE,
         "QUEUE_FULL": ErrorCode.BACKEND_UNAVAILABLE,
         "RATE_LIMIT": ErrorCode.BACKEND_UNAVAILABLE,
+        "SHUTTING_DOWN": ErrorCode.BACKEND_UNAVAILABLE,
         "TIMEOUT": ErrorCode.TIMEOUT,
         "MEMORY": ErrorCode.BUDGET_EXCEEDED,
         "OUTPUT_BYTES": ErrorCode.BUDGET_EXCEEDED,
@@ -100,6 +101,20 @@ class WinnowError(Exception):
 def internal_error() -> WinnowError:
     """The error for a bug of the server: no text of the exception leaves the process."""
     return WinnowError("INTERNAL", "internal error; the server's log has the details under this trace id")
+
+
+# When a client of a server that ends may try again: it is usually replaced within seconds.
+_ENDING_RETRY_SECONDS = 5.0
+
+
+def ending_error() -> WinnowError:
+    """The error for requests that arrive while the server ends."""
+    return WinnowError(
+        "SHUTTING_DOWN",
+        f"this server ends and takes no more calls; send the same one again in {_ENDING_RETRY_SECONDS:.0f} s",
+        retryable=True,
+        retry_after_s=_ENDING_RETRY_SECONDS,
+    )
 
 
 def own_words(message: str) -> str:

@@ -89,6 +89,7 @@ from server.runtime.caches import CacheCounters
 from server.runtime.call_threads import CallThreads
 from server.runtime.deadlines import deadline_after
 from server.runtime.metrics import Metrics
+from server.runtime.store_figures import StoreFigures
 from server.sessions.passage_store import PassageStore, PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
 from server.sessions.rights import settings_for
@@ -111,10 +112,11 @@ _SECONDS_PER_MINUTE = 60
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeCounters:
-    """Counters of the passage store, and of the caches that direct callers share."""
+    """Counters of the passage store and of the caches, and the figures of the store, None until it is open."""
 
     scratch: PassageStoreCounters
     caches: Mapping[str, CacheCounters]
+    store: StoreFigures | None = None
 
 
 class Knowledge(Protocol):
@@ -272,7 +274,13 @@ class KnowledgeBase:
 
     async def counters(self) -> KnowledgeCounters:
         """See ``Knowledge.counters``."""
-        return KnowledgeCounters(self.passages.counters, self._caches.shared.counters())
+        return KnowledgeCounters(self.passages.counters, self._caches.counters(), await self._figures())
+
+    async def _figures(self) -> StoreFigures | None:
+        opening = self._opening
+        if opening is None or not opening.done() or opening.exception() is not None:
+            return None
+        return await asyncio.to_thread(opening.result().figures, self._settings.reachable)
 
     @property
     def tokenizer(self) -> str:

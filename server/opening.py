@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters, Labels
 from server.retrieval.hybrid import Retriever
+from server.runtime.store_figures import ProjectSize, StoreFigures
 from server.runtime.waits import WaitSummary
 from server.settings import Settings
 from server.text.languages import is_mixed, load_language_model
@@ -53,8 +54,8 @@ class Backends:
     """The open parts of an index. Must be closed before another process can open them.
 
     ``reranker`` loads the second stage at its first call and raises what loading raises; it returns None if there
-    is none. ``graph`` is None if it is switched off. ``scope_of``, ``labels_of`` and ``fields_of`` are the cached
-    functions behind ``admitted``, ``labels`` and ``fields``.
+    is none. ``graph`` is None if it is switched off. ``scope_of``, ``labels_of``, ``fields_of`` and ``sizes_of``
+    are the cached functions behind ``admitted``, ``labels``, ``fields`` and ``figures``.
     """
 
     catalogue: Catalogue
@@ -65,6 +66,7 @@ class Backends:
     scope_of: Callable[[Filters], Scope]
     labels_of: Callable[[Filters], Labels]
     fields_of: Callable[[Filters], frozenset[str]]
+    sizes_of: Callable[[Sequence[str]], tuple[tuple[ProjectSize, ...], int]]
     reranker: Callable[[], Reranker | None] = _no_reranker
 
     def admits(self, filters: Filters, document: Document) -> bool:
@@ -93,6 +95,11 @@ class Backends:
         """How long searches waited for writers, by backend. (Reads of the catalogue never wait.)"""
         graph = {"graph": self.graph.waits.summary} if isinstance(self.graph, SqliteGraph) else {}
         return {"vectors": self.store.waits.summary, **graph}
+
+    def figures(self, projects: Sequence[str]) -> StoreFigures:
+        """How much the store holds of these projects, and how its model is used."""
+        sizes, vectors = self.sizes_of(projects)
+        return StoreFigures(sizes, vectors, self.embedder.figures)
 
     def close(self) -> None:
         """Close the stores and the catalogue."""
@@ -169,6 +176,7 @@ def _open(
         scope_of,
         cache_labels(catalogue),
         cache_fields(catalogue),
+        _cache_sizes(catalogue, store),
         _reranker_of(settings),
     )
 
@@ -268,6 +276,21 @@ def cache_languages(catalogue: Catalogue) -> Callable[[str], Mapping[str, int]]:
         return MappingProxyType(catalogue.languages(project))
 
     return lambda project: at(project, catalogue.generation(project))
+
+
+def _cache_sizes(
+    catalogue: Catalogue, vectors: CurrentVectors
+) -> Callable[[Sequence[str]], tuple[tuple[ProjectSize, ...], int]]:
+    """A cached function: the sizes of those projects that exist, and the number of vectors of all projects."""
+
+    @lru_cache(maxsize=_SCOPES)
+    def at(generations: tuple[tuple[str, int], ...]) -> tuple[tuple[ProjectSize, ...], int]:
+        asked = {name for name, _ in generations}
+        found = (info for info in catalogue.existing_projects() if info.name in asked)
+        sizes = (ProjectSize(info.name, info.documents, info.chunks, info.changed) for info in found)
+        return tuple(sizes), vectors.count()
+
+    return lambda projects: at(tuple((project, catalogue.generation(project)) for project in projects))
 
 
 def open_graph(settings: Settings) -> GraphStore | None:

@@ -293,6 +293,12 @@ class Settings(BaseModel):
     )
     audit_mb: float = Field(default=16.0, ge=0.01, le=1024, description="size of one file of the audit log")
     audit_days: int = Field(default=90, ge=1, le=3650, description="how long lines of the audit log are kept")
+    drain_seconds: float = Field(
+        default=10.0,
+        ge=0,
+        le=300,
+        description="how long calls in progress may take when the server is told to end",
+    )
     log_queries: bool = Field(
         default=False, description="log the text of queries and the source of scripts instead of their hashes"
     )

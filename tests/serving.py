@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 from mcp.server import Server
@@ -17,14 +16,10 @@ from server.transports.access.http_access import NO_CERTIFICATE, Certificate, Ht
 from server.transports.addresses import listen
 from server.transports.connections import BoundedProtocol
 from server.transports.http import http_application, web_server
+from server.transports.operating.pages import Operations
 
 _MINUTE = 60
 OPEN = HttpAccess(KeyRing(Path("no-store")), ("default",))
-
-
-async def no_counters() -> dict[str, Any]:
-    """The counters of a server that has none."""
-    return {}
 
 
 @asynccontextmanager
@@ -34,11 +29,14 @@ async def serve(
     protocol: type[BoundedProtocol] = BoundedProtocol,
     access: HttpAccess = OPEN,
     certificate: Certificate = NO_CERTIFICATE,
-    health: Callable[[], Awaitable[dict[str, Any]]] = no_counters,
+    operations: Operations | None = None,
 ) -> AsyncIterator[tuple[str, int]]:
     """Serve; yields the host and the port. ``access``: by default that of a store without keys."""
     sockets = listen(host, 0)
-    async with running(web_server(http_application(server, health, access), protocol, certificate), sockets):
+    operations = operations or Operations()
+    application = http_application(server, operations, access)
+    web = web_server(application, protocol, certificate, operations.drain)
+    async with running(web, sockets):
         yield host, sockets[0].getsockname()[1]
 
 

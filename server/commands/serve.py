@@ -108,32 +108,53 @@ async def serve_settings(settings: Settings, http: str | None, options: HttpOpti
         open_application(settings, wait_for_model=False, starts_engine=True) as application,
         StatisticsSocket(application, "stdio" if http is None else "http") as watch,
     ):
-        server = build_server(Dispatcher(application.context, settings), application)
+        dispatcher = Dispatcher(application.context, settings)
+        application.figures["rates"] = dispatcher.rates
+        server = build_server(dispatcher, application)
         # Each transport imports its own libraries; a desktop host needs only those of stdio.
         if listeners is None:
             from server.transports.stdio import serve_stdio
 
             _exit_on_signals(application, watch)
-            await serve_stdio(server)
+            await serve_stdio(server, application.drain)
         else:
             from server.transports.http import serve_http
+            from server.transports.operating.pages import Operations
 
-            await serve_http(server, listeners, application.health, *rules)
+            operations = Operations(
+                application.health,
+                application.kb.metrics,
+                application.drain,
+                application.readiness,
+                application.figures,
+            )
+            await serve_http(server, listeners, operations, *rules, settings.drain_seconds)
 
 
 def _exit_on_signals(application: Application, watch: StatisticsSocket) -> None:
-    """Close and exit on Ctrl-C or SIGTERM: the thread that reads stdin cannot be interrupted to end the loop."""
+    """Exit on Ctrl-C and SIGTERM: the thread that reads stdin cannot be interrupted to end the loop.
+
+    The first SIGTERM lets requests in progress be answered.
+    """
     loop = asyncio.get_running_loop()
 
-    async def close_and_exit(number: int) -> NoReturn:
+    async def close_and_exit(code: int) -> NoReturn:
         try:
             await watch.close()
             await application.close()
         finally:
-            os._exit(128 + number)
+            os._exit(code)
+
+    async def drain_and_exit() -> NoReturn:
+        await application.drain.finish(application.settings.drain_seconds)
+        await close_and_exit(0)
 
     def on_signal(number: int) -> None:
-        closing.append(loop.create_task(close_and_exit(number)))
+        if number == signal.SIGTERM and not application.drain.is_draining:
+            application.drain.begin()
+            closing.append(loop.create_task(drain_and_exit()))
+            return
+        closing.append(loop.create_task(close_and_exit(128 + number)))
         for handled in _EXIT_SIGNALS:
             loop.remove_signal_handler(handled)
 

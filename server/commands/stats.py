@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from server.backends.catalogue import Catalogue
+from server.backends.files.disk_use import measure_parts
 from server.backends.files.lock import find_holder
 from server.backends.files.store_folder import require_index
 from server.commands.engine import ask_engine, format_waits
@@ -25,7 +26,6 @@ from server.transports.statistics import ask_servers, summarize_metrics
 app = command()
 
 _SECONDS = 3.0
-_BLOCK_BYTES = 512  # the unit of st_blocks
 
 
 @app.command(epilog="Examples: winnow stats | winnow stats --http 127.0.0.1:8765 --json")
@@ -60,11 +60,7 @@ def _collect_figures(settings: Settings) -> dict[str, Any]:
     with closing(Catalogue(path)) as catalogue:
         projects = [asdict(info) for info in catalogue.projects()]
     held_by = find_holder(settings.store)
-    parts = {
-        "catalogue": _disk_bytes(*settings.store.glob(f"{path.name}*")),
-        "vectors": _disk_bytes(*settings.store.glob("vectors*")),
-        "graph": _disk_bytes(*settings.store.glob("graph.sqlite3*"), *settings.store.glob("ledger.sqlite3*")),
-    }
+    parts = measure_parts(settings.store)
     return {
         "store": str(settings.store),
         "vectors_on": str(settings.qdrant_url or "disk"),
@@ -73,12 +69,6 @@ def _collect_figures(settings: Settings) -> dict[str, Any]:
         "projects": projects,
         "disk_bytes": {**parts, "total": sum(parts.values())},
     }
-
-
-def _disk_bytes(*paths: Path) -> int:
-    """Blocks on disk; files of the vector store are sparse."""
-    files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*"))]
-    return sum(file.stat().st_blocks * _BLOCK_BYTES for file in files if file.is_file())
 
 
 def _fetch_health(address: str) -> dict[str, Any]:
@@ -118,8 +108,15 @@ def _format_server(server: dict[str, Any]) -> list[str]:
         f"{server['uptime_seconds']:,} s: {counted['calls']:,} calls ({verdicts})",
         f"  tokens: {given} given, {kept_out} kept out by {counted['scripts']:,} scripts",
         f"  queue: {queue['running']} run, {queue['waiting']} wait; {counted['queue_seconds']:.1f} s waited",
+        *(f"  {line}" for line in format_alerts(server)),
         *(f"  {line}" for line in _format_caches(server)),
     ]
+
+
+def format_alerts(server: Mapping[str, Any]) -> list[str]:
+    """One line for each capacity of a server that is nearly used up."""
+    ratios = server.get("capacities", {})
+    return [f"alert: {name} is used to {ratios[name]:.0%}" for name, on in server.get("alerts", {}).items() if on]
 
 
 def _format_caches(server: dict[str, Any]) -> list[str]:

@@ -71,6 +71,7 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
         "Processes": {
             "daemon": _USER,
             "engine_idle_minutes": _USER,
+            "drain_seconds": _USER,
             "watch": _USER,
             "watch_scan_minutes": _USER,
             "watch_poll_seconds": _USER,

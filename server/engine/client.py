@@ -34,6 +34,7 @@ from server.runtime.caches import CacheCounters
 from server.runtime.deadlines import NEVER, Deadline, deadline_after
 from server.runtime.logs import log
 from server.runtime.metrics import Metrics
+from server.runtime.store_figures import store_figures_from_json
 from server.sessions.passage_store import PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
 from server.sessions.saved_values import SavedValues
@@ -213,9 +214,13 @@ class EngineKnowledge:
 
     async def counters(self) -> KnowledgeCounters:
         """See ``Knowledge.counters``."""
+        if self._link is None or not self._link.connection.is_open:
+            # Looking at figures starts no engine: one that was told to leave stays away until a call needs it.
+            raise WinnowError("INDEX_UNAVAILABLE", "no engine is connected", retryable=True)
         answer = await self._ask("counters", _SHORT_SECONDS)
         caches = {name: CacheCounters(**counters) for name, counters in answer["caches"].items()}
-        return KnowledgeCounters(PassageStoreCounters(**answer["scratch"]), caches)
+        store = store_figures_from_json(answer["store"]) if answer["store"] else None
+        return KnowledgeCounters(PassageStoreCounters(**answer["scratch"]), caches, store)
 
     @property
     def tokenizer(self) -> str:

@@ -392,6 +392,19 @@ def _watching(settings: Settings) -> Iterator[Finding]:
     yield from check_watching(settings)
 
 
+def _capacities(settings: Settings) -> Iterator[Finding]:
+    from server.transports.statistics import ask_servers
+
+    for server in ask_servers(settings.store):
+        ratios = server.get("capacities", {})
+        full = [f"{name} {ratios[name]:.0%}" for name, on in server.get("alerts", {}).items() if on]
+        detail = (
+            f"process {server['pid']}: {', '.join(full)} used" if full else f"process {server['pid']}: room left"
+        )
+        advice = "docs/monitoring.md says what to do for each" if full else ""
+        yield Finding("capacities", "server", not full, detail, advice, essential=False)
+
+
 CHECKS: tuple[Check, ...] = (
     _versions,
     _dependencies,
@@ -407,5 +420,6 @@ CHECKS: tuple[Check, ...] = (
     _prompts,
     _tool_packs,
     _watching,
+    _capacities,
     _host,
 )

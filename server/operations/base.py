@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +13,7 @@ from server.contracts.base import Mode, Tier
 from server.intake import Intake
 from server.models import Document, Filters, Labels, Legs, Ranking
 from server.runtime.caches import Cache, CacheCounters
+from server.runtime.store_figures import StoreFigures
 from server.runtime.waits import WaitSummary
 from server.sessions.identities import identity_of
 from server.sessions.passage_store import PassageLink, Session
@@ -77,6 +78,9 @@ class Library(Protocol):
     def waits(self) -> Mapping[str, WaitSummary]:
         """How long reads waited for writers, by lock."""
 
+    def figures(self, projects: Sequence[str]) -> StoreFigures:
+        """How much the store holds of these projects. Reads the catalogue: not for the event loop."""
+
     def close(self) -> None: ...
 
 
@@ -140,25 +144,38 @@ class RankingCaches:
         self.shared = RankingCache()
         self._of_runs: OrderedDict[str, RankingCache] = OrderedDict()
         self._of_keys: OrderedDict[str, RankingCache] = OrderedDict()
+        self._former: dict[str, CacheCounters] = {}  # of caches that were dropped
 
     def of(self, caller: Caller) -> RankingCache:
         """The cache for this caller. Called from one thread."""
         if caller.run:
-            return _latest(self._of_runs, caller.run, _CACHED_RUNS, _ENTRIES_OF_RUN)
+            return self._latest(self._of_runs, caller.run, _CACHED_RUNS, _ENTRIES_OF_RUN)
         identity = identity_of(caller.connection)
         if identity.access_key:
-            return _latest(self._of_keys, identity.access_key, _CACHED_KEYS, _ENTRIES_OF_KEY)
+            return self._latest(self._of_keys, identity.access_key, _CACHED_KEYS, _ENTRIES_OF_KEY)
         return self.shared
 
+    def counters(self) -> dict[str, CacheCounters]:
+        """Hits and misses of all callers since the start, and the entries of all caches, by kind of cache."""
+        total = dict(self._former)
+        for cache in (self.shared, *self._of_runs.values(), *self._of_keys.values()):
+            _add(total, cache.counters())
+        return total
 
-def _latest(caches: OrderedDict[str, RankingCache], name: str, most: int, entries: int) -> RankingCache:
-    """The cache with this name, of at most ``most`` that are kept, each with ``entries``."""
-    if name not in caches:
-        caches[name] = RankingCache(entries)
-    caches.move_to_end(name)
-    if len(caches) > most:
-        caches.popitem(last=False)
-    return caches[name]
+    def _latest(self, caches: OrderedDict[str, RankingCache], name: str, most: int, entries: int) -> RankingCache:
+        """The cache with this name, of at most ``most`` that are kept, each with ``entries``."""
+        if name not in caches:
+            caches[name] = RankingCache(entries)
+        caches.move_to_end(name)
+        if len(caches) > most:
+            _, dropped = caches.popitem(last=False)
+            _add(self._former, {kind: each.without_entries() for kind, each in dropped.counters().items()})
+        return caches[name]
+
+
+def _add(total: dict[str, CacheCounters], counters: Mapping[str, CacheCounters]) -> None:
+    for kind, each in counters.items():
+        total[kind] = total[kind] + each if kind in total else each
 
 
 @dataclass(frozen=True, slots=True)

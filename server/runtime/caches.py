@@ -14,11 +14,24 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class CacheCounters:
-    """Hits and misses of a cache since its start, and its current number of entries."""
+    """Hits and misses of a cache since its start, its current number of entries, and the largest it may have."""
 
     hits: int
     misses: int
     entries: int
+    capacity: int
+
+    def __add__(self, other: CacheCounters) -> CacheCounters:
+        return CacheCounters(
+            self.hits + other.hits,
+            self.misses + other.misses,
+            self.entries + other.entries,
+            self.capacity + other.capacity,
+        )
+
+    def without_entries(self) -> CacheCounters:
+        """The hits and misses alone, as of a cache that no longer exists."""
+        return CacheCounters(self.hits, self.misses, 0, 0)
 
 
 class Cache(Generic[V]):
@@ -51,4 +64,4 @@ class Cache(Generic[V]):
     def counters(self) -> CacheCounters:
         """The counters since the cache was created."""
         with self._lock:
-            return CacheCounters(self._hits, self._misses, len(self._entries))
+            return CacheCounters(self._hits, self._misses, len(self._entries), int(self._entries.maxsize))

@@ -7,23 +7,40 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-# Upper bounds in seconds of the histogram of call durations.
-BUCKETS = (0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 30.0)
+# Upper bounds in seconds of the histograms of durations. The longest script may take 60 seconds.
+BUCKETS = (0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 30.0, 60.0)
+Door = Literal["call", "read", "http"]
+
+
+@dataclass(slots=True)
+class _Durations:
+    """A histogram: total seconds, and the number of durations in each bucket."""
+
+    seconds: float = 0.0
+    within: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
+
+    def add(self, seconds: float) -> None:
+        """Count one duration."""
+        self.seconds += seconds
+        self.within[bisect.bisect_left(BUCKETS, seconds)] += 1
+
+    def to_json(self) -> dict[str, Any]:
+        """The histogram as JSON data."""
+        return {"seconds": round(self.seconds, 3), "within": list(self.within)}
 
 
 @dataclass(slots=True)
 class _Calls:
-    """The calls of one tool: verdicts, total seconds and the histogram of durations."""
+    """The calls of one tool: verdicts and durations."""
 
     verdicts: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
-    within: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
+    durations: _Durations = field(default_factory=_Durations)
 
     def to_json(self) -> dict[str, Any]:
         """The counters as JSON data."""
-        return {"verdicts": dict(self.verdicts), "seconds": round(self.seconds, 3), "within": list(self.within)}
+        return {"verdicts": dict(self.verdicts), **self.durations.to_json()}
 
 
 class Metrics:
@@ -32,7 +49,9 @@ class Metrics:
     Answers are counted by tool: their number, total bytes and tokens, and the largest. ``note`` adds counters of
     single operations: ``cursors`` (pages after the first), ``duplicates`` (chunks dropped because their document
     had its share), ``quotes``, ``excerpts`` and ``excerpts_truncated``. Scripts are counted by status, with their
-    calls, the rows they read and the tokens they kept out of a model's context.
+    calls, the rows they read and the tokens they kept out of a model's context. Refusals are counted by the door
+    at which they happened and a reason: ``call`` and ``read`` with the reasons of ``server.errors``, ``http`` with
+    the names that the transports give.
     """
 
     def __init__(self) -> None:
@@ -42,6 +61,8 @@ class Metrics:
         self._scripts: Counter[str] = Counter()
         self._endings: Counter[str] = Counter()
         self._calls: dict[str, _Calls] = {}
+        self._refusals: dict[str, Counter[str]] = {}
+        self._script_durations = _Durations()
         self._waits, self._waited = 0, 0.0
 
     def note(self, noted: Mapping[str, int]) -> None:
@@ -62,8 +83,12 @@ class Metrics:
         with self._lock:
             calls = self._calls.setdefault(tool, _Calls())
             calls.verdicts[verdict] += 1
-            calls.seconds += seconds
-            calls.within[bisect.bisect_left(BUCKETS, seconds)] += 1
+            calls.durations.add(seconds)
+
+    def count_refusal(self, door: Door, reason: str) -> None:
+        """Count one request that was refused, or ended with an error. ``reason`` is one of a few names."""
+        with self._lock:
+            self._refusals.setdefault(door, Counter())[reason] += 1
 
     def count_wait(self, seconds: float) -> None:
         """Count the time that one script waited for a worker."""
@@ -71,10 +96,11 @@ class Metrics:
             self._waits += 1
             self._waited += seconds
 
-    def count_execution(self, status: str, calls: int, rows: int, tokens_kept_out: int) -> None:
-        """Count one finished script."""
+    def count_execution(self, status: str, seconds: float, calls: int, rows: int, tokens_kept_out: int) -> None:
+        """Count one finished script, which ran for so many seconds."""
         with self._lock:
             self._endings[status] += 1
+            self._script_durations.add(seconds)
             self._scripts.update(
                 {"executions": 1, "sdk_calls": calls, "rows": rows, "tokens_kept_out": tokens_kept_out}
             )
@@ -87,7 +113,12 @@ class Metrics:
                 "answers": {tool: dict(counts) for tool, counts in sorted(self._answers.items())},
                 "calls": {tool: calls.to_json() for tool, calls in sorted(self._calls.items())},
                 "queue_waits": {"waits": self._waits, "seconds": round(self._waited, 3)},
-                "scripts": {**{name: self._scripts[name] for name in _COUNTED}, "endings": dict(self._endings)},
+                "refusals": {door: dict(reasons) for door, reasons in sorted(self._refusals.items())},
+                "scripts": {
+                    **{name: self._scripts[name] for name in _COUNTED},
+                    "endings": dict(self._endings),
+                    "durations": self._script_durations.to_json(),
+                },
                 **{name: self._noted[name] for name in _NOTED},
                 "excerpt_truncation_rate": round(cut / excerpts, 4) if excerpts else 0.0,
             }

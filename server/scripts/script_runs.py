@@ -240,9 +240,10 @@ class Scripts:
 
     @property
     def queue(self) -> Mapping[str, int]:
-        """The numbers of scripts that run and that wait for a worker."""
+        """The numbers of scripts that run and that wait for a worker, and how many of each there may be."""
         running, waiting = self._sandbox.queue if self._sandbox is not None else (0, 0)
-        return {"running": running, "waiting": waiting}
+        settings = self._settings
+        return {"running": running, "waiting": waiting, "workers": settings.workers, "capacity": settings.queue}
 
     async def start(self) -> None:
         """Start the sandbox; on failure ``available`` is False and ``why_not`` says why."""
@@ -319,7 +320,9 @@ class Scripts:
     def _record(self, outcome: Outcome, code: str, description: str, meter: _Meter, execution_id: str) -> None:
         """Count the execution and write its line to the audit log."""
         usage, error = outcome.usage, outcome.error
-        self._kb.metrics.count_execution(outcome.status, usage.sdk_calls, usage.rows, usage.tokens_kept_out)
+        self._kb.metrics.count_execution(
+            outcome.status, usage.wall_ms / 1000, usage.sdk_calls, usage.rows, usage.tokens_kept_out
+        )
         if self._audit is None:
             return
         record = {

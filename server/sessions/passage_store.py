@@ -115,6 +115,7 @@ class PassageStoreCounters:
     entries: int
     bytes: int
     sessions: int
+    capacity_bytes: int
 
 
 def parse_uri(uri: str) -> tuple[str, str] | None:
@@ -225,6 +226,7 @@ class PassageStore:
                 len(self._entries),
                 int(self._entries.currsize),
                 len(self._sessions),
+                int(self._entries.maxsize),
             )
 
     def put(self, stored: StoredPassage, session: Session) -> None:

@@ -61,6 +61,10 @@ class Dispatcher:
             if tool.read_only or may_write
         ]
 
+    def rates(self) -> Mapping[str, Any]:
+        """By kind of call, how near the busiest client is to its limit (see ``RateLimit.rates``)."""
+        return self._limits.rates()
+
     def find(self, name: str) -> Tool | None:
         """The tool with this name, also for a client that may not call it; dots and underscores are equivalent."""
         context = self._context_of("")
@@ -161,6 +165,8 @@ class Dispatcher:
         }
         verdict = error.reason if error else result.payload.get("status", "ok")
         self._kb.metrics.count_call(tool.name, verdict, duration_ms / _MS_PER_SECOND)
+        if result.failed:
+            self._kb.metrics.count_refusal("call", result.payload["error"]["details"]["reason"])
         log("call", tool=tool.name, trace_id=trace_id, duration_ms=duration_ms, verdict=verdict, asked=asked)
         if self._audit is None:
             return

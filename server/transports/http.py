@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import uvicorn
 from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server import __version__
-from server.runtime.openmetrics import CONTENT_TYPE, format_open_metrics
-from server.sessions.identities import identity_of
+from server.runtime.draining import Drain
 from server.transports.access.authentication import Authentication
 from server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
 from server.transports.access.tls import tls_protocol
-from server.transports.connections import BoundedProtocol
+from server.transports.connections import BoundedProtocol, most_connections
+from server.transports.operating.draining import CountedRequests, DrainingServer
+from server.transports.operating.pages import Operations, build_pages
 from server.transports.origins import KnownHosts
-from server.transports.sessions import KEY_NAME, new_cookie, retry_after
+from server.transports.sessions import new_cookie, retry_after
 
 PATH = "/mcp"
 # Seconds that answers in progress may take at shutdown: event streams would never end by themselves.
@@ -35,24 +32,35 @@ _MAX_SESSIONS = 1_000
 async def serve_http(
     server: Server[Any],
     sockets: Sequence[socket.socket],
-    health: Callable[[], Awaitable[dict[str, Any]]],
+    operations: Operations,
     access: HttpAccess,
     certificate: Certificate = NO_CERTIFICATE,
+    drain_seconds: float = 0.0,
 ) -> None:
-    """Serve ``/mcp``, ``/health`` and ``/metrics`` on these sockets until interrupted."""
-    application = http_application(server, health, access)
-    await web_server(application, certificate=certificate).serve(list(sockets))
+    """Serve ``/mcp`` and the pages for operators on these sockets until interrupted.
+
+    On SIGTERM, calls in progress have ``drain_seconds``.
+    """
+    application = http_application(server, operations, access)
+    web = web_server(application, certificate=certificate, drain=operations.drain, drain_seconds=drain_seconds)
+    operations.figures["http"] = lambda: {
+        "connections": len(web.server_state.connections),
+        "capacity": most_connections(),
+    }
+    await web.serve(list(sockets))
 
 
 def web_server(
     application: ASGIApp,
     protocol: type[BoundedProtocol] = BoundedProtocol,
     certificate: Certificate = NO_CERTIFICATE,
+    drain: Drain | None = None,
+    drain_seconds: float = 0.0,
 ) -> uvicorn.Server:
     """The web server for an application. ``protocol`` sets the bounds of its connections."""
     if certificate.file is not None:
         protocol = tls_protocol(protocol, certificate.file, certificate.key_file)
-    return uvicorn.Server(
+    return DrainingServer(
         uvicorn.Config(
             application,
             http=protocol,
@@ -64,41 +72,28 @@ def web_server(
             # Authentication reads such headers, of known proxies.
             proxy_headers=False,
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-        )
+        ),
+        drain or Drain(),
+        drain_seconds,
     )
 
 
-def http_application(
-    server: Server[Any], health: Callable[[], Awaitable[dict[str, Any]]], access: HttpAccess
-) -> ASGIApp:
-    """``/mcp``, ``/health`` and ``/metrics`` as an ASGI application that refuses requests against the rules.
-
-    The counters of a server are of all its clients, so a key for some projects does not read them.
-    """
-
-    async def show_health(request: Request) -> JSONResponse:
-        counters = {} if _is_confined(request) else await health()
-        return JSONResponse({"status": "ok", "version": __version__, **counters})
-
-    async def show_metrics(request: Request) -> Response:
-        if _is_confined(request):
-            message = "a key for some projects does not read the metrics of all; use a key without --projects"
-            return JSONResponse({"error": {"status": 403, "message": message}}, 403)
-        return Response(format_open_metrics(await health()), media_type=CONTENT_TYPE)
-
+def http_application(server: Server[Any], operations: Operations, access: HttpAccess) -> ASGIApp:
+    """``/mcp`` and the pages for operators as an ASGI application that refuses requests against the rules."""
     application = server.streamable_http_app(
         streamable_http_path=PATH,
-        custom_starlette_routes=[Route("/health", show_health), Route("/metrics", show_metrics)],
+        custom_starlette_routes=build_pages(operations),
         max_sessions=_MAX_SESSIONS,
         # The SDK knows three spellings of loopback and only its own route; KnownHosts protects every route.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     authenticated = Authentication(_add_headers(application), access)
-    return KnownHosts(authenticated, access.host_names, own_address=access.always_needs_keys)
-
-
-def _is_confined(request: Request) -> bool:
-    return bool(identity_of(request.scope.get(KEY_NAME, "")).projects)
+    operations.figures["access"] = lambda: {
+        "rejected_keys": authenticated.failures.total,
+        "blocked_addresses": authenticated.failures.count_waiting(),
+    }
+    known = KnownHosts(authenticated, access.host_names, own_address=access.always_needs_keys)
+    return CountedRequests(known, operations.drain, operations.metrics, stream_path=PATH)
 
 
 def _add_headers(application: ASGIApp) -> ASGIApp:

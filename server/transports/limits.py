@@ -47,6 +47,7 @@ class RateLimit:
         self._allowed = calls_per_minute(settings)
         self._now = now
         self._calls: dict[tuple[str, str, str], deque[float]] = {}
+        self._allowed_of: dict[tuple[str, str, str], int] = {}
         self._refusals = FailedAttempts(now)
 
     def take(self, client: str, kind: str, address: str = "") -> None:
@@ -63,8 +64,18 @@ class RateLimit:
             wait = max(wait, self._back_off(":".join(key), allowed, is_refused=wait > 0) if address else 0.0)
             if wait > 0:
                 raise _refusal(kind, allowed, wait)
-        for key in limits:
+        for key, allowed in limits.items():
             self._calls.setdefault(key, deque()).append(now)
+            self._allowed_of[key] = allowed
+
+    def rates(self) -> dict[str, dict[str, int]]:
+        """By kind: the calls in the window of who is nearest to a limit, and that limit."""
+        self._forget(self._now())
+        nearest: dict[str, tuple[int, int]] = {}
+        for key, calls in self._calls.items():
+            of_key = len(calls), self._allowed_of[key]
+            nearest[key[2]] = max(nearest.get(key[2], of_key), of_key, key=lambda pair: pair[0] / pair[1])
+        return {kind: {"most_calls": calls, "allowed": allowed} for kind, (calls, allowed) in nearest.items()}
 
     def _back_off(self, key: str, allowed: int, *, is_refused: bool) -> float:
         """The seconds that a client or an address has to wait for its earlier refusals and this one."""
@@ -90,7 +101,7 @@ class RateLimit:
             while calls and calls[0] <= now - WINDOW_SECONDS:
                 calls.popleft()
             if not calls:
-                del self._calls[key]
+                del self._calls[key], self._allowed_of[key]
 
 
 def _wait(allowed: int, calls: deque[float], now: float) -> float:

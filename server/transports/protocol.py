@@ -112,7 +112,9 @@ def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Se
         on_completion=handlers.complete,
         get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
     )
-    server.middleware.extend((handlers.load_after_answer, hide_internal_errors, Tokens().hand_out))
+    server.middleware.extend(
+        (handlers.load_after_answer, hide_internal_errors, handlers.count_refusals, Tokens().hand_out)
+    )
     return server
 
 
@@ -150,6 +152,14 @@ class _Handlers:
             seconds = _HEAD_START_OF_LISTING_SECONDS if ctx.method in _HANDSHAKE else _HEAD_START_SECONDS
             asyncio.get_running_loop().call_later(seconds, self._application.start)
 
+    async def count_refusals(self, ctx: Connection, call_next: CallNext) -> HandlerResult:
+        """Middleware: count errors of requests that are no calls of tools; the dispatcher counts those."""
+        try:
+            return await call_next(ctx)
+        except WinnowError as error:
+            self._application.kb.metrics.count_refusal("read", error.reason)
+            raise
+
     async def list_tools(self, context: Connection, params: PaginatedRequestParams | None) -> ListToolsResult:
         _refuse_cursor(params)
         client = client_of(context)
@@ -175,6 +185,7 @@ class _Handlers:
             await self._application.ready()
             tool = self._dispatcher.find(params.name)
         if tool is None:
+            self._application.kb.metrics.count_refusal("call", "NOT_FOUND")
             raise _unknown_tool(self._dispatcher.explain_unknown(params.name, client))
 
         async def progress(seconds: float, message: str) -> None:

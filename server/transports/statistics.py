@@ -19,7 +19,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server import __version__
 from server.engine import endpoint
 from server.errors import WinnowError
 from server.runtime.logs import log
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from server.app import Application
 
 _EVERY_SECONDS = 600.0
+# How often capacities are looked at where nobody reads the metrics.
+_ALERT_SECONDS = 15.0
 # The event loop would remove the socket's file by a name that only this process knows; ``endpoint`` removes it.
 _FILE_IS_OURS: Mapping[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
 _ASK_SECONDS = 3.0
@@ -41,7 +42,6 @@ class StatisticsSocket:
         self._application = application
         self._transport = transport
         self._every = every
-        self._started = time.monotonic()
         self._store = application.settings.store
         self._listener: endpoint.Listener | None = None
         self._server: asyncio.Server | None = None
@@ -76,10 +76,8 @@ class StatisticsSocket:
         """The statistics of this server."""
         return {
             "pid": os.getpid(),
-            "version": __version__,
             "transport": self._transport,
             "project": self._application.settings.project,
-            "uptime_seconds": round(time.monotonic() - self._started),
             **await self._application.health(),
         }
 
@@ -87,9 +85,13 @@ class StatisticsSocket:
         await self._application.started.wait()
         await self._application.ready()
         await self._listen()
+        until = time.monotonic() + self._every
         while True:
-            await asyncio.sleep(self._every)
-            self._log_changes("stats")
+            await asyncio.sleep(min(self._every, _ALERT_SECONDS))
+            await self._application.health()  # logs what is nearly used up
+            if time.monotonic() >= until:
+                self._log_changes("stats")
+                until = time.monotonic() + self._every
 
     async def _listen(self) -> None:
         if not endpoint.is_supported() or not self._store.is_dir():

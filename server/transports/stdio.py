@@ -29,11 +29,14 @@ from mcp_types import (
     ErrorData,
     JSONRPCError,
     JSONRPCMessage,
+    JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
     RequestId,
 )
 
+from server.errors import ending_error
+from server.runtime.draining import Drain
 from server.runtime.logs import log
 from server.transports.lines import END_BYTES, MAX_LINE_BYTES, UnreadableLine, long_line_error, message_of
 
@@ -43,14 +46,15 @@ _AT_ONCE = frozenset({"initialize", "server/discover", "ping"})
 _AT_ONCE_SECONDS = 5.0
 # The tools are listed before the sandbox is ready; if it then cannot run, the list changes.
 _CHANGES = NotificationOptions(tools_changed=True)
+_LISTEN = "subscriptions/listen"  # stays open for events, and is not waited for
 _NEWLINE = b"\n"
 
 
-async def serve_stdio(server: Server[Any]) -> None:
-    """Serve until the client closes stdin."""
+async def serve_stdio(server: Server[Any], drain: Drain) -> None:
+    """Serve until the client closes stdin. ``drain`` learns which requests are in progress."""
     with _take_descriptors() as (incoming, outgoing):
         async with server.lifespan(server) as state:
-            pipe = Pipe(incoming, outgoing)
+            pipe = Pipe(incoming, outgoing, drain)
             try:
                 await serve_pipe(server, state, pipe)
             finally:
@@ -77,11 +81,13 @@ def _take_descriptors() -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
 
 class Pipe:
-    """Messages over two binary files, one JSON object per line."""
+    """Messages over two binary files, one JSON object per line. While ``drain`` drains, requests are refused."""
 
-    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO, drain: Drain) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
+        self._drain = drain
+        self._in_progress: set[RequestId] = set()
         # Separate threads: the shared ones may all be busy with searches.
         self._reader, self._writer = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         self._is_open = True
@@ -93,10 +99,15 @@ class Pipe:
             try:
                 if isinstance(line, UnreadableLine):
                     raise line
-                if line.strip():
-                    return message_of(line)
+                message = message_of(line) if line.strip() else None
             except UnreadableLine as unreadable:
                 await self.send(unreadable.answer)
+                continue
+            if isinstance(message, JSONRPCRequest) and self._drain.is_draining:
+                await self.send(_refusal(message.id))
+            elif message is not None:
+                self._note_begun(message)
+                return message
         self._is_open = False
         return None
 
@@ -104,12 +115,28 @@ class Pipe:
         """Write a message, unless the client has closed its end."""
         line = _encode(message) + _NEWLINE
         await asyncio.get_running_loop().run_in_executor(self._writer, self._write, line)
+        if isinstance(message, JSONRPCResponse | JSONRPCError):
+            self._note_ended(message.id)
 
     def close(self) -> None:
         """Release the threads."""
         self._is_open = False
         for pool in (self._reader, self._writer):
             pool.shutdown(wait=False)
+
+    def _note_begun(self, message: JSONRPCMessage) -> None:
+        """Note a request, and one that its client has cancelled: it gets no answer."""
+        if isinstance(message, JSONRPCRequest):
+            if message.method != _LISTEN and message.id not in self._in_progress:
+                self._in_progress.add(message.id)
+                self._drain.begin_request()
+        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._note_ended((message.params or {}).get("requestId"))
+
+    def _note_ended(self, request_id: object) -> None:
+        if isinstance(request_id, str | int) and request_id in self._in_progress:
+            self._in_progress.discard(request_id)
+            self._drain.end_request()
 
     def _write(self, line: bytes) -> None:
         if not self._is_open:
@@ -133,6 +160,12 @@ class Pipe:
             line = self._incoming.readline(END_BYTES)
             tail = (tail + line)[-END_BYTES:]
         return long_line_error(head, tail)
+
+
+def _refusal(request_id: RequestId) -> JSONRPCError:
+    error = ending_error()
+    told = ErrorData(code=INTERNAL_ERROR, message=error.message, data=error.envelope())
+    return JSONRPCError(jsonrpc="2.0", id=request_id, error=told)
 
 
 def _encode(message: JSONRPCMessage) -> bytes:

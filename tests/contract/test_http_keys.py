@@ -17,18 +17,24 @@ import pytest
 from mcp import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server
+from mcp.shared.exceptions import MCPError
 from mcp_types import Tool
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from server.app import Application, open_application
+from server.errors import WinnowError
 from server.keys.key_file import FILE, revoke_key, rotate_key
 from server.keys.key_ring import KeyRing
 from server.keys.records import KeyText
+from server.monitoring.readiness import Readiness
+from server.runtime.draining import Drain
 from server.settings import Settings
 from server.transports.access.failed_attempts import FREE_ATTEMPTS
 from server.transports.access.http_access import HttpAccess
 from server.transports.addresses import parse_networks
 from server.transports.dispatch import Dispatcher
 from server.transports.http import PATH
+from server.transports.operating.pages import Operations
 from server.transports.protocol import build_server
 from tests.certificates import make_certificate
 from tests.serving import serve
@@ -73,11 +79,15 @@ def server_of(application: Application) -> Server[str]:
     return build_server(Dispatcher(application.context, application.settings), application)
 
 
+def operations_of(application: Application) -> Operations:
+    return Operations(application.health, readiness=application.readiness, figures=application.figures)
+
+
 @asynccontextmanager
 async def requests(application: Application, access: HttpAccess) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a server with these rules."""
     async with (
-        serve(server_of(application), access=access, health=application.health) as (host, port),
+        serve(server_of(application), access=access, operations=operations_of(application)) as (host, port),
         httpx2.AsyncClient(base_url=f"http://{host}:{port}", timeout=60) as http,
     ):
         yield http
@@ -109,6 +119,101 @@ async def test_without_a_key_every_route_and_method_is_a_bare_401(
                 answer = await http.request(method, route)
                 told = answer.status_code, answer.headers["www-authenticate"]
                 assert (method, route, *told) == (method, route, 401, "Bearer")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_probes_need_no_key_and_learn_nothing_but_whether_the_server_runs(
+    application: Application, access: HttpAccess, red: Client, keys: Path, method: str
+) -> None:
+    operator = make_client(keys, "operator")
+    async with requests(application, access) as http:
+        for route, state in (("/health/live", "ok"), ("/health/ready", "ready")):
+            answer = await http.request(method, route)
+            assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+            assert method == "HEAD" or answer.json() == {"status": state}
+        assert (await http.get("/health/ready", headers=red.headers)).json() == {"status": "ready"}
+        told = (await http.get("/health/ready", headers=operator.headers)).json()
+        assert told == {"status": "ready", "reasons": []}
+
+
+async def test_what_resembles_a_probe_needs_a_key(application: Application, access: HttpAccess) -> None:
+    async with requests(application, access) as http:
+        for method in ("POST", "DELETE", "PUT", "OPTIONS", "TRACE"):
+            assert (await http.request(method, "/health/live")).status_code == 401
+        for route in (
+            "/health/live/",
+            "/health/live/x",
+            "/health/ready/../../metrics",
+            "/health/Live",
+            "/health/",
+        ):
+            assert (await http.get(route)).status_code == 401
+        assert (await http.get("/health/live", headers={"x-api-key": str(KeyText.create())})).status_code == 401
+        assert (await http.get(f"/health/live?key={KeyText.create()}")).status_code == 400
+
+
+async def test_a_server_that_cannot_open_its_store_is_alive_and_not_ready(
+    application: Application, access: HttpAccess, keys: Path
+) -> None:
+    async def fail() -> None:
+        raise WinnowError("INDEX_HELD", "another process holds /srv/private")
+
+    operations = replace(operations_of(application), readiness=Readiness(fail, Drain()))
+    operator = make_client(keys, "operator")
+    async with (
+        serve(server_of(application), access=access, operations=operations) as (host, port),
+        httpx2.AsyncClient(base_url=f"http://{host}:{port}", timeout=60) as http,
+    ):
+        assert (await http.get("/health/live")).status_code == 200
+        answer = await http.get("/health/ready")
+        assert (answer.status_code, answer.json()) == (503, {"status": "not ready"})
+        told = (await http.get("/health/ready", headers=operator.headers)).json()
+        assert told["reasons"] == ["another process holds /srv/private"]
+
+
+async def test_the_metrics_of_a_server_count_its_calls_its_refusals_and_what_it_holds(
+    application: Application, access: HttpAccess, red: Client, keys: Path
+) -> None:
+    operator = make_client(keys, "operator")
+    operations = replace(operations_of(application), metrics=application.kb.metrics)
+    async with (
+        serve(server_of(application), access=access, operations=operations) as (host, port),
+        httpx2.AsyncClient(base_url=f"http://{host}:{port}", timeout=60) as http,
+    ):
+
+        async def read() -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+            text = (await http.get("/metrics", headers=operator.headers)).text
+            samples = (sample for family in text_string_to_metric_families(text) for sample in family.samples)
+            return {(sample.name, frozenset(sample.labels.items())): sample.value for sample in samples}
+
+        def of(name: str, **labels: str) -> float:
+            return after.get((name, frozenset(labels.items())), 0) - before.get(
+                (name, frozenset(labels.items())), 0
+            )
+
+        before = await read()
+        async with connected(http, red) as mcp:
+            answers = [await mcp.call_tool("kb_search", SEARCH) for _ in range(3)]
+            await mcp.call_tool("kb_read_excerpt", {"passage_id": "unknown"})
+            with pytest.raises(MCPError):
+                await mcp.read_resource("winnow://nowhere")
+        assert (await http.get("/health")).status_code == 401
+        after = await read()
+    tokens = sum(answer.structured_content["meta"]["usage"]["tokens"] for answer in answers)
+    assert of("winnow_calls_total", tool="kb.search", verdict="ok") == 3
+    assert of("winnow_answer_tokens_total", tool="kb.search") == tokens
+    assert of("winnow_call_seconds_count", tool="kb.search") == 3
+    assert of("winnow_refusals_total", door="call", reason="NOT_FOUND") == 1
+    assert sum(of(name, **dict(labels)) for name, labels in after if ("door", "read") in labels) == 1
+    assert of("winnow_refusals_total", door="http", reason="unauthorized") >= 1
+    looked_up = {
+        result: of("winnow_cache_lookups_total", cache="rankings", result=result) for result in ("hit", "miss")
+    }
+    assert looked_up == {"hit": 0, "miss": 3}  # in the key's own cache; without a model, rankings are not kept
+    assert after["winnow_index_documents", frozenset({("project", RED)})] > 0
+    assert {"catalogue", "vectors", "graph"} == {
+        dict(labels)["part"] for name, labels in after if name == "winnow_store_bytes"
+    }
 
 
 async def test_routes_of_oauth_are_a_404_in_json_with_and_without_a_key(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import socket
 import stat
 import subprocess
@@ -17,8 +16,7 @@ from typing import Any
 import pytest
 
 from server.engine import endpoint
-from server.runtime.metrics import BUCKETS, Metrics
-from server.runtime.openmetrics import format_open_metrics
+from server.runtime.metrics import Metrics
 from server.transports.statistics import ask_servers, summarize_metrics
 from tests.flow.test_stdio import serving
 
@@ -53,7 +51,7 @@ def test_a_server_on_a_pipe_tells_its_figures_to_stats_and_its_sums_to_the_log(
     assert told["calls"]["kb.search"]["verdicts"] == {"ok": 2}
     assert told["calls"]["kb.read_excerpt"]["verdicts"] == {"NOT_FOUND": 1}
     assert sum(told["calls"]["kb.search"]["within"]) == 2
-    assert told["queue"] == {"running": 0, "waiting": 0}
+    assert told["queue"].items() >= {"running": 0, "waiting": 0}.items()
     assert f"process {pid} serves handbook on stdio" in shown
     assert "3 calls (1 NOT_FOUND, 2 ok)" in shown
     assert stat.S_IMODE(mode) == 0o600
@@ -78,7 +76,7 @@ def test_a_server_on_http_has_metrics_and_is_found_by_its_store(store: Path) -> 
     finally:
         process.terminate()
         process.communicate()
-    assert json.loads(health)["queue"] == {"running": 0, "waiting": 0}
+    assert json.loads(health)["queue"].items() >= {"running": 0, "waiting": 0}.items()
     assert text.endswith("# EOF\n")
     assert 'winnow_queue_scripts{state="waiting"} 0' in text.splitlines()
     assert [one["transport"] for one in found] in ([], ["http"])  # found as soon as it has begun to load
@@ -103,36 +101,6 @@ def test_a_socket_that_a_dead_server_left_is_put_away(tmp_path: Path) -> None:
     assert ask_servers(tmp_path) == []
     assert endpoint.list_server_sockets(tmp_path) == []
     assert ask_servers(tmp_path / "nowhere") == []
-
-
-def test_metrics_say_calls_times_and_tokens_in_the_form_that_collectors_read() -> None:
-    figures = Metrics()
-    figures.count_answer("kb.search", 120, 480, failed=False)
-    for verdict, seconds in (("ok", 0.004), ("ok", 0.3), ("TIMEOUT", 60.0)):
-        figures.count_call("kb.search", verdict, seconds)
-    figures.count_execution("ok", 3, 10, 900)
-    figures.count_wait(1.5)
-    caches = {"rankings": {"hits": 3, "misses": 1, "entries": 1}}
-    text = format_open_metrics({**figures.snapshot(), "caches": caches, "queue": {"running": 1, "waiting": 2}})
-    lines = text.splitlines()
-    for line in (
-        'winnow_calls_total{tool="kb.search",verdict="TIMEOUT"} 1',
-        'winnow_call_seconds_bucket{tool="kb.search",le="0.005"} 1',
-        'winnow_call_seconds_bucket{tool="kb.search",le="30.0"} 2',
-        'winnow_call_seconds_bucket{tool="kb.search",le="+Inf"} 3',
-        'winnow_call_seconds_count{tool="kb.search"} 3',
-        'winnow_answer_tokens_total{tool="kb.search"} 120',
-        'winnow_scripts_total{status="ok"} 1',
-        "winnow_script_tokens_kept_out_total 900",
-        'winnow_queue_scripts{state="waiting"} 2',
-        "winnow_queue_wait_seconds_sum 1.5",
-        'winnow_cache_lookups_total{cache="rankings",result="hit"} 3',
-        "# EOF",
-    ):
-        assert line in lines
-    assert len([line for line in lines if "_bucket" in line]) == len(BUCKETS) + 1
-    sample = re.compile(r'[a-z_]+(\{[a-z_]+="[^"\n]*"(,[a-z_]+="[^"\n]*")*\})? [0-9.e+]+')
-    assert [line for line in lines if not line.startswith("# ") and not sample.fullmatch(line)] == []
 
 
 def test_the_line_of_the_log_sums_the_figures_up() -> None:

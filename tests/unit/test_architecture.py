@@ -66,6 +66,8 @@ ROOMS: Mapping[str, str] = {
     "server.settings": "server.configuration server.models server.errors server.text",
     "server.runtime": "server.text server.settings",
     "server.runtime.memory": "",
+    # figures for operators: over records and files, never over an open store
+    "server.monitoring": "server.backends server.jobs server.watching server.errors server.runtime",
     "server.projects.settings": "server.errors server.models server.text",
     "server.projects.states": "server.errors",
     "server.sessions": "server.errors server.models server.runtime server.settings server.text",
@@ -161,8 +163,9 @@ ROOMS: Mapping[str, str] = {
 VENDORS: Mapping[str, str] = {
     "mcp": "server.transports. server.commands.fastmcp_server server.demo.client server.bench.tokens.",
     "mcp_types": "server.transports.",
-    "starlette": "server.transports.http server.transports.origins server.transports.access.authentication",
-    "uvicorn": "server.transports.http server.transports.connections",
+    "starlette": "server.transports.http server.transports.origins server.transports.access.authentication"
+    " server.transports.operating.",
+    "uvicorn": "server.transports.http server.transports.connections server.transports.operating.draining",
     "RestrictedPython": "sandbox.",
     "pydantic_monty": "sandbox.child.monty_child",
     "pydantic": "server.",

@@ -30,7 +30,7 @@ def test_what_is_found_was_put_there_and_the_least_recently_used_goes_first(
         hits, misses = hits + (before is not None), misses + (before is None)
         if before is not None:
             held[key] = before
-    assert cache.counters == CacheCounters(hits, misses, len(held))
+    assert cache.counters == CacheCounters(hits, misses, len(held), size)
 
 
 def test_an_entry_whose_time_is_over_is_not_found() -> None:

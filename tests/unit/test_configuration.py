@@ -52,6 +52,7 @@ OTHER = {
     "entities": '"/elsewhere"',
     "daemon": '"off"',
     "engine_idle_minutes": "1.0",
+    "drain_seconds": "1.0",
     "watch": '"on"',
     "watch_scan_minutes": "5.0",
     "watch_poll_seconds": "5.0",

@@ -23,7 +23,9 @@ from types import MappingProxyType
 from server.backends.base import Embedder, ModelState
 from server.backends.models import weights
 from server.backends.models.conversion_space import check_space, map_conversion_errors
+from server.backends.models.embedder_use import EmbedderUse
 from server.errors import WinnowError
+from server.runtime.store_figures import ModelFigures
 from server.settings import Settings
 
 _OFF = "the embedding model is switched off (embedding = off)"
@@ -40,12 +42,14 @@ class LazyEmbedder:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._counted = EmbedderUse()
         self._again_at: float | None = None
         self._failures = 0
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._done = threading.Event()
         self._model: Embedder | None = None
+        self._load_seconds = 0.0
         self._state: ModelState = "loading"
         self._why = _LOADING
         if settings.embedding == "off":
@@ -60,6 +64,12 @@ class LazyEmbedder:
     def why(self) -> str:
         """Why there is no model, in a sentence; "" once it is ready."""
         return self._why
+
+    @property
+    def figures(self) -> ModelFigures:
+        """The state of the model, how long its loading took, and what it embedded so far."""
+        batches, texts = self._counted.counts
+        return ModelFigures(self._state, round(self._load_seconds, 3), batches, texts)
 
     def start(self) -> None:
         """Begin to load in the background; does nothing the second time, unless a failure was long enough ago."""
@@ -83,13 +93,15 @@ class LazyEmbedder:
         return self._model
 
     def _load(self) -> None:
+        began = time.monotonic()
         try:
-            self._model = load_embedder(self._settings)
+            self._model = self._counted.around(load_embedder(self._settings))
         except WinnowError as error:
             self._fail(error.message)
         except Exception as error:  # a broken runtime, a full disk: lexical search must go on
             self._fail(f"the embedding model does not load: {type(error).__name__}: {error}")
         else:
+            self._load_seconds = time.monotonic() - began
             self._settle("ready", "")
 
     def _fail(self, why: str) -> None:

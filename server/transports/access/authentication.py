@@ -5,6 +5,7 @@ A request passes these checks in order; the first that fails answers it::
     address in the allow-list, and a proxy where only proxies may connect      403
     a well-known route of OAuth, which a server with keys does not have        404
     a key in the URL, where logs and histories keep it                         400
+    a probe: one of ``_PROBES`` without a key, which passes and reads no more
     one key, in Authorization or in X-API-Key                                  401, 400 for two
     the key: known from before, or its address may try and the key is right    429, 401, 503
     the key reaches a project of this server                                   403
@@ -40,6 +41,11 @@ from server.transports.sessions import KEY_NAME
 
 # How long an answer may go on after its key has ended.
 CHECK_SECONDS = 1.0
+# Paths that answer without a key -> the methods with which they do.
+_PROBES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"/health/live": ("GET", "HEAD"), "/health/ready": ("GET", "HEAD")}
+)
+IS_PROBE = "winnow.probe"  # in a request's scope: it passed without the key that others need
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _CHALLENGE: Mapping[str, str] = MappingProxyType({"www-authenticate": "Bearer"})
 _NAMES_IN_URLS = re.compile(rb"(?:^|[&;])(?:(?:x-)?api[-_]?key|access_token|authorization|key|token)=", re.I)
@@ -63,7 +69,7 @@ class Authentication:
     def __init__(self, app: ASGIApp, access: HttpAccess) -> None:
         self._app = app
         self._access = access
-        self._failures = FailedAttempts()
+        self.failures = FailedAttempts()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -94,6 +100,9 @@ class Authentication:
         if not (self._access.always_needs_keys or self._access.keys.is_needed):
             return None
         _check_url(scope)
+        if _is_probe(scope):
+            scope[IS_PROBE] = True
+            return None
         if self._access.keys.problem:
             raise _Refusal(503, "the server cannot use its file of keys; its operator runs: winnow key list")
         key = await self._verify(_find_text(scope["headers"]), address)
@@ -119,7 +128,7 @@ class Authentication:
         known = self._access.keys.recall(text) if text else None
         if known is not None:
             return known
-        wait = self._failures.wait(address)
+        wait = self.failures.wait(address)
         if wait:
             raise _Refusal(429, "too many wrong keys from this address; try again later", _retry_after(wait))
         try:
@@ -127,7 +136,7 @@ class Authentication:
         except WinnowError as error:
             raise _Refusal(503, error.message, _retry_after(error.retry_after_s or 1.0)) from None
         if key is None:
-            wait = self._failures.add(address)
+            wait = self.failures.add(address)
             id, tail = (text.id, text.tail) if text else ("", "")
             log("a key was refused", level=30, address=address, blocked_seconds=wait, key=id, ends_with=tail)
             raise _Refusal(401, f"this key is not valid: it is wrong, revoked or expired; {_HOW}", _CHALLENGE)
@@ -170,6 +179,12 @@ class _Answer:
             await self._send({"type": "http.response.start", "status": 401, "headers": headers})
         if not self._has_ended:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _is_probe(scope: Scope) -> bool:
+    """Whether a request without a key may pass: it learns whether the server runs, and nothing else."""
+    has_key = any(name in _HEADERS for name, _ in scope["headers"])
+    return scope["method"] in _PROBES.get(scope["path"], ()) and not has_key
 
 
 def _check_url(scope: Scope) -> None:

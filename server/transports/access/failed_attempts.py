@@ -30,12 +30,16 @@ class _Failures:
 
 
 class FailedAttempts:
-    """The failed attempts of each name. ``now``: a clock in seconds. ``max_addresses``: the latest are kept."""
+    """The failed attempts of each name, and how many there were in ``total``.
+
+    ``now``: a clock in seconds. ``max_addresses``: the latest are kept.
+    """
 
     def __init__(self, now: Callable[[], float] = time.monotonic, max_addresses: int = MAX_ADDRESSES) -> None:
         self._now = now
         self._max_addresses = max_addresses
         self._failures: OrderedDict[str, _Failures] = OrderedDict()
+        self.total = 0
 
     def wait(self, address: str) -> float:
         """The seconds until this address may try again; 0 if it may now."""
@@ -47,6 +51,7 @@ class FailedAttempts:
 
         ``free``: how many attempts within an hour cost no time.
         """
+        self.total += 1
         now, before = self._now(), self._failures.pop(address, None)
         count = before.count + 1 if before and now - before.latest < _FORGET_SECONDS else 1
         beyond = count - free
@@ -55,6 +60,11 @@ class FailedAttempts:
         if len(self._failures) > self._max_addresses:
             self._failures.popitem(last=False)
         return wait
+
+    def count_waiting(self) -> int:
+        """The number of addresses that wait now."""
+        now = self._now()
+        return sum(failures.until > now for failures in self._failures.values())
 
     def __len__(self) -> int:
         return len(self._failures)

@@ -1,0 +1,1 @@
+"""The pages of an HTTP server for its operator, and its end without a lost answer."""

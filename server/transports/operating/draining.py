@@ -1,0 +1,114 @@
+"""The end of an HTTP server on SIGTERM: it stops taking calls, answers those in progress, and exits with 0.
+
+While it ends it still accepts connections, so that ``/health/ready`` can say so and clients are told when to come
+back. Event streams are no calls: they are closed at the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from types import FrameType
+
+import uvicorn
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.errors import ending_error
+from server.runtime.draining import Drain
+from server.runtime.metrics import Metrics
+
+# Routes that a server answers to its end: what operators look at.
+_OPERATORS_ROUTES = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
+# The header of a request that stays open for events, in the protocol of 2026.
+_LISTENS = (b"mcp-method", b"subscriptions/listen")
+_REASONS = {
+    400: "malformed",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "unknown route",
+    405: "method",
+    406: "not acceptable",
+    413: "too large",
+    421: "wrong host",
+    429: "too many wrong keys",
+    503: "unavailable",
+}
+
+
+class CountedRequests:
+    """ASGI middleware that counts requests in progress and refusals, and refuses calls while the server ends.
+
+    A GET of ``stream_path`` stays open for events.
+    """
+
+    def __init__(self, app: ASGIApp, drain: Drain, metrics: Metrics, *, stream_path: str) -> None:
+        self._app = app
+        self._drain = drain
+        self._metrics = metrics
+        self._stream_path = stream_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def count_and_send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._count(message["status"])
+            await send(message)
+
+        if scope["path"] in _OPERATORS_ROUTES or self._is_stream(scope):
+            await self._app(scope, receive, count_and_send)
+        elif self._drain.is_draining:
+            await _refusal()(scope, receive, count_and_send)
+        else:
+            with self._drain.request():
+                await self._app(scope, receive, count_and_send)
+
+    def _is_stream(self, scope: Scope) -> bool:
+        return (scope["method"], scope["path"]) == ("GET", self._stream_path) or _LISTENS in scope["headers"]
+
+    def _count(self, status: int) -> None:
+        if status >= 400:
+            self._metrics.count_refusal("http", _REASONS.get(status, "other"))
+
+
+def _refusal() -> JSONResponse:
+    error = ending_error()
+    # Closed, because the body of the request has not been read.
+    headers = {"retry-after": f"{error.retry_after_s:.0f}", "connection": "close"}
+    return JSONResponse({"error": error.envelope()}, 503, headers)
+
+
+class DrainingServer(uvicorn.Server):
+    """uvicorn's server, which drains on SIGTERM; a second signal, and Ctrl-C, end it as before."""
+
+    def __init__(self, config: uvicorn.Config, drain: Drain, drain_seconds: float) -> None:
+        super().__init__(config)
+        self._drain = drain
+        self._drain_seconds = drain_seconds
+        self._ending: asyncio.Task[None] | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Callback of uvicorn: a signal arrived."""
+        if sig != signal.SIGTERM or self._drain.is_draining:
+            super().handle_exit(sig, frame)
+            return
+        # At once, though the loop may be busy: a second signal must find it. Not passed on: the exit code is 0.
+        self._drain.begin()
+        self._loop.call_soon_threadsafe(self._begin_to_end)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Callback of uvicorn: it begins to accept connections."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    def _begin_to_end(self) -> None:
+        self._ending = self._loop.create_task(self._end())
+
+    async def _end(self) -> None:
+        await self._drain.finish(self._drain_seconds)
+        self.should_exit = True

@@ -1,0 +1,129 @@
+"""SIGTERM loses no answer: what has begun is answered, what comes is refused, and the process exits with 0."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.runtime.audit import read_records
+from tests.flow.test_stdio import MODERN, WINNOW, serving
+from tests.patience import LIMIT, start_process, until
+
+# Some seconds: long enough to send a signal and look around.
+SCRIPT = "total = 0\nfor number in range(4_000_000):\n    total = total + number\nreturn total"
+RESULT = sum(range(4_000_000))
+CALL = {"name": "execute_code", "arguments": {"code": SCRIPT, "timeout": 60}}
+# Alone, so that the store is free for the next test; patient, because the machine may be busy.
+ALONE = {"WINNOW_DAEMON": "off", "WINNOW_EMBEDDING": "off", "WINNOW_DRAIN_SECONDS": "120"}
+
+
+def scripts_of(store: Path) -> list[str]:
+    """The verdicts of the scripts in the audit log."""
+    return [record["verdict"] for record in read_records(store / "audit")]
+
+
+@pytest.mark.walls
+def test_a_pipe_answers_the_script_that_runs_and_refuses_what_comes(store: Path) -> None:
+    before = scripts_of(store)
+    with serving(store, **ALONE) as pipe:
+        pipe.shake_hands()
+        pipe.call(2, "execute_code", code="return 1")
+        pipe.send(id=3, method="tools/call", params=CALL)
+        pipe.send(id=4, method="ping")  # answered once the line before it has been read
+        pipe.answer(4)
+        pipe.process.send_signal(signal.SIGTERM)
+        refusals = iter(range(100, 10_000))
+
+        def is_refused() -> bool:
+            pipe.send(id=(number := next(refusals)), method="ping")
+            answer = pipe.answer(number)
+            return "error" in answer and answer["error"]["data"]["details"]["reason"] == "SHUTTING_DOWN"
+
+        until(is_refused)
+        assert pipe.answer(3)["result"]["structuredContent"]["result"] == RESULT
+        assert pipe.process.wait(LIMIT) == 0
+    assert scripts_of(store) == [*before, "ok", "ok"]
+
+
+@pytest.mark.walls
+def test_a_pipe_gives_a_script_up_that_takes_too_long(store: Path) -> None:
+    with serving(store, **{**ALONE, "WINNOW_DRAIN_SECONDS": "0.2"}) as pipe:
+        pipe.shake_hands()
+        pipe.call(2, "execute_code", code="return 1")
+        pipe.send(id=3, method="tools/call", params=CALL)
+        pipe.send(id=4, method="ping")
+        pipe.answer(4)
+        assert pipe.stop(signal.SIGTERM) == 0
+
+
+@contextmanager
+def served(store: Path) -> Iterator[tuple[subprocess.Popen[Any], str]]:
+    """A server over HTTP, and its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [WINNOW, "serve", "--store", store, "--project", "handbook", "--http", address]
+    with start_process(command, env={**os.environ, **ALONE}, stderr=subprocess.DEVNULL) as process:
+        until(lambda: get(address, "/health/ready")[0] == 200)
+        yield process, address
+
+
+def get(address: str, path: str) -> tuple[int, dict[str, Any]]:
+    """The status and the body of a page; status 0 while nothing listens."""
+    try:
+        with urllib.request.urlopen(f"http://{address}{path}", timeout=LIMIT) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return refused.code, json.load(refused)
+    except OSError:
+        return 0, {}
+
+
+def call(address: str, params: dict[str, Any]) -> tuple[int, dict[str, str], str]:
+    """Call a tool; the status, the headers and the body of the answer."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {**params, **MODERN}}
+    headers = {
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": params["name"],
+    }
+    request = urllib.request.Request(f"http://{address}/mcp", json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=LIMIT) as answer:
+            return answer.status, dict(answer.headers), answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        return refused.code, dict(refused.headers), refused.read().decode()
+
+
+@pytest.mark.walls
+def test_an_http_server_answers_the_script_that_runs_refuses_what_comes_and_is_not_ready(store: Path) -> None:
+    before = scripts_of(store)
+    with served(store) as (process, address), ThreadPoolExecutor(1) as threads:
+        running = threads.submit(call, address, CALL)
+        until(lambda: get(address, "/health")[1]["queue"]["running"] == 1)
+        process.send_signal(signal.SIGTERM)
+        until(lambda: get(address, "/health/ready")[0] == 503)
+        assert get(address, "/health/ready")[1] == {"status": "not ready", "reasons": ["the server ends"]}
+        assert get(address, "/health/live")[0] == 200
+        status, headers, body = call(address, CALL)
+        refused = json.loads(body)["error"]
+        assert (status, headers["retry-after"]) == (503, "5")
+        assert (refused["code"], refused["details"]["reason"]) == ("BACKEND_UNAVAILABLE", "SHUTTING_DOWN")
+        status, _, body = running.result()
+        assert (status, str(RESULT) in body) == (200, True)
+        assert process.wait(LIMIT) == 0
+    assert scripts_of(store) == [*before, "ok"]

@@ -1,0 +1,131 @@
+"""Metrics are OpenMetrics that another parser reads; a capacity that runs out is told once."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from server.monitoring.capacities import CLEAR_RATIO, WARN_RATIO, Alerts
+from server.monitoring.openmetrics import FAMILIES, MOST_PROJECTS, format_open_metrics
+from server.runtime.metrics import BUCKETS, Metrics
+
+
+def figures(**changes: Any) -> dict[str, Any]:
+    """The figures of a server with one of everything."""
+    counted = Metrics()
+    counted.count_answer("kb.search", 1_234_567, 98_765_432, failed=False)
+    for verdict, seconds in (("ok", 0.004), ("ok", 0.3), ("TIMEOUT", 70.0)):
+        counted.count_call("kb.search", verdict, seconds)
+    counted.count_refusal("call", "TIMEOUT")
+    counted.count_refusal("http", 'un"auth\\or\nized')
+    counted.count_execution("ok", 0.2, 3, 10, 900)
+    counted.count_wait(1.5)
+    projects = [{"name": "handbook", "documents": 3, "passages": 9, "changed": "2026-01-01T00:00:00Z"}]
+    return {
+        "version": "1.2.3",
+        "uptime_seconds": 4,
+        "draining": False,
+        "sandbox_available": True,
+        **counted.snapshot(),
+        "queue": {"running": 1, "waiting": 2, "workers": 2, "capacity": 50},
+        "caches": {"views.full": {"hits": 3, "misses": 1, "entries": 1, "capacity": 64}},
+        "scratch": {"entries": 1, "bytes": 10, "sessions": 1, "capacity_bytes": 100},
+        "store": {
+            "projects": projects,
+            "vectors": 9,
+            "model": {"state": "ready", "load_seconds": 0.5, "batches": 2, "texts": 9},
+        },
+        "disk": {"parts": {"vectors": 5}, "total_bytes": 100, "free_bytes": 40},
+        "ingest": {
+            "finished_at": 5.0,
+            "jobs": {"queued": 1, "running": 0},
+            "jobs_capacity": 20,
+            "scanned_at": 6.0,
+            "paths": {"events": 1},
+            "pending_documents": 0,
+            "unreadable_files": 0,
+        },
+        "http": {"connections": 3, "capacity": 4096},
+        "access": {"rejected_keys": 2, "blocked_addresses": 1},
+        "rates": {"direct": {"most_calls": 10, "allowed": 100}},
+        **changes,
+    }
+
+
+def with_alerts(**changes: Any) -> dict[str, Any]:
+    shown = figures(**changes)
+    return shown | Alerts().update(shown)
+
+
+def test_another_parser_reads_every_family_with_its_kind_unit_and_samples() -> None:
+    read = {family.name: family for family in text_string_to_metric_families(format_open_metrics(with_alerts()))}
+    assert read.keys() == {family.name for family in FAMILIES}
+    for family in FAMILIES:
+        found = read[family.name]
+        assert (found.type, found.documentation, found.unit) == (family.kind, family.help, family.unit)
+        assert {sample.name for sample in found.samples} == set(family.sample_names)
+
+
+def test_no_count_is_rounded_and_no_text_breaks_a_line() -> None:
+    text = format_open_metrics(with_alerts())
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    by_name = {sample.name: sample.value for sample in samples}
+    assert by_name["winnow_answer_tokens_total"] == 1_234_567
+    assert by_name["winnow_answer_bytes_total"] == 98_765_432
+    assert by_name["winnow_script_seconds_sum"] == 0.2
+    reasons = {sample.labels["reason"] for sample in samples if sample.name == "winnow_refusals_total"}
+    assert reasons == {"TIMEOUT", 'un"auth\\or\nized'}
+    buckets = [sample for sample in samples if sample.name == "winnow_call_seconds_bucket"]
+    assert [sample.value for sample in buckets] == [1, 1, 1, *[2] * (len(BUCKETS) - 3), 3]
+
+
+def test_a_server_whose_store_is_not_open_has_metrics_all_the_same() -> None:
+    bare = {name: value for name, value in figures().items() if name not in ("http", "access", "rates")}
+    bare |= {"store": None, "scratch": {"code": "BACKEND_UNAVAILABLE"}, "caches": {}}
+    text = format_open_metrics(bare | Alerts().update(bare))
+    samples = {sample.name for family in text_string_to_metric_families(text) for sample in family.samples}
+    assert "winnow_calls_total" in samples
+    assert not [name for name in samples if name.startswith(("winnow_index", "winnow_model", "winnow_http"))]
+
+
+def test_many_projects_make_few_series_that_add_up() -> None:
+    projects = [{"name": f"p{n}", "documents": 1, "passages": 2, "changed": ""} for n in range(MOST_PROJECTS + 30)]
+    text = format_open_metrics(with_alerts(store={**figures()["store"], "projects": projects}))
+    (family,) = (
+        family for family in text_string_to_metric_families(text) if family.name == "winnow_index_documents"
+    )
+    assert len(family.samples) == MOST_PROJECTS + 1
+    assert sum(sample.value for sample in family.samples) == len(projects)
+
+
+def test_a_capacity_is_told_once_when_it_runs_out_and_again_only_after_it_had_room(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "winnow")
+    alerts = Alerts()
+
+    def waiting(count: int) -> tuple[int, list[str]]:
+        caplog.clear()
+        queue = {"running": 2, "waiting": count, "workers": 2, "capacity": 100}
+        told = alerts.update(figures(queue=queue))
+        messages = [record.getMessage() for record in caplog.records if record.fields["name"] == "queue"]
+        return told["alerts"]["queue"], messages
+
+    near, around, clear = 100 * WARN_RATIO, 100 * CLEAR_RATIO, 100 * CLEAR_RATIO - 1
+    assert waiting(int(near) - 1) == (0, [])
+    assert waiting(int(near)) == (1, ["a capacity is nearly used up"])
+    assert waiting(int(near)) == waiting(int(around)) == (1, [])
+    assert waiting(int(clear)) == (0, ["a capacity has room again"])
+    assert waiting(int(near)) == (1, ["a capacity is nearly used up"])
+
+
+def test_each_capacity_has_its_own_ratio() -> None:
+    told = with_alerts(disk={"parts": {}, "total_bytes": 100, "free_bytes": 5})
+    assert told["capacities"]["disk"] == 0.95
+    assert {name for name, on in told["alerts"].items() if on} == {"disk"}
+    assert told["capacities"].keys() == told["alerts"].keys() >= {"queue", "passages", "cache views.full", "jobs"}
+    assert json.loads(json.dumps(told)) == told
