@@ -140,8 +140,14 @@ class CurrentIndex:
 
 
 def check_entry(entry: Entry, index: CurrentIndex, at: float) -> Entry:
-    """The entry with the status of its evidence and the warnings of its claims; ``at`` in seconds since 1970."""
-    claims = tuple(check_claim(claim, index, at) for claim in entry.claims)
+    """The entry with the status of its evidence and the warnings of its claims; ``at`` in seconds since 1970.
+
+    Claims whose evidence was all verified in documents that have not changed since stay as they are.
+    """
+    claims = tuple(
+        claim if all(is_settled(each, index) for each in claim.evidence) else check_claim(claim, index, at)
+        for claim in entry.claims
+    )
     return entry if claims == entry.claims else entry.model_copy(update={"claims": claims})
 
 
@@ -160,8 +166,9 @@ def check_claim(claim: Claim, index: CurrentIndex, at: float) -> Claim:
 
 def is_settled(evidence: Evidence, index: CurrentIndex) -> bool:
     """Whether evidence was verified in its document as that is now."""
-    content_hash = index.content_hashes.get(evidence.document_id)
-    return evidence.status == "verified" and content_hash == evidence.digest.partition(".")[0]
+    if evidence.status != "verified":  # before the hashes are read: evidence that is new needs none of them
+        return False
+    return index.content_hashes.get(evidence.document_id) == evidence.digest.partition(".")[0]
 
 
 def check_evidence(evidence: Evidence, index: CurrentIndex, at: float) -> CheckedEvidence:

@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from server.claims.records import Claim, Evidence
-from server.claims.verifying import CheckedEvidence, CurrentIndex, check_claim, check_evidence, is_settled
+from server.claims.records import Claim, Entry, Evidence
+from server.claims.verifying import (
+    CheckedEvidence,
+    CurrentIndex,
+    check_claim,
+    check_entry,
+    check_evidence,
+    is_settled,
+)
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.models import Filters
@@ -113,6 +120,18 @@ def test_a_claim_gets_the_warnings_of_its_quotes_and_of_its_words(store: Store) 
         'the claim says "30 days", which the quote does not',
         'the claim negates "kept…", the quote does not',
     )
+
+
+def test_evidence_that_stands_in_an_unchanged_document_is_not_looked_at_again(store: Store) -> None:
+    claim = Claim(
+        id="aaaaaaaaaaaa.1", text="Backups are kept.", evidence=(Evidence(document="backups.md", quote=QUOTE),)
+    )
+    entry = Entry(id="aaaaaaaaaaaa", project="default", topic="backups", claims=(claim,))
+    checked = check_entry(entry, store.ingest(), 1.0)
+    assert checked.claims[0].evidence[0].checked_at == 1.0
+    assert check_entry(checked, store.index(), 2.0) is checked
+    (store.folder / "backups.md").write_text(f"{TEXT}\nMore.\n", "utf-8")
+    assert check_entry(checked, store.ingest(), 3.0).claims[0].evidence[0].checked_at == 3.0
 
 
 def test_what_is_out_of_scope_is_not_in_the_index(store: Store) -> None:
