@@ -147,6 +147,7 @@ _BESIDE = (
     "tests/unit/test_notebook.py",
     "tests/unit/test_old_workbooks.py",
     "tests/unit/test_opendocument.py",
+    "tests/unit/test_oidc.py",
     "tests/unit/test_packaging.py",
     "tests/unit/test_pages_of_documents.py",
     "tests/unit/test_pdf_readers.py",

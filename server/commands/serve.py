@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from server.commands.serving.http_flags import AllowAddress, HostName, TlsCert, TlsKey, TrustedProxy
+from server.commands.serving.http_flags import (
+    AllowAddress,
+    HostName,
+    OidcAudience,
+    OidcIssuer,
+    OidcRules,
+    OidcScope,
+    TlsCert,
+    TlsKey,
+    TrustedProxy,
+)
 from server.commands.terminal.flags import GroupedCommand, with_settings
 from server.commands.terminal.output import command, report_errors
 from server.errors import WinnowError
@@ -42,7 +52,7 @@ def serve(
         typer.Option(
             "--http",
             metavar="HOST:PORT",
-            help="serve HTTP instead of stdio; beyond loopback with keys and TLS only (winnow key)",
+            help="serve HTTP instead of stdio; beyond loopback with keys or tokens, and TLS (winnow key)",
             show_default=False,
         ),
     ] = None,
@@ -51,23 +61,31 @@ def serve(
     trusted_proxy: TrustedProxy = None,
     host_name: HostName = None,
     allow_address: AllowAddress = None,
+    oidc_issuer: OidcIssuer = None,
+    oidc_audience: OidcAudience = None,
+    oidc_scope: OidcScope = None,
+    oidc_rules: OidcRules = None,
 ) -> None:
     """Serve MCP clients; stdio unless --http is given."""
     with report_errors(as_json=False):
         configuration = load(flags)
         check_projects(configuration)
-        options = None
+        options, oidc = None, (oidc_issuer, oidc_audience, oidc_scope, oidc_rules)
         if http is not None:
-            from server.transports.access.http_access import Certificate, HttpOptions
+            from server.transports.access.http_access import Certificate, HttpOptions, IssuerOptions
 
             options = HttpOptions(
-                Certificate(tls_cert, tls_key), host_name or (), trusted_proxy or (), allow_address or ()
+                Certificate(tls_cert, tls_key),
+                host_name or (),
+                trusted_proxy or (),
+                allow_address or (),
+                IssuerOptions(oidc_issuer or "", oidc_audience or "", oidc_scope or (), oidc_rules),
             )
-        elif tls_cert or tls_key or trusted_proxy or host_name or allow_address:
+        elif any((tls_cert, tls_key, trusted_proxy, host_name, allow_address, *oidc)):
             raise WinnowError(
                 "INVALID_REQUEST",
-                "--tls-cert, --tls-key, --trusted-proxy, --host-name and --allow-address are for HTTP; add --http "
-                "HOST:PORT",
+                "--tls-cert, --tls-key, --trusted-proxy, --host-name, --allow-address and --oidc-* are for HTTP; "
+                "add --http HOST:PORT",
             )
         asyncio.run(serve_settings(configuration.settings, http, options))
 

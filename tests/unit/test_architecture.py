@@ -164,7 +164,7 @@ VENDORS: Mapping[str, str] = {
     "mcp": "server.transports. server.commands.fastmcp_server server.demo.client server.bench.tokens.",
     "mcp_types": "server.transports.",
     "starlette": "server.transports.http server.transports.origins server.transports.access.authentication"
-    " server.transports.operating.",
+    " server.transports.access.oidc.protected_resource server.transports.operating.",
     "uvicorn": "server.transports.http server.transports.connections server.transports.operating.draining",
     "RestrictedPython": "sandbox.",
     "pydantic_monty": "sandbox.child.monty_child",
@@ -187,7 +187,10 @@ VENDORS: Mapping[str, str] = {
     "onnx": "server.backends.models.minilm_conversion",
     "onnxruntime": "server.backends.models.onnx_runtime",
     "tokenizers": "server.backends.models.",
-    "httpx": "server.backends.models.openai_api server.libraries.zotero.local_api server.toolpacks.http_calls",
+    "httpx": "server.backends.models.openai_api server.libraries.zotero.local_api server.toolpacks.http_calls"
+    " server.transports.access.oidc.issuer_keys",
+    "jwt": "server.transports.access.oidc. security.token_issuer",
+    "cryptography": "security.token_issuer",
     "re2": "server.operations.corpus.patterns server.ingest.selection.ignore_files server.toolpacks.schemas",
     "watchfiles": "server.watching.events",
     "pathspec": "server.ingest.selection.ignore_files",
@@ -351,6 +354,8 @@ def test_every_row_of_the_tables_is_used() -> None:
 
 # Import package -> the distribution that brings it, where the names differ.
 BROUGHT_BY = {
+    "cryptography": "PyJWT",
+    "jwt": "PyJWT",
     "markdown_it": "markdown-it-py",
     "mcp_types": "mcp",
     "pydantic_core": "pydantic",

@@ -1,4 +1,4 @@
-"""The options of ``winnow serve`` for HTTP beyond loopback."""
+"""The options of ``winnow serve`` for HTTP beyond loopback, and for tokens."""
 
 from __future__ import annotations
 
@@ -32,5 +32,27 @@ AllowAddress = Annotated[
         "--allow-address",
         metavar="ADDRESS",
         help="clients that may use --http, an address or a network, may repeat; default: all",
+    ),
+]
+OidcIssuer = Annotated[
+    str | None,
+    typer.Option(
+        "--oidc-issuer", metavar="URL", help="issuer whose tokens --http accepts beside keys, as tokens name it"
+    ),
+]
+OidcAudience = Annotated[
+    str | None,
+    typer.Option("--oidc-audience", metavar="NAME", help="audience that its tokens must name: this server"),
+]
+OidcScope = Annotated[
+    list[str] | None,
+    typer.Option("--oidc-scope", metavar="SCOPE", help="scope that its tokens must have; may repeat"),
+]
+OidcRules = Annotated[
+    Path | None,
+    typer.Option(
+        "--oidc-rules",
+        metavar="FILE",
+        help="projects and rights by claims of tokens (TOML); default: all projects, read-only",
     ),
 ]

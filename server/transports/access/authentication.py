@@ -1,19 +1,22 @@
-"""Authentication of HTTP requests by access keys, before any other code looks at them.
+"""Authentication of HTTP requests by access keys or tokens, before any other code looks at them.
 
 A request passes these checks in order; the first that fails answers it::
 
     address in the allow-list, and a proxy where only proxies may connect      403
-    a well-known route of OAuth, which a server with keys does not have        404
+    a well-known route of OAuth: metadata with tokens, which keys do not have  200, 404
     a key in the URL, where logs and histories keep it                         400
     a probe: one of ``_PROBES`` without a key, which passes and reads no more
     one key, in Authorization or in X-API-Key                                  401, 400 for two
     the key: known from before, or its address may try and the key is right    429, 401, 503
-    the key reaches a project of this server                                   403
+    or the token, by its issuer's keys (``oidc/tokens.py``)                    429, 401, 403, 503
+    the key or token reaches a project of this server                          403
 
-Clients that see a bare 401 begin OAuth where its routes answer anything but 404, and fail. So these routes are a
-404, ``WWW-Authenticate`` names no metadata, and a 401 comes before a 405.
+Clients that see a bare 401 begin OAuth where its routes answer anything but 404, and fail. So where keys alone are
+taken these routes are a 404, ``WWW-Authenticate`` names no metadata, and a 401 comes before a 405. Where tokens
+are taken both lead to their issuer; a text with the form of a key is a key there, too.
 
-A key that ends while its request is answered, as an event stream or a long call, takes the answer with it.
+A key or token that ends while its request is answered, as an event stream or a long call, takes the answer with
+it.
 """
 
 from __future__ import annotations
@@ -21,8 +24,10 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -34,10 +39,16 @@ from server.errors import WinnowError
 from server.keys.records import AccessKey, KeyText, contains_key
 from server.runtime.logs import log
 from server.sessions.identities import key_name
+from server.text.printable import one_line
 from server.transports.access.failed_attempts import FailedAttempts
 from server.transports.access.http_access import HttpAccess
+from server.transports.access.oidc.protected_resource import ROUTES, challenge, describe_resource
+from server.transports.access.oidc.records import TokenClient, TokenError
 from server.transports.addresses import group_of, is_in, is_loopback, stated_client
 from server.transports.sessions import KEY_NAME
+
+if TYPE_CHECKING:  # what verifies tokens is imported only where an issuer is named
+    from server.transports.access.oidc.tokens import TokenVerifier
 
 # How long an answer may go on after its key has ended.
 CHECK_SECONDS = 1.0
@@ -50,7 +61,11 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _CHALLENGE: Mapping[str, str] = MappingProxyType({"www-authenticate": "Bearer"})
 _NAMES_IN_URLS = re.compile(rb"(?:^|[&;])(?:(?:x-)?api[-_]?key|access_token|authorization|key|token)=", re.I)
 _BEARER = re.compile(r"bearer[ ]+(\S+)", re.I)
+_TOKEN = re.compile(r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.")
 _HOW = "send your key in the header 'Authorization: Bearer KEY' or 'X-API-Key: KEY'"
+_HOW_TOKEN = "send a token of the server's issuer in the header 'Authorization: Bearer TOKEN'"
+# Subjects whose id was logged once; those of before are logged again.
+_MAX_LOGGED = 10_000
 
 
 class _Refusal(Exception):
@@ -63,6 +78,16 @@ class _Refusal(Exception):
         self.headers = headers
 
 
+@dataclass(frozen=True, slots=True)
+class _Client:
+    """A client with a valid key or token: its id, the name of its connections, and whether that is still so."""
+
+    id: str
+    name: str
+    projects: tuple[str, ...]
+    is_active: Callable[[], bool]
+
+
 class Authentication:
     """ASGI middleware that lets a request pass with a valid key, or without one where none is needed."""
 
@@ -70,6 +95,7 @@ class Authentication:
         self._app = app
         self._access = access
         self.failures = FailedAttempts()
+        self._logged: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -77,27 +103,45 @@ class Authentication:
             await self._app(scope, receive, send)
             return
         try:
-            key = await self._authenticate(scope)
+            if await self._describe(scope, receive, send):
+                return
+            client = await self._authenticate(scope)
         except _Refusal as refusal:
             body = {"error": {"status": refusal.status, "message": refusal.message}}
             # Closed, because the body of the request has not been read.
             headers = {"connection": "close", **refusal.headers}
             await JSONResponse(body, refusal.status, headers)(scope, receive, send)
             return
-        if key is None:
+        if client is None:
             await self._app(scope, receive, send)
             return
         # The SDK answers in a session only to the user who began it.
-        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=key.id, scopes=[]))
-        scope[KEY_NAME] = key_name(
-            key.id, key.projects, is_read_only=key.read_only, calls_per_minute=key.calls_per_minute
-        )
-        await self._serve(key, scope, receive, send)
+        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=client.id, scopes=[]))
+        scope[KEY_NAME] = client.name
+        await self._serve(client, scope, receive, send)
 
-    async def _authenticate(self, scope: Scope) -> AccessKey | None:
-        """The key of a request; None where none is needed. Raises ``_Refusal``."""
+    async def _describe(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Answer where clients get tokens, if that was asked. Raises ``_Refusal`` as for any request."""
+        tokens = self._access.tokens
+        if tokens is None or scope["path"] not in ROUTES:
+            return False
+        self._find_address(scope)
+        if scope["method"] not in ("GET", "HEAD"):
+            raise _Refusal(405, "this route is read with GET", {"allow": "GET, HEAD"})
+        facts = describe_resource(tokens.options, scope, has_tls=self._has_tls)
+        await JSONResponse(facts)(scope, receive, send)
+        return True
+
+    @property
+    def _has_tls(self) -> bool:
+        """Whether clients reach this server over TLS that a proxy ends."""
+        return bool(self._access.proxies)
+
+    async def _authenticate(self, scope: Scope) -> _Client | None:
+        """The client of a request; None where none is needed. Raises ``_Refusal``."""
         address = self._find_address(scope)
-        if not (self._access.always_needs_keys or self._access.keys.is_needed):
+        tokens = self._access.tokens
+        if not (tokens or self._access.always_needs_keys or self._access.keys.is_needed):
             return None
         _check_url(scope)
         if _is_probe(scope):
@@ -105,10 +149,62 @@ class Authentication:
             return None
         if self._access.keys.problem:
             raise _Refusal(503, "the server cannot use its file of keys; its operator runs: winnow key list")
-        key = await self._verify(_find_text(scope["headers"]), address)
-        if key.projects and not set(key.projects).intersection(self._access.reachable):
-            raise _Refusal(403, "this key reaches none of the projects of this server")
-        return key
+        try:
+            name, text = _find_text(scope["headers"])
+            if tokens is None or name == b"x-api-key" or KeyText.parse(text):
+                client = await self._admit_key(text, address)
+            else:
+                client = await self._admit_token(tokens, text, address)
+        except TokenError as error:
+            raise self._refuse_token(error, address, scope) from None
+        except _Refusal as refusal:
+            if refusal.status == _UNAUTHORIZED and tokens is not None:
+                refusal.message += f", or {_HOW_TOKEN}"
+                refusal.headers = challenge(tokens.options, scope, has_tls=self._has_tls)
+            raise
+        if client.projects and not set(client.projects).intersection(self._access.reachable):
+            raise _Refusal(403, "this key or token reaches none of the projects of this server")
+        return client
+
+    async def _admit_key(self, text: str, address: str) -> _Client:
+        """The client with this key. Raises ``_Refusal``."""
+        key = await self._verify(KeyText.parse(text), address)
+        name = key_name(key.id, key.projects, is_read_only=key.read_only, calls_per_minute=key.calls_per_minute)
+        return _Client(key.id, name, key.projects, lambda: self._access.keys.is_active(key))
+
+    async def _admit_token(self, tokens: TokenVerifier, text: str, address: str) -> _Client:
+        """The client with this token. Raises ``_Refusal`` and ``TokenError``.
+
+        A valid one passes also from an address that has to wait: it costs no more to verify than to refuse.
+        """
+        try:
+            client = await tokens.verify(text)
+        except WinnowError as error:
+            raise _Refusal(503, error.message, _retry_after(error.retry_after_s or 1.0)) from None
+        self._log_subject(client)
+        return _Client(client.id, client.name, client.projects, lambda: tokens.is_active(client))
+
+    def _refuse_token(self, error: TokenError, address: str, scope: Scope) -> _Refusal:
+        """The refusal of a token; of one that was never valid as that of a wrong key."""
+        assert self._access.tokens is not None
+        if error.is_attempt:
+            if wait := self.failures.wait(address):
+                return _Refusal(429, "too many wrong tokens from this address", _retry_after(wait))
+            wait = self.failures.add(address)
+            log("a token was refused", level=30, address=address, blocked_seconds=wait, why=error.message)
+        options = self._access.tokens.options
+        headers = challenge(options, scope, error.error, error.message, has_tls=self._has_tls)
+        status = 403 if error.error == "insufficient_scope" else _UNAUTHORIZED
+        return _Refusal(status, f"{error.message}; {_HOW_TOKEN}", headers)
+
+    def _log_subject(self, client: TokenClient) -> None:
+        """Log once whose id this is, because the audit log has the id alone."""
+        if client.id in self._logged:
+            return
+        if len(self._logged) >= _MAX_LOGGED:
+            self._logged.clear()
+        self._logged.add(client.id)
+        log("a client with a token", key=client.id, subject=one_line(client.subject, 255))
 
     def _find_address(self, scope: Scope) -> str:
         """The address that limits count, which is also put into the scope. Raises ``_Refusal``."""
@@ -139,15 +235,16 @@ class Authentication:
             wait = self.failures.add(address)
             id, tail = (text.id, text.tail) if text else ("", "")
             log("a key was refused", level=30, address=address, blocked_seconds=wait, key=id, ends_with=tail)
-            raise _Refusal(401, f"this key is not valid: it is wrong, revoked or expired; {_HOW}", _CHALLENGE)
+            message = f"this key is not valid: it is wrong, revoked or expired; {_HOW}"
+            raise _Refusal(_UNAUTHORIZED, message, _CHALLENGE)
         return key
 
-    async def _serve(self, key: AccessKey, scope: Scope, receive: Receive, send: Send) -> None:
-        """Have the application answer, as long as the key is valid."""
+    async def _serve(self, client: _Client, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the application answer, as long as the key or token is valid."""
         answer = _Answer(send)
         serving = asyncio.ensure_future(self._app(scope, receive, answer.send))
         try:
-            while not serving.done() and self._access.keys.is_active(key):
+            while not serving.done() and client.is_active():
                 await asyncio.wait((serving,), timeout=CHECK_SECONDS)
             if serving.done():
                 serving.result()
@@ -155,7 +252,7 @@ class Authentication:
         finally:
             serving.cancel()  # does nothing to an answer that is complete
             await asyncio.gather(serving, return_exceptions=True)
-        log("an answer was ended: its key is no longer valid", key=key.id)
+        log("an answer was ended: its key or token is no longer valid", key=client.id)
         await answer.end()
 
 
@@ -194,7 +291,7 @@ def _check_url(scope: Scope) -> None:
         raise _Refusal(404, "this server takes keys, not OAuth tokens; " + _HOW)
     query = scope["query_string"]
     url = unquote_to_bytes(query).decode("latin-1") + path
-    if _NAMES_IN_URLS.search(query) or contains_key(url):
+    if _NAMES_IN_URLS.search(query) or contains_key(url) or _TOKEN.search(url):
         log("a key was sent in a URL", level=30)
         raise _Refusal(
             400,
@@ -203,22 +300,23 @@ def _check_url(scope: Scope) -> None:
         )
 
 
-def _find_text(headers: Iterable[tuple[bytes, bytes]]) -> KeyText | None:
-    """The key in the headers; None for a text that is not one. Raises ``_Refusal`` for none and for several."""
+def _find_text(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes, str]:
+    """The header with the key or token, and its text. Raises ``_Refusal`` for none and for several."""
     sent = [(name, value.decode("latin-1").strip()) for name, value in headers if name in _HEADERS]
     if not sent:
-        raise _Refusal(401, f"this server needs a key; {_HOW}", _CHALLENGE)
+        raise _Refusal(_UNAUTHORIZED, f"this server needs a key; {_HOW}", _CHALLENGE)
     if len(sent) > 1:
         raise _Refusal(400, "send one key, either in Authorization or in X-API-Key")
     name, value = sent[0]
     if name == b"x-api-key":
-        return KeyText.parse(value)
+        return name, value
     match = _BEARER.fullmatch(value)
     if match is None:
-        raise _Refusal(401, f"the header Authorization takes 'Bearer KEY'; {_HOW}", _CHALLENGE)
-    return KeyText.parse(match[1])
+        raise _Refusal(_UNAUTHORIZED, f"the header Authorization takes 'Bearer KEY'; {_HOW}", _CHALLENGE)
+    return name, match[1]
 
 
+_UNAUTHORIZED = 401
 _HEADERS = (b"authorization", b"x-api-key")
 
 

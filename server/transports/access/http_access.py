@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from server.errors import WinnowError
 from server.keys.key_ring import KeyRing
+from server.transports.access.oidc.records import OidcOptions
+from server.transports.access.oidc.token_rules import DEFAULT_RULES, read_rules
 from server.transports.addresses import Networks, is_loopback, parse_host_name, parse_networks
 
+if TYPE_CHECKING:
+    from server.transports.access.oidc.tokens import TokenVerifier
+
+_SCOPE = re.compile(r"[!#-\[\]-~]{1,200}")
+_AUDIENCE = re.compile(r"[!-~]{1,500}")
 _HOW = (
-    "add a key (winnow key add NAME), and either give --tls-cert and --tls-key, or put a proxy with TLS in front "
-    "and name its address with --trusted-proxy"
+    "add a key (winnow key add NAME) or name an issuer of tokens (--oidc-issuer), and either give --tls-cert and "
+    "--tls-key, or put a proxy with TLS in front and name its address with --trusted-proxy"
 )
 
 
@@ -24,7 +33,8 @@ class HttpAccess:
     ``reachable`` are the projects that it serves. ``always_needs_keys``: also where the store has no keys, because
     other machines may reach it. ``is_plain``: it listens beyond loopback without TLS, so that only its proxies may
     connect. ``host_names`` are the names that clients may call it by besides those of loopback. ``proxies`` are
-    believed when they state a client's address. ``allowed`` are the addresses of clients; empty: all.
+    believed when they state a client's address. ``allowed`` are the addresses of clients; empty: all. ``tokens``
+    verifies those of an issuer; None: keys alone.
     """
 
     keys: KeyRing
@@ -34,6 +44,7 @@ class HttpAccess:
     host_names: frozenset[str] = frozenset()
     proxies: Networks = ()
     allowed: Networks = ()
+    tokens: TokenVerifier | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,42 @@ NO_CERTIFICATE = Certificate()
 
 
 @dataclass(frozen=True, slots=True)
+class IssuerOptions:
+    """The options of ``winnow serve`` for tokens of an issuer, as given; all empty without one."""
+
+    issuer: str = ""
+    audience: str = ""
+    scopes: Sequence[str] = ()
+    rules: Path | None = None
+
+    def verifier(self) -> TokenVerifier | None:
+        """What verifies tokens; None without an issuer. Raises ``WinnowError("INVALID_REQUEST")``."""
+        if not any((self.issuer, self.audience, self.scopes, self.rules)):
+            return None
+        if not (self.issuer and self.audience):
+            raise WinnowError(
+                "INVALID_REQUEST",
+                "--oidc-issuer and --oidc-audience belong together: a token without this audience is for another "
+                "server",
+            )
+        from server.transports.access.oidc.issuer_keys import check_issuer
+        from server.transports.access.oidc.tokens import TokenVerifier
+
+        check_issuer(self.issuer)
+        for option, texts, form in (
+            ("--oidc-audience", [self.audience], _AUDIENCE),
+            ("--oidc-scope", self.scopes, _SCOPE),
+        ):
+            if not all(form.fullmatch(text) for text in texts):
+                raise WinnowError("INVALID_REQUEST", f"{option} takes printable characters without blanks")
+        rules = DEFAULT_RULES if self.rules is None else read_rules(self.rules)
+        return TokenVerifier(OidcOptions(self.issuer, self.audience, tuple(self.scopes), rules))
+
+
+NO_ISSUER = IssuerOptions()
+
+
+@dataclass(frozen=True, slots=True)
 class HttpOptions:
     """The options of ``winnow serve`` for HTTP, as given."""
 
@@ -55,6 +102,7 @@ class HttpOptions:
     host_names: Sequence[str] = ()
     proxies: Sequence[str] = ()
     allowed: Sequence[str] = ()
+    issuer: IssuerOptions = NO_ISSUER
 
     def access(self, host: str, store: Path, reachable: tuple[str, ...]) -> HttpAccess:
         """The rules that these options make for a store that is served on ``host``.
@@ -67,17 +115,19 @@ class HttpOptions:
             raise WinnowError("INVALID_REQUEST", keys.problem)
         proxies = parse_networks("--trusted-proxy", self.proxies)
         self._check_certificate()
-        if is_exposed and not (keys.has_active and (self.certificate.file or proxies)):
+        tokens = self.issuer.verifier()
+        has_clients = keys.has_active or tokens is not None
+        if is_exposed and not (has_clients and (self.certificate.file or proxies)):
             raise WinnowError(
                 "INVALID_REQUEST",
-                f"--http: {host!r} can be reached from other machines, which needs keys and TLS; {_HOW}, or use "
-                "127.0.0.1",
+                f"--http: {host!r} can be reached from other machines, which needs keys or tokens, and TLS; "
+                f"{_HOW}, or use 127.0.0.1",
             )
-        if (proxies or self.host_names) and not keys.has_active:
+        if (proxies or self.host_names) and not has_clients:
             raise WinnowError(
                 "INVALID_REQUEST",
-                "--trusted-proxy and --host-name are for clients on other machines, and they need keys; add one: "
-                "winnow key add NAME",
+                "--trusted-proxy and --host-name are for clients on other machines, and they need keys or "
+                "tokens; add a key (winnow key add NAME), or give --oidc-issuer",
             )
         return HttpAccess(
             keys,
@@ -87,6 +137,7 @@ class HttpOptions:
             host_names=frozenset(map(parse_host_name, self.host_names)),
             proxies=proxies,
             allowed=parse_networks("--allow-address", self.allowed),
+            tokens=tokens,
         )
 
     def _check_certificate(self) -> None:

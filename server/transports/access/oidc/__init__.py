@@ -1,0 +1,1 @@
+"""Tokens of an external OIDC issuer: its keys, the tokens, what they allow, and where clients get them."""
