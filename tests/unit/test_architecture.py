@@ -393,6 +393,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "server.health": "a check that cannot import its subject must not take the others with it",
     "server.health.walls": "a check that cannot import its subject must not take the others with it",
     "server.commands.": "a command imports what it runs once its arguments are known",
+    "server.transports.access.http_access": "what verifies tokens is large, and few servers have an issuer",
     "server.engine.process": "the supervisor must stay small; only the engine imports what is large",
     # factories
     "sandbox.runners.availability": "tables of the walls, on Linux only",
