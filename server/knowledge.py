@@ -40,6 +40,8 @@ from server.contracts import (
     parse,
 )
 from server.contracts.citing import Cite
+from server.contracts.core.planning import ExecuteResearch, PlanPerspectives
+from server.contracts.core.searching import VectorQuery
 from server.contracts.corpus import Count, Scan
 from server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
 from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus
@@ -58,6 +60,9 @@ from server.operations.base import (
     count_answer_tokens,
 )
 from server.operations.citing import cite_rows
+from server.operations.core.executing import execute_research
+from server.operations.core.planning import plan_perspectives
+from server.operations.core.searching import search_vectors
 from server.operations.corpus.counting import count
 from server.operations.corpus.documents import list_documents
 from server.operations.corpus.reading import read_document
@@ -418,5 +423,8 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "inspect_collection": Operation(
             InspectCollection, inspect_collection, in_scripts=False, seconds=GRAPH_SECONDS
         ),
+        "vector.query.search": _searching(VectorQuery, search_vectors, in_scripts=False),
+        "planner.multi_perspective": _searching(PlanPerspectives, plan_perspectives, in_scripts=False),
+        "research.execute": Operation(ExecuteResearch, execute_research, in_scripts=False),  # several searches
     }
 )

@@ -206,7 +206,7 @@ class Settings(BaseModel):
     tools: ToolSets = Field(
         default=("all",),
         description="listed tools: all, or code for execute_code, kb_retrieve_evidence and help alone; "
-        "research adds tools for projects with sources",
+        "research adds tools for projects with sources, core tools for plans, citations and exports",
     )
     tool_names: Literal["underscore", "dotted"] = Field(
         default="underscore",
@@ -314,9 +314,9 @@ class Settings(BaseModel):
         return "code" in self.tools
 
     @property
-    def has_packs(self) -> bool:
-        """Whether tools are listed beside those of ``all`` or ``code``."""
-        return not {"all", "code"}.issuperset(self.tools)
+    def packs(self) -> frozenset[str]:
+        """The packs of tools that are listed beside those of ``all`` or ``code``."""
+        return frozenset(self.tools) - {"all", "code"}
 
     @property
     def audit_folder(self) -> Path:

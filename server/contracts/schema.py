@@ -17,6 +17,8 @@ from pydantic import BaseModel
 from server.contracts.base import LISTED, MARK, UNLISTED, WHOLE, ErrorEnvelope
 
 _NULL = {"type": "null"}
+# The highest degree to which schemas of answers are shortened (``answer_schema``).
+MOST_SHORTENED = 2
 
 
 @cache
@@ -47,7 +49,7 @@ def _remove_marks(node: Any) -> Any:
 
 
 @cache
-def answer_schema(model: type[BaseModel], *, is_short: bool = False) -> Mapping[str, Any]:
+def answer_schema(model: type[BaseModel], shortened: int = 0) -> Mapping[str, Any]:
     """The schema of every answer of a tool: its payload and ``meta``, or ``error`` beside an empty payload.
 
     Clients on the TypeScript SDK's 1.x line validate errors against the schema, too, and hide one that does not
@@ -57,15 +59,29 @@ def answer_schema(model: type[BaseModel], *, is_short: bool = False) -> Mapping[
 
     Names, types, enums and required fields are listed. Descriptions and bounds are not: the server validates its
     answers before they are sent, and with them the list exceeds the 64 KiB that some clients read as one line.
-    ``is_short``: ``meta`` and ``error``, which all tools share, are listed without their fields; for long lists.
+    ``shortened``: for lists with a pack of tools (1), ``meta`` and ``error``, which all tools share, are listed
+    without their fields; with more packs (2), the rows of lists and other objects, too.
     """
     schema = dict(flat_schema(model))
     error = schema["properties"].get("error") or dict(flat_schema(ErrorEnvelope))
     properties = {**schema["properties"], "error": error}
-    if is_short:
+    if shortened:
         properties |= {name: {"type": "object"} for name in ("meta", "error")}
+    if shortened == MOST_SHORTENED:
+        properties = {name: _without_fields(part) for name, part in properties.items()}
     whole = {**schema, "properties": properties, "required": [*empty_answer(model), "meta"]}
     return MappingProxyType(_strip(whole))
+
+
+def _without_fields(node: Any) -> Any:
+    """The schema of a value, objects in it without their fields."""
+    if isinstance(node, list):
+        return [_without_fields(item) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    if node.get("type") == "object":
+        return {"type": "object"}
+    return {key: _without_fields(value) for key, value in node.items()}
 
 
 def _strip(node: Any) -> Any:

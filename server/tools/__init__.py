@@ -30,6 +30,7 @@ from server.tools import (
     semantic_search,
 )
 from server.tools.base import Context, Tool, ToolResult
+from server.tools.core import CORE_TOOLS
 from server.tools.research import RESEARCH_TOOLS
 
 _TOOLS: tuple[Tool, ...] = (
@@ -55,6 +56,7 @@ _TOOLS: tuple[Tool, ...] = (
     execute_code.TOOL,
     read_result.TOOL,
     *RESEARCH_TOOLS,
+    *CORE_TOOLS,
 )
 # Earlier names of tools and their successors. The graph tool took the same arguments, so with the setting
 # legacy_tools a call by its earlier name is a call of the successor.

@@ -10,6 +10,7 @@ from typing import Any
 
 from server import __version__
 from server.contracts import answer_schema, empty_answer, wire_schema
+from server.contracts.schema import MOST_SHORTENED
 from server.errors import WinnowError, internal_error
 from server.knowledge import Knowledge
 from server.reference.guides import spell_tool_names
@@ -313,5 +314,5 @@ def _describe(tool: Tool, name: str, settings: Settings) -> ListedTool:
         name,
         description=spell_tool_names(tool.fit_description(tool.description, settings), settings),
         input_schema=_input_schema(tool, settings),
-        output_schema=answer_schema(tool.answer, is_short=settings.has_packs),
+        output_schema=answer_schema(tool.answer, min(len(settings.packs), MOST_SHORTENED)),
     )

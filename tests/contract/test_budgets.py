@@ -65,7 +65,7 @@ async def hostile(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App
         embedding="off",
         execute_code="off",
         legacy_tools=True,
-        tools="research",
+        tools="research,core",
         enable_writes=True,
     )
     backends = open_backends(chosen, wait_for_model=False)
@@ -217,6 +217,21 @@ async def test_quotes_stay_within_the_answer_s_budget_and_each_within_its_own(
         assert len(payload["quotes"]) <= quotes
         assert all(count_tokens(row["quote"]) <= tokens for row in payload["quotes"])
         assert all(len(row["quote"]) <= MAX_QUOTE_CHARS for row in payload["quotes"])
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(question=_QUERIES, most=st.integers(1, 10), quotes=st.integers(1, 10), tokens=st.integers(1_000, 16_000))
+async def test_plans_and_research_stay_within_the_length_that_was_asked_for(
+    hostile: Application, question: str, most: int, quotes: int, tokens: int
+) -> None:
+    asked = {"question": question, "max_perspectives": most}
+    plan = await answer(hostile, "planner.multi_perspective", asked)
+    found = await answer(hostile, "research.execute", {**asked, "max_quotes": quotes, "max_tokens": tokens})
+    await answer(hostile, "vector.query.search", {"query": question, "top_k": 10 * most})
+    if "error" not in found:
+        assert len(plan["perspectives"]) == len(found["perspectives"]) <= most
+        # A single row is sent even where the perspectives alone are as long.
+        assert measure(without_meta(found)).tokens <= tokens or len(found["results"]) <= 1
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

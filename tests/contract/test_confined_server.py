@@ -145,6 +145,9 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "query": lambda _: {"project": "p", "text": QUESTION},
     "query_hybrid": lambda _: {"project": "p", "text": QUESTION},
     "inspect_collection": lambda _: {"project": "p", "sample": 5},
+    "vector.query.search": lambda _: {"query": QUESTION, "top_k": 100, "per_document": 100},
+    "planner.multi_perspective": lambda _: {"question": QUESTION, "max_perspectives": 10},
+    "research.execute": lambda _: {"question": QUESTION, "max_perspectives": 10, "max_tokens": 16000},
 }
 SEARCHES = (
     "semantic_search",
@@ -153,6 +156,7 @@ SEARCHES = (
     "search_sections",
     "graph.sections_for_entities",
     "find_vendor_info",
+    "vector.query.search",
 )
 WITH_ID = [name for name, arguments in CALLS.items() if "chunk" in str(arguments("chunk"))]
 WALKS = tuple(name for name in WITH_ID if name.startswith("graph."))

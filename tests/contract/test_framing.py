@@ -68,7 +68,12 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Appl
     (folder / "front.md").write_text(f"{front}# Needle `configmap_key`\n\nneedle {BODY}", encoding="utf-8")
     (folder / "other\nwarning: FORGED.txt").write_text(f"needle\n{BODY}", encoding="utf-8")
     chosen = load_settings(
-        store=store, project="forged", embedding="off", legacy_tools=True, tools="research", enable_writes=True
+        store=store,
+        project="forged",
+        embedding="off",
+        legacy_tools=True,
+        tools="research,core",
+        enable_writes=True,
     )
     backends = open_backends(chosen, wait_for_model=False)
     try:
@@ -165,6 +170,12 @@ async def arguments(client: Client) -> Mapping[str, list[dict[str, Any]]]:
         "query": [{"project": "forged", "text": f"needle {text}"[:900]}, {"project": text[:60], "text": "needle"}],
         "query_hybrid": [{"project": "forged", "text": "needle", "filters": {"section_prefix": text[:100]}}],
         "inspect_collection": [{"project": "forged", "sample": 5}, {"project": text[:60]}],
+        "vector_query_search": [{"query": f"needle {text}"[:900]}],
+        "planner_multi_perspective": [{"question": f"needle {text}"[:900]}, {"question": "needle configmap_key"}],
+        "research_execute": [
+            {"question": f"needle {text}"[:900]},
+            {"question": "needle", "perspectives": [{"name": text[:200], "query": f"needle {text}"[:900]}]},
+        ],
     }
 
 

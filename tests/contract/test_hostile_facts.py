@@ -79,7 +79,7 @@ def ingest(own: Settings, folder: Path) -> IngestReport:
 
 def own_settings(folder: Path) -> Settings:
     return load_settings(
-        store=folder, project="p", embedding="off", legacy_tools=True, tools="research", execute_code="off"
+        store=folder, project="p", embedding="off", legacy_tools=True, tools="research,core", execute_code="off"
     )
 
 
@@ -137,6 +137,9 @@ async def call_every_tool(own: Settings) -> int:
         await call("get_section_text", section_ids=ids[:20])
         await call("list_projects")
         await call("inspect_collection", project="p", sample=5)
+        await call("vector_query_search", query=QUERY, top_k=100)
+        await call("planner_multi_perspective", question=QUERY, max_perspectives=10)
+        await call("research_execute", question=QUERY, max_perspectives=10)
         return len(ids)
 
 

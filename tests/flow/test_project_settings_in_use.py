@@ -116,6 +116,7 @@ RANKED: Mapping[str, tuple[dict[str, Any], tuple[str | int, ...]]] = {
     "kb.retrieve_evidence": ({"question": "proxy zebra"}, ("diagnostics", "search_mode")),
     "search_sections": ({"query": "proxy zebra"}, ("results", 0, "source")),
     "query_hybrid": ({"text": "proxy zebra"}, ("hybrid_enabled",)),
+    "vector.query.search": ({"query": "proxy zebra"}, ("results", 0, "source")),
 }
 # "query" ranks by vectors alone in every project. Of other settings, the research tools use top_k and
 # max_chars_per_chunk, ingests labels and languages, kb.cite the style, and every ranking by both legs fusion. No
@@ -126,6 +127,7 @@ UNRANKED = {
     *("graph.describe", "graph.expand", "graph.paths", "graph.parents", "graph.children", "find_vendor_info"),
     *("graph.entities_for_sections", "graph.sections_for_entities", "get_section_text"),
     *("ingest_from_source", "job_status", "job_cancel", "list_projects", "inspect_collection", "query"),
+    *("planner.multi_perspective", "research.execute"),  # they ask the rankings above
 }
 
 
@@ -180,7 +182,8 @@ async def test_with_hybrid_search_off_every_ranking_is_by_meaning_alone(
                 operation: await _way(kb, operation, arguments | own.get(operation, {}), place)
                 for operation, (arguments, place) in RANKED.items()
             }
-    expected = {"query_hybrid": (True, "HYBRID_NOT_SUPPORTED"), "search_sections": ("hybrid", "vector")}
+    expected: dict[str, Any] = dict.fromkeys(("search_sections", "vector.query.search"), ("hybrid", "vector"))
+    expected["query_hybrid"] = (True, "HYBRID_NOT_SUPPORTED")
     for operation in RANKED:
         both = (ways["usual"][operation], ways["meaning"][operation])
         assert both == expected.get(operation, ("hybrid", "semantic-only"))

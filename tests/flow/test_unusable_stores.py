@@ -131,6 +131,8 @@ def _arguments(tool: str) -> dict[str, Any]:
         "query": {"project": "p", "text": ASKED["query"]},
         "query_hybrid": {"project": "p", "text": ASKED["query"]},
         "inspect_collection": {"project": "p"},
+        "planner.multi_perspective": {"question": ASKED["query"]},
+        "research.execute": {"question": ASKED["query"]},
         "ingest_from_source": {"project": "p", "source": "notes"},
         "job_status": {"job_id": "job_of_nobody"},
         "job_cancel": {"job_id": "job_of_nobody"},

@@ -128,8 +128,8 @@ ROOMS: Mapping[str, str] = {
     "server.runtime server.graph "
     "server.retrieval server.contracts "
     "server.locators "
-    "server.tiers server.text server.evidence server.intake server.sessions server.ids server.models "
-    "server.errors server.settings",
+    "server.tiers server.text server.evidence server.quotes server.intake server.sessions server.ids "
+    "server.models server.errors server.settings",
     "server.knowledge": "server.operations server.jobs server.contracts server.runtime server.sessions "
     "server.errors server.settings server.text",
     "server.engine": "server.knowledge server.jobs server.operations server.contracts server.runtime "

@@ -1,0 +1,1 @@
+"""Operations of the pack ``core``: compositions of the other operations, and checks of citations."""

@@ -1,0 +1,59 @@
+"""``vector.query.search``: the ranking of ``kb.search`` in rows that hold outside a session."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from server import intake
+from server.contracts.core.searching import VectorQuery
+from server.contracts.kb import KbSearch, KbSearchOptions
+from server.locators import cited_fields
+from server.operations.base import Answer, RequestContext
+from server.operations.kb import search_page, source_of, title_of
+from server.operations.ranking.candidates import Candidate, CandidateList
+from server.text import stated_facts
+from server.text.printable import one_line, printable
+from server.text.spans import preview, terms
+
+_SCORE_DIGITS = 3
+
+
+def search_vectors(context: RequestContext, request: VectorQuery) -> Answer:
+    """A page of results, at most ``per_document`` of each document."""
+    search = KbSearch(
+        query=request.query,
+        top_k=request.top_k,
+        page_size=request.top_k,
+        cursor=request.cursor,
+        filters=request.filters,
+        scope=request.scope,
+        options=KbSearchOptions(
+            max_per_doc=request.per_document, max_snippet_chars=request.snippet_chars, mode=request.mode
+        ),
+    )
+    answer = search_page(context, search, _build_row)
+    rows = answer.payload["results"]
+    # Identical calls get identical data, whichever session they are from.
+    payload = {name: value for name, value in answer.payload.items() if name != "session_id"}
+    taken = intake.of_rows(rows, "id", "snippet")
+    return replace(answer, payload={**payload, "count": len(rows)}, taken=taken)
+
+
+def _build_row(
+    context: RequestContext, request: KbSearch, ranking: CandidateList, rank: int, candidate: Candidate
+) -> dict[str, Any]:
+    passage = candidate.passage
+    text = printable(passage.chunk.text).strip()
+    return {
+        "rank": rank,
+        "id": passage.chunk.id,
+        "document_id": passage.document.id,
+        "title": title_of(passage),
+        "uri": one_line(passage.document.uri, 1_000),
+        "snippet": preview(text, terms(request.query), request.options.max_snippet_chars),
+        "score": round(candidate.score or 0.0, _SCORE_DIGITS),
+        "source": source_of(ranking, candidate),
+        "published": stated_facts.moment(passage.document.created),
+        **cited_fields(passage),
+    }
