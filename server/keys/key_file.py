@@ -18,6 +18,7 @@ from server.backends.files.private_records import FileState, PrivateRecords
 from server.errors import WinnowError
 from server.keys.hashing import digest_of, new_salt
 from server.keys.records import MAX_KEYS, MAX_RATE, AccessKey, KeyText
+from server.text.printable import one_line
 
 FILE = "keys.json"
 # Field of a record -> what it may hold, for errors.
@@ -109,6 +110,27 @@ def rotate_key(store: Path, name: str, now: int) -> tuple[AccessKey, KeyText]:
     return key, KeyText(key.id, secret)
 
 
+def remove_key(store: Path, name: str, now: int) -> tuple[AccessKey, int]:
+    """Remove the key with this id, or all with this name; returns the last of them, and how many keys are left.
+
+    Raises ``WinnowError("NOT_FOUND")``, and ``WinnowError("INVALID_REQUEST")`` for a key that may still be used.
+    """
+
+    def remove(keys: tuple[AccessKey, ...]) -> Sequence[AccessKey]:
+        found = [key for key in keys if name in (key.id, key.name)]
+        if not found:
+            raise _unknown(name, keys)
+        if any(key.state(now) == "active" for key in found):
+            raise WinnowError(
+                "INVALID_REQUEST",
+                f"the key {name} may still be used; end it (winnow key revoke {name}), or name another by its id",
+            )
+        return [key for key in keys if key not in found]
+
+    before, after = _change(store, remove)
+    return [key for key in before if key not in after][-1], len(after)
+
+
 def _replace(store: Path, name: str, change: Callable[[AccessKey], AccessKey]) -> AccessKey:
     def replace(keys: tuple[AccessKey, ...]) -> Sequence[AccessKey]:
         found = _find(keys, name)
@@ -123,9 +145,17 @@ def _find(keys: Sequence[AccessKey], name: str) -> AccessKey:
     usable = [key for key in keys if key.revoked_at is None]
     found = [key for key in usable if key.id == name] or [key for key in usable if key.name == name]
     if not found:
-        names = ", ".join(key.name for key in usable[:10]) or "none"
-        raise WinnowError("NOT_FOUND", f"there is no key {name[:80]!r} to change; keys: {names} (winnow key list)")
+        raise _unknown(name, keys)
     return found[-1]
+
+
+def _unknown(name: str, keys: Sequence[AccessKey]) -> WinnowError:
+    if any(name in (key.id, key.name) for key in keys):
+        return WinnowError("NOT_FOUND", f"the key {name} was revoked; add another one (winnow key add NAME)")
+    names = ", ".join(key.name for key in keys if key.revoked_at is None) or "none"
+    return WinnowError(
+        "NOT_FOUND", one_line(f"there is no key {name[:80]!r}; keys (winnow key list): {names}", 290)
+    )
 
 
 def _make_room(keys: tuple[AccessKey, ...]) -> Sequence[AccessKey]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from server.commands.projects.project import app as project_app
 from server.commands.serving.keys import app
 from server.errors import WinnowError
 from server.keys import key_file
@@ -72,6 +73,24 @@ def test_a_revoked_key_stays_revoked_and_frees_its_name(tmp_path: Path) -> None:
     assert [(row["name"], row["state"]) for row in listed] == [("ci", "revoked"), ("ci", "active")]
 
 
+def test_only_a_key_that_cannot_be_used_is_removed(tmp_path: Path) -> None:
+    winnow_key(tmp_path, "add", "ci")
+    code, refused = winnow_key(tmp_path, "remove", "ci")
+    assert (code, "winnow key revoke ci" in refused["error"]["message"]) == (2, True)
+    winnow_key(tmp_path, "revoke", "ci")
+    assert winnow_key(tmp_path, "rotate", "ci")[1]["error"]["message"].startswith("the key ci was revoked; add")
+    assert winnow_key(tmp_path, "remove", "ci")[1]["state"] == "revoked"
+    assert winnow_key(tmp_path, "list")[1]["keys"] == []
+    assert winnow_key(tmp_path, "remove", "ci")[1]["error"]["details"]["reason"] == "NOT_FOUND"
+
+
+def test_a_project_that_the_store_does_not_have_is_noted(tmp_path: Path) -> None:
+    CliRunner().invoke(project_app, ["create", "alpha", "--store", str(tmp_path)])
+    done = CliRunner().invoke(app, ["add", "x", "--projects", "alpha,alfa", "--store", str(tmp_path)])
+    assert "note: the store has no project alfa; its projects: alpha" in done.stderr
+    assert KeyText.parse(done.stdout.rstrip("\n")) is not None
+
+
 def test_an_expired_key_is_listed_as_expired(tmp_path: Path) -> None:
     key, _ = new_key("old", NOW, expires_at=NOW + 60)
     assert [key.state(NOW + seconds) for seconds in (0, 59, 60)] == ["active", "active", "expired"]
@@ -85,6 +104,8 @@ def test_an_expired_key_is_listed_as_expired(tmp_path: Path) -> None:
         (("",), "name"),
         (("x", "--projects", "a b"), "projects"),
         (("x", "--projects", ","), "no name"),
+        (("x", "--projects", ""), "--projects names no project"),
+        (("x", "--expires", "0h"), "over"),
         (("x", "--rate", "0"), "rate"),
         (("x", "--rate", "100001"), "rate"),
         (("x", "--expires", "soon"), "--expires"),

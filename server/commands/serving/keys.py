@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 app = command(
     no_args_is_help=True,
-    help="Add, list, revoke and rotate the keys of HTTP clients.",
-    epilog="Examples: winnow key add laptop | winnow key list | winnow key revoke laptop",
+    help="Add, list, revoke, rotate and remove the keys of HTTP clients.",
+    epilog="Examples: winnow key add laptop | winnow key list | winnow key revoke ci | winnow key remove ci",
 )
 
 _EPILOG = """
@@ -38,8 +38,12 @@ key as `Authorization: Bearer KEY` or `X-API-Key: KEY`. The key is shown once: o
 Examples: winnow key add laptop | winnow key add ci --projects handbook,api --read-only --rate 300 --expires 90d
 | winnow key add contractor --projects handbook --expires 2027-01-31 --json
 """
-_SHOWN_ONCE = "this is the only time that the key is shown: give it to the client now"
-_LIFETIME = re.compile(r"(\d{1,5})\s*([hd])")
+_SHOWN_ONCE = (
+    "this is the only time that the key is shown: give it to the client now, which sends it in the header "
+    "'Authorization: Bearer KEY' (docs/hosting.md: settings of clients)"
+)
+_LIFETIME = re.compile(r"(\d{1,5})\s*([hdw])")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 Name = Annotated[str, typer.Argument(metavar="KEY", help="a key, by its name or its id")]
 
 
@@ -61,7 +65,11 @@ def add(
     ] = None,
     expires: Annotated[
         str | None,
-        typer.Option("--expires", metavar="D", help="end of the key: 90d, 12h, or a date as 2027-01-31 (UTC)"),
+        typer.Option(
+            "--expires",
+            metavar="D",
+            help="end of the key: 12h, 90d, 8w, or the day at whose beginning it ends, as 2027-01-31 (UTC)",
+        ),
     ] = None,
     store: Store = None,
     as_json: Json = False,
@@ -72,14 +80,14 @@ def add(
     with report_errors(as_json=as_json):
         now = time.time()
         options = {
-            "projects": _split_projects(projects or []),
+            "projects": () if projects is None else _split_projects(projects),
             "read_only": read_only,
             "calls_per_minute": rate,
             "expires_at": None if expires is None else _end_of(expires, now),
         }
-        folder = load_settings(store=store).store
         key, text = new_key(name, int(now), **options)
-        add_key(folder, key, int(now))
+        add_key(load_settings(store=store).store, key, int(now))
+    print_to_stderr(*_note_unknown(store, key.projects))
     _print_secret(key, text, as_json=as_json)
 
 
@@ -123,11 +131,44 @@ def rotate(name: Name, store: Store = None, as_json: Json = False) -> None:
     _print_secret(key, text, as_json=as_json)
 
 
+@app.command(epilog="Examples: winnow key remove laptop | winnow key remove 1f0c9a2b --json")
+def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
+    """Take a revoked or expired key off the list. Its lines in the audit log stay."""
+    from server.keys.key_file import remove_key
+
+    with report_errors(as_json=as_json):
+        key, left = remove_key(load_settings(store=store).store, name, int(time.time()))
+    if as_json:
+        print_json(_build_row(key))
+        return
+    print_lines(f"removed: {_format_row(_build_row(key))}")
+    if not left:
+        print_lines("that was the last key: a server that starts from now on asks its clients for none")
+
+
 def _split_projects(given: list[str]) -> tuple[str, ...]:
     try:
-        return tuple(dict.fromkeys(name for names in given for name in split_names(names)))
+        names = tuple(dict.fromkeys(name for names in given for name in split_names(names)))
     except ValueError as error:
         raise WinnowError("INVALID_REQUEST", f"--projects: {error}") from None
+    # An unset variable of a shell must not make a key for everything.
+    if not names:
+        raise WinnowError("INVALID_REQUEST", "--projects names no project; leave the option out for all of them")
+    return names
+
+
+def _note_unknown(store: str | None, projects: tuple[str, ...]) -> list[str]:
+    """A sentence about projects that the store does not have; they may be created later."""
+    from server.commands.projects.common import open_catalogue
+
+    try:
+        with open_catalogue(store) as opened:
+            names = [info.name for info in opened.catalogue.existing_projects()]
+    except WinnowError:  # there is no store yet
+        return []
+    unknown = [name for name in projects if name not in names]
+    there = ", ".join(names[:10]) or "none yet"
+    return [f"note: the store has no project {', '.join(unknown)}; its projects: {there}"] if unknown else []
 
 
 def _end_of(text: str, now: float) -> int:
@@ -135,12 +176,13 @@ def _end_of(text: str, now: float) -> int:
     match = _LIFETIME.fullmatch(text.strip())
     try:
         if match:
-            return int(now + timedelta(**{{"h": "hours", "d": "days"}[match[2]]: int(match[1])}).total_seconds())
-        moment = datetime.fromisoformat(text.strip())
+            moment = datetime.fromtimestamp(now, UTC) + int(match[1]) * _UNITS[match[2]]
+        else:
+            moment = datetime.fromisoformat(text.strip())
         end = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         raise WinnowError(
-            "INVALID_REQUEST", f"--expires takes 90d, 12h, or a date as 2027-01-31 (got {text[:40]!r})"
+            "INVALID_REQUEST", f"--expires takes 12h, 90d, 8w, or a date as 2027-01-31 (got {text[:40]!r})"
         ) from None
     if end <= now:
         raise WinnowError("INVALID_REQUEST", f"--expires: {text[:40]} is over; name a date in the future")
