@@ -16,6 +16,7 @@ from server.text.printable import one_line, printable
 _MESSAGE_CHARS = 290
 _MOST_COMPLETIONS = 100
 _TAKEN = "another prompt already has this name"
+_UNKNOWN = "is no argument of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class PromptLibrary:
                 return prompt
         names = ", ".join(prompt.listed_name for prompt in offered)
         message = f"unknown prompt {one_line(name, 100)!r}; this server has: {names}"
+        if self.left_out:
+            message = f"{one_line(message, 220)}; some were left out: winnow prompt list says why"
         raise WinnowError("INVALID_REQUEST", one_line(message, _MESSAGE_CHARS))
 
     def fill(self, prompt: Prompt, arguments: Mapping[str, str], tools: Collection[str]) -> str:
@@ -50,10 +53,12 @@ class PromptLibrary:
         """
         values = {name: printable(value).strip() for name, value in arguments.items()}
         known = {each.name: each for each in prompt.arguments}
-        wrong = [name for name in values if name not in known]
-        wrong += [each.name for each in prompt.arguments if not _fits(each, values.get(each.name, ""))]
+        wrong = [(name, _UNKNOWN) for name in values if name not in known]
+        wrong += [
+            (each.name, why) for each in prompt.arguments if (why := _refuse(each, values.get(each.name, "")))
+        ]
         if wrong:
-            raise WinnowError("INVALID_REQUEST", _explain_arguments(prompt, wrong[0]))
+            raise WinnowError("INVALID_REQUEST", _explain_arguments(prompt, *wrong[0]))
         try:
             return render(prompt, values, tools)
         except ValueError as error:
@@ -70,7 +75,7 @@ class PromptLibrary:
                 return [value for value in values if value.casefold().startswith(begun.casefold())][
                     :_MOST_COMPLETIONS
                 ]
-        raise WinnowError("INVALID_REQUEST", _explain_arguments(prompt, argument))
+        raise WinnowError("INVALID_REQUEST", _explain_arguments(prompt, argument, _UNKNOWN))
 
 
 def load_prompts(folders: Sequence[Path]) -> PromptLibrary:
@@ -89,13 +94,16 @@ def load_prompts(folders: Sequence[Path]) -> PromptLibrary:
     return PromptLibrary(tuple(prompts.values()), tuple(left_out))
 
 
-def _fits(argument: Argument, value: str) -> bool:
+def _refuse(argument: Argument, value: str) -> str:
+    """Why a value is refused; "" for one that the argument takes."""
     if not value:
-        return not argument.required
-    return len(value) <= argument.max_chars and (not argument.choices or value in argument.choices)
+        return "is missing" if argument.required else ""
+    if argument.choices and value not in argument.choices:
+        return f"is one of {', '.join(argument.choices)}"
+    return "" if len(value) <= argument.max_chars else f"has more than {argument.max_chars:,} characters"
 
 
-def _explain_arguments(prompt: Prompt, wrong: str) -> str:
+def _explain_arguments(prompt: Prompt, name: str, why: str) -> str:
     taken = "; ".join(f"{each.name}: {each.asks} ({each.bounds})" for each in prompt.arguments) or "no arguments"
-    message = f"{prompt.listed_name}: {one_line(wrong, 40)!r} is wrong, missing or not known; it takes {taken}"
+    message = f"{prompt.listed_name}: {one_line(name, 40)!r} {why}; it takes {taken}"
     return one_line(message, _MESSAGE_CHARS)

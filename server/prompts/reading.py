@@ -11,7 +11,7 @@ in the specification, below ``earlier``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -32,6 +32,13 @@ _MOST_PARTS = 50
 _OFFERED = 2
 _NAME = r"^[a-z][a-z0-9_-]{0,39}$"
 _REASON_CHARS = 300
+# Field and kind of error -> what the field takes, where the words of the validation do not say it.
+_WORDS: Mapping[tuple[str, str], str] = {
+    ("id", "string_pattern_mismatch"): "an id is DOMAIN/NAME, in lower-case letters, digits, - and _",
+    ("deprecated", "dict_type"): "it names versions and what to use instead, as {1: use team.compare}",
+    ("versions", "list_type"): "it lists the numbers of the versions, as [1, 2]",
+    ("prompts", "missing"): "it lists the prompts, as prompts: [{id: team/compare, versions: [1]}]",
+}
 
 _Name = Annotated[str, Field(pattern=_NAME)]
 _Line = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -49,6 +56,16 @@ class _Entry(_Model):
     id: Annotated[str, Field(pattern=rf"{_NAME[:-1]}/{_NAME[1:]}")]
     versions: Annotated[list[_Major], Field(min_length=1, max_length=100)]
     deprecated: dict[_Major, _Line] = Field(default_factory=dict)
+
+    @property
+    def domain(self) -> str:
+        """The folder of the prompt, below ``packs``."""
+        return self.id.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The first part of the names of its files."""
+        return self.id.partition("/")[2]
 
 
 class _Registry(_Model):
@@ -86,65 +103,129 @@ class UnusablePack(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """What a folder holds."""
+    """What a folder holds. ``notes`` are sentences about what may be a mistake, and is used all the same."""
 
     prompts: tuple[Prompt, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read_pack(folder: Path) -> Pack:
     """The prompts of a folder in the order of its registry; one that cannot be used keeps out no others."""
-    is_ours = folder == SHIPPED
-    prompts: list[Prompt] = []
-    left_out: list[LeftOut] = []
+    reader = _Reader(folder, is_ours=folder == SHIPPED)
     try:
-        if not is_ours:
-            check_writers(folder, folder.stat())
-        entries = _read_yaml(folder / REGISTRY, _Registry, is_ours=is_ours).prompts
+        for entry in reader.read_registry().prompts:
+            reader.add(entry)
     except (OSError, UnusablePack) as error:
-        return Pack((), (LeftOut(str(folder), one_line(str(error), _REASON_CHARS)),))
-    for entry in entries:
+        return Pack((), (LeftOut(str(folder), _explain(error)),))
+    return Pack(tuple(reader.prompts), tuple(reader.left_out), tuple(reader.notes))
+
+
+class _Reader:
+    """Reads one folder, prompt by prompt."""
+
+    def __init__(self, folder: Path, *, is_ours: bool) -> None:
+        self._folder = folder
+        self._is_ours = is_ours
+        self.prompts: list[Prompt] = []
+        self.left_out: list[LeftOut] = []
+        self.notes: list[str] = []
+
+    def read_registry(self) -> _Registry:
+        """The registry. Raises ``OSError`` or ``UnusablePack``."""
+        if not self._is_ours:
+            check_writers(self._folder, self._folder.stat())
+        return self._read_yaml(REGISTRY, _Registry)
+
+    def add(self, entry: _Entry) -> None:
+        """Read the newest two versions of a prompt; one that cannot be used does not keep out the other."""
         try:
-            prompts += _read_prompt(folder, entry, is_ours=is_ours)
+            specification, parts = self._read_shared(entry)
         except (OSError, UnusablePack) as error:
-            left_out.append(LeftOut(f"{folder}: {entry.id}", one_line(str(error), _REASON_CHARS)))
-    return Pack(tuple(prompts), tuple(left_out))
+            self.left_out.append(LeftOut(f"{self._folder}: {entry.id}", _explain(error)))
+            return
+        majors = sorted(set(entry.versions), reverse=True)[:_OFFERED]
+        for major in majors:
+            try:
+                self._add_version(entry, major, specification, parts, is_newest=major == majors[0])
+            except (OSError, UnusablePack) as error:
+                self.left_out.append(LeftOut(f"{self._folder}: {entry.id}@{major}", _explain(error)))
+        self.notes += self._find_unlisted(entry)
 
-
-def _read_prompt(folder: Path, entry: _Entry, *, is_ours: bool) -> Sequence[Prompt]:
-    domain, _, name = entry.id.partition("/")
-    if domain == OWN_DOMAIN and not is_ours:
-        raise UnusablePack(f"the domain {OWN_DOMAIN} is for the prompts that come with winnow; use another one")
-    own = folder / "packs" / domain
-    specification = _read_yaml(own / f"{name}.spec.yaml", _Specification, is_ours=is_ours)
-    parts = {f"parts/{path.name}": _read(path, is_ours=is_ours) for path in _list_parts(own / "parts")}
-    majors = sorted(set(entry.versions), reverse=True)[:_OFFERED]
-    return [
-        _build(
-            Prompt(
-                domain,
-                name,
-                major,
-                specification.title,
-                specification.description,
-                _arguments(specification.earlier.get(major, specification.input)),
-                _read(own / f"{name}.v{major}.md", is_ours=is_ours),
-                parts,
-                tuple(specification.needs),
-                entry.deprecated.get(major, ""),
-                is_newest=major == majors[0],
+    def _read_shared(self, entry: _Entry) -> tuple[_Specification, Mapping[str, str]]:
+        domain = entry.domain
+        if domain == OWN_DOMAIN and not self._is_ours:
+            raise UnusablePack(
+                f"the domain {OWN_DOMAIN} is for the prompts that come with winnow; use another one"
             )
+        if wrong := sorted(set(entry.deprecated) - set(entry.versions)):
+            raise UnusablePack(f"{REGISTRY}: deprecated names version {wrong[0]}, which is not among its versions")
+        specification = self._read_yaml(f"packs/{domain}/{entry.name}.spec.yaml", _Specification)
+        names = [path.name for path in _list_parts(self._folder / "packs" / domain / "parts")]
+        return specification, {f"parts/{name}": self._read(f"packs/{domain}/parts/{name}") for name in names}
+
+    def _add_version(
+        self,
+        entry: _Entry,
+        major: int,
+        specification: _Specification,
+        parts: Mapping[str, str],
+        *,
+        is_newest: bool,
+    ) -> None:
+        file = f"packs/{entry.domain}/{entry.name}.v{major}.md"
+        prompt = Prompt(
+            entry.domain,
+            entry.name,
+            major,
+            specification.title,
+            specification.description,
+            _arguments(specification.earlier.get(major, specification.input)),
+            self._read(file),
+            parts,
+            tuple(specification.needs),
+            entry.deprecated.get(major, ""),
+            is_newest,
         )
-        for major in majors
-    ]
+        try:
+            used = check_template(prompt)
+        except ValueError as error:
+            raise UnusablePack(f"{file}: {error}") from None
+        self.prompts.append(prompt)
+        unused = [each.name for each in prompt.arguments if each.name not in used]
+        self.notes += [f"{file} does not use the argument {name!r}" for name in unused]
 
+    def _find_unlisted(self, entry: _Entry) -> Iterator[str]:
+        own = self._folder / "packs" / entry.domain
+        for path in sorted(own.glob(f"{entry.name}.v*.md")):
+            number = path.name.removeprefix(f"{entry.name}.v").removesuffix(".md")
+            if number.isdecimal() and int(number) not in entry.versions:
+                yield f"packs/{entry.domain}/{path.name} is not among the versions that {REGISTRY} lists"
 
-def _build(prompt: Prompt) -> Prompt:
-    try:
-        check_template(prompt)
-    except ValueError as error:
-        raise UnusablePack(f"{prompt.name}.v{prompt.major}.md: {error}") from None
-    return prompt
+    def _read_yaml(self, name: str, model: type[_M]) -> _M:
+        text = self._read(name)
+        try:
+            return model.model_validate(parse_yaml(text))
+        except ValidationError as error:
+            raise UnusablePack(f"{name}: {explain_refusal(error, _WORDS)}") from None
+        except (YamlRefused, ValueError) as error:
+            raise UnusablePack(f"{name}: {error}") from None
+
+    def _read(self, name: str) -> str:
+        """The text of a file. Raises ``UnusablePack`` where it is missing, too large, or not UTF-8."""
+        try:
+            text = read_operator_file(self._folder / name, _MOST_BYTES, is_ours=self._is_ours)
+        except PermissionError:
+            raise
+        except FileNotFoundError:
+            raise UnusablePack(f"{name} is not there") from None
+        except OSError as error:
+            raise UnusablePack(f"{name}: {error.strerror or 'it cannot be read'}") from None
+        except UnicodeDecodeError:
+            raise UnusablePack(f"{name}: it is not UTF-8") from None
+        if len(text) > _MOST_BYTES:
+            raise UnusablePack(f"{name}: it is larger than {_MOST_BYTES // 1024} KiB")
+        return text
 
 
 def _arguments(stated: _Input) -> tuple[Argument, ...]:
@@ -169,25 +250,8 @@ def _list_parts(folder: Path) -> Iterator[Path]:
         yield from sorted(path for path in folder.iterdir() if path.suffix == ".md")[:_MOST_PARTS]
 
 
-def _read_yaml(path: Path, model: type[_M], *, is_ours: bool) -> _M:
-    try:
-        return model.model_validate(parse_yaml(_read(path, is_ours=is_ours)))
-    except ValidationError as error:
-        raise UnusablePack(f"{path.name}: {explain_refusal(error)}") from None
-    except (YamlRefused, ValueError) as error:
-        raise UnusablePack(f"{path.name}: {error}") from None
-
-
-def _read(path: Path, *, is_ours: bool) -> str:
-    """The text of a file. Raises ``UnusablePack`` where it is missing, too large, or not UTF-8."""
-    try:
-        text = read_operator_file(path, _MOST_BYTES, is_ours=is_ours)
-    except PermissionError:
-        raise
-    except OSError as error:
-        raise UnusablePack(f"{path.name}: {error.strerror or 'it cannot be read'}") from None
-    except UnicodeDecodeError:
-        raise UnusablePack(f"{path.name}: it is not UTF-8") from None
-    if len(text) > _MOST_BYTES:
-        raise UnusablePack(f"{path.name}: it is larger than {_MOST_BYTES // 1024} KiB")
-    return text
+def _explain(error: OSError | UnusablePack) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such folder"
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return one_line(text, _REASON_CHARS)

@@ -12,7 +12,7 @@ from jinja2 import DictLoader, StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from server.prompts.records import Prompt
-from server.prompts.template_check import check_texts
+from server.prompts.template_check import TemplateRules
 from server.reference.sdk import explain
 
 MOST_CHARS = 40_000
@@ -39,11 +39,12 @@ def render(prompt: Prompt, arguments: Mapping[str, str], tools: Collection[str])
     return "".join(written).strip()
 
 
-def check_template(prompt: Prompt) -> None:
-    """Raise ``ValueError`` for a template with wrong syntax, an unknown name, or more than a prompt needs."""
-    known = frozenset({each.name for each in prompt.arguments} | {_TOOLS, *_GLOBALS})
+def check_template(prompt: Prompt) -> frozenset[str]:
+    """The names that a template uses. Raises ``ValueError`` for what ``template_check`` refuses."""
+    names = frozenset((*(each.name for each in prompt.arguments), _TOOLS))
     texts = {**prompt.parts, _BODY: prompt.body}
-    check_texts(_environment(prompt.body, tuple(prompt.parts.items())), _BODY, texts, known)
+    environment = _environment(prompt.body, tuple(prompt.parts.items()))
+    return TemplateRules(environment, texts, names, _GLOBALS).check(_BODY)
 
 
 @lru_cache(maxsize=64)

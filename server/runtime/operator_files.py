@@ -12,8 +12,11 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from pydantic import ValidationError
+
+_NO_WORDS: Mapping[tuple[str, str], str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +27,17 @@ class LeftOut:
     why: str
 
 
-def explain_refusal(error: ValidationError) -> str:
-    """The first reason why a file does not fit its model, with the place in the file."""
-    first: Mapping[str, object] = error.errors()[0]
-    where = first["loc"]
-    place = ".".join(map(str, where)) if isinstance(where, tuple) else ""
-    return f"{place or 'the file'}: {first['msg']}"
+def explain_refusal(error: ValidationError, words: Mapping[tuple[str, str], str] = _NO_WORDS) -> str:
+    """The first reason why a file does not fit its model, with the place in the file.
+
+    ``words`` say it for a field and a kind of error where those of the validation do not.
+    """
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"])) or "the file"
+    name = str(first["loc"][-1]) if first["loc"] else ""
+    if first["type"] == "extra_forbidden":
+        return f"{place}: there is no field {name!r} here"
+    return f"{place}: {words.get((name, first['type']), first['msg'])}"
 
 
 def check_writers(path: Path, status: os.stat_result) -> None:

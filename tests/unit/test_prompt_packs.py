@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from server.commands.packs.prompts import app
 from server.errors import WinnowError
 from server.prompts.library import PromptLibrary, load_prompts
 from server.prompts.reading import SHIPPED, Pack, read_pack
@@ -181,10 +184,22 @@ def test_parts_of_parts_are_checked_too(tmp_path: Path) -> None:
     [
         ({"registry": "prompts: {"}, "REGISTRY.yaml: line 1:"),
         ({"registry": "prompts: [{id: team/compare, versions: [0]}]"}, "prompts.0.versions.0: Input should be"),
-        ({"registry": "prompts: [{id: ../compare, versions: [1]}]"}, "prompts.0.id: String should match"),
-        ({"registry": "prompts: [{id: team/compare, versions: [4]}]"}, "compare.v4.md: No such file"),
-        ({"registry": "prompts: [{id: team/missing, versions: [1]}]"}, "missing.spec.yaml: No such file"),
+        ({"registry": "prompts: [{id: ../compare, versions: [1]}]"}, "prompts.0.id: an id is DOMAIN/NAME"),
+        ({"registry": "prompts: [{id: team/compare, versions: [4]}]"}, "packs/team/compare.v4.md is not there"),
+        (
+            {"registry": "prompts: [{id: team/missing, versions: [1]}]"},
+            "packs/team/missing.spec.yaml is not there",
+        ),
         ({"registry": "prompts: [{id: winnow/compare, versions: [1]}]"}, "the domain winnow is for"),
+        (
+            {"registry": "prompts: [{id: team/compare, versions: [1], deprecated: [1]}]"},
+            "as {1: use team.compare}",
+        ),
+        (
+            {"registry": "prompts: [{id: team/compare, versions: [1], deprecated: {7: x}}]"},
+            "names version 7, which",
+        ),
+        ({"registry": "prompts: [{id: team/compare, versions: [1], title: x}]"}, "there is no field 'title' here"),
         ({"registry": "[" * 200}, "REGISTRY.yaml: nested too deeply"),
         ({"registry": "a: &a [x]\nb: {<<: *a}"}, "REGISTRY.yaml: merge keys"),
         ({"registry": "#" * 70_000}, "REGISTRY.yaml: it is larger than 64 KiB"),
@@ -192,6 +207,8 @@ def test_parts_of_parts_are_checked_too(tmp_path: Path) -> None:
         ({"specification": SPECIFICATION.replace("[first, second]", "[fourth]")}, "names 'fourth'"),
         ({"specification": SPECIFICATION.replace("type: string", "type: integer")}, "input.properties.first.type"),
         ({"bodies": {1: "{{ fourth }}"}}, "compare.v1.md: 'fourth' is neither an argument"),
+        ({"bodies": {1: "{{ explain('foo') }}"}}, "compare.v1.md: line 1: explain() knows no 'foo'"),
+        ({"bodies": {1: "{{ explain(first) }}"}}, "a call is not for prompts, but of explain()"),
         ({"bodies": {1: "{% if %}"}}, "compare.v1.md: line 1: Expected an expression"),
         ({"bodies": {1: '{% include "parts/none.md" %}'}}, "includes 'parts/none.md', which is not there"),
         ({"bodies": {1: '{% include "/etc/passwd" %}'}}, "includes '/etc/passwd', which is not there"),
@@ -203,8 +220,35 @@ def test_what_cannot_be_used_is_left_out_with_its_reason(
     assert why in reason(read_pack(write_pack(tmp_path, **changed)))  # type: ignore[arg-type]
 
 
+def test_a_version_that_cannot_be_used_keeps_out_no_other(tmp_path: Path) -> None:
+    registry = "prompts: [{id: team/compare, versions: [1, 2]}]"
+    pack = read_pack(write_pack(tmp_path, registry=registry, bodies={1: BODY, 2: "{{ fourth }}"}))
+    assert [prompt.listed_name for prompt in pack.prompts] == ["team.compare@1"]
+    assert [each.what.rpartition(" ")[2] for each in pack.left_out] == ["team/compare@2"]
+
+
+def test_what_may_be_a_mistake_is_noted(tmp_path: Path) -> None:
+    pack = read_pack(write_pack(tmp_path, bodies={1: "{{ first }} {{ second }}", 3: "not listed"}))
+    assert (len(pack.prompts), pack.left_out) == (1, ())
+    assert pack.notes == (
+        "packs/team/compare.v1.md does not use the argument 'length'",
+        "packs/team/compare.v3.md is not among the versions that REGISTRY.yaml lists",
+    )
+
+
+def test_a_new_folder_of_prompts_is_one_that_is_offered(tmp_path: Path) -> None:
+    made = CliRunner().invoke(app, ["new", str(tmp_path / "mine"), "--id", "docs/ask"])
+    again = CliRunner().invoke(app, ["new", str(tmp_path / "mine")])
+    checked = CliRunner().invoke(app, ["check", str(tmp_path / "mine"), "--json"])
+    listed = CliRunner().invoke(app, ["list", "--prompt-packs", str(tmp_path / "mine"), "--json"])
+    assert (made.exit_code, again.exit_code, checked.exit_code) == (0, 2, 0)
+    assert json.loads(checked.stdout)["notes"] == []
+    assert [prompt["id"] for prompt in json.loads(listed.stdout)["prompts"]][-1] == "docs/ask"
+    assert "--prompt-packs" in made.stdout
+
+
 def test_a_folder_that_is_not_there_is_left_out(tmp_path: Path) -> None:
-    assert "No such file" in reason(read_pack(tmp_path / "none"))
+    assert reason(read_pack(tmp_path / "none")) == "there is no such folder"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
@@ -220,12 +264,12 @@ def test_files_that_others_may_write_are_left_out(tmp_path: Path, name: str) -> 
     ("body", "why"),
     [
         ("{{ first.__class__.__mro__ }}", "line 1: a getattr is not for prompts"),
-        ("{{ first|attr('__class__') }}", "line 1: a filter 'attr' is not for prompts"),
+        ("{{ first|attr('__class__') }}", "line 1: the filter 'attr' is not for prompts"),
         ("{{ tools.add('x') }}", "line 1: a call is not for prompts"),
         ("{{ first['__class__'] }}", "line 1: a getitem is not for prompts"),
         ("\n{{ first * 999999999 }}", "line 2: a mul is not for prompts"),
         ("{{ '%999999999s' % first }}", "line 1: a mod is not for prompts"),
-        ("{{ first|center(999999999) }}", "line 1: a filter 'center' is not for prompts"),
+        ("{{ first|center(999999999) }}", "line 1: the filter 'center' is not for prompts"),
         ("{% for a in first %}{{ a }}{% endfor %}", "line 1: a for is not for prompts"),
         ("{% set a = first %}{{ a }}", "line 1: a assign is not for prompts"),
         ("{% macro a() %}{% endmacro %}", "line 1: a macro is not for prompts"),
@@ -252,8 +296,8 @@ def test_parts_that_include_each_other_are_refused(tmp_path: Path) -> None:
         for name, parts in (("a", {**twice, "30.md": "end"}), ("b", endless))
     ]
     assert whys == [
-        "compare.v1.md: its parts include others more than 200 times in all",
-        "compare.v1.md: parts/0.md includes itself",
+        "packs/team/compare.v1.md: its parts include others more than 200 times in all",
+        "packs/team/compare.v1.md: parts/0.md includes itself",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +23,8 @@ app = command(
     no_args_is_help=True,
     help="List and show the prompts that MCP clients are offered, and check a folder of your own.",
     epilog="Examples: winnow prompt list | winnow prompt show answer_question | "
-    "winnow prompt show write_script -a 'task=count the pages about backups' | winnow prompt check ~/prompts",
+    "winnow prompt new ~/prompts | winnow prompt check ~/prompts | "
+    "winnow serve --prompt-packs ~/prompts",
 )
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="a prompt: NAME, NAME@1, DOMAIN/NAME or DOMAIN/NAME@1")]
@@ -30,13 +32,67 @@ Given = Annotated[
     list[str] | None, typer.Option("--argument", "-a", metavar="NAME=TEXT", help="fill this argument in")
 ]
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="a folder with REGISTRY.yaml")]
+Packs = Annotated[
+    list[Path] | None,
+    typer.Option("--prompt-packs", metavar="FOLDER", help="folders of prompts; default: the setting prompt_packs"),
+]
+_SPECIFICATION = """\
+title: Ask about a topic
+description: Asks what the knowledge base says about a topic.
+input:
+  type: object
+  properties:
+    topic: {type: string, description: what to ask about, maxLength: 200, examples: [backups]}
+    length: {type: string, description: how long the answer is, enum: [short, long]}
+  required: [topic]
+"""
+_BODY = """\
+What does my knowledge base say about {{ topic }}?{% if length %} Give a {{ length }} answer.{% endif %}
+
+Quote each statement with its source.
+"""
 
 
-@app.command(name="list", epilog="Examples: winnow prompt list | winnow prompt list --json")
-def list_prompts(as_json: Json = False) -> None:
-    """List the prompts, their versions and arguments, and what of your folders was left out."""
+@app.command(epilog="Examples: winnow prompt new ~/prompts | winnow prompt new ~/prompts --id docs/ask")
+def new(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="a folder without REGISTRY.yaml")],
+    id: Annotated[
+        str, typer.Option("--id", metavar="DOMAIN/NAME", help="the prompt that it begins with")
+    ] = "team/ask",
+    as_json: Json = False,
+) -> None:
+    """Make a folder of prompts with one prompt to change."""
+    from server.prompts.reading import REGISTRY, read_pack
+
+    domain, _, name = id.partition("/")
+    files = {
+        REGISTRY: f"prompts:\n  - {{id: {id}, versions: [1]}}\n",
+        f"packs/{domain}/{name}.spec.yaml": _SPECIFICATION,
+        f"packs/{domain}/{name}.v1.md": _BODY,
+    }
     with report_errors(as_json=as_json):
-        library = _load()
+        if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}/[a-z][a-z0-9_-]{0,39}", id) or domain == "winnow":
+            raise WinnowError("INVALID_REQUEST", "--id is DOMAIN/NAME in lower-case letters, and not winnow/NAME")
+        if (folder / REGISTRY).exists():
+            raise WinnowError("INVALID_REQUEST", f"{folder / REGISTRY} is there already; add your prompt to it")
+        for path, text in files.items():
+            (folder / path).parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            (folder / path).write_text(text, "utf-8")
+    pack = read_pack(folder.absolute())
+    if as_json:
+        print_json({"files": [str(folder / path) for path in files], "left_out": left_out_rows(pack.left_out)})
+        return
+    print_lines(*(f"written: {folder / path}" for path in files), *left_out_lines(pack.left_out))
+    print_lines(*_say_how_to_offer(folder))
+
+
+@app.command(
+    name="list", epilog="Examples: winnow prompt list | winnow prompt list --prompt-packs ~/prompts --json"
+)
+def list_prompts(packs: Packs = None, as_json: Json = False) -> None:
+    """List the prompts with their arguments, and what was left out."""
+    with report_errors(as_json=as_json):
+        library = _load(packs)
     if as_json:
         rows = [_row(prompt) for prompt in library.prompts]
         print_json({"prompts": rows, "left_out": left_out_rows(library.left_out)})
@@ -48,13 +104,13 @@ def list_prompts(as_json: Json = False) -> None:
     epilog="Examples: winnow prompt show answer_question | "
     "winnow prompt show cited-answer@1 -a 'question=who wrote on piles' --json"
 )
-def show(name: Name, arguments: Given = None, as_json: Json = False) -> None:
+def show(name: Name, arguments: Given = None, packs: Packs = None, as_json: Json = False) -> None:
     """Show a prompt: what it takes and its template, or with arguments its text."""
     from server.tools import TOOLS
 
     tools = {tool.name.replace(".", "_") for tool in TOOLS}
     with report_errors(as_json=as_json):
-        library = _load()
+        library = _load(packs)
         prompt = library.find(name, tools)
         text = library.fill(prompt, _parse(arguments), tools) if arguments else prompt.body
     if as_json:
@@ -73,17 +129,25 @@ def check(folder: Folder, as_json: Json = False) -> None:
     pack = read_pack(folder.absolute())
     if as_json:
         rows = [_row(prompt) for prompt in pack.prompts]
-        print_json({"prompts": rows, "left_out": left_out_rows(pack.left_out)})
+        print_json({"prompts": rows, "left_out": left_out_rows(pack.left_out), "notes": list(pack.notes)})
     else:
-        print_lines(*_lines(pack.prompts), *left_out_lines(pack.left_out))
+        print_lines(*_lines(pack.prompts), *left_out_lines(pack.left_out), *(f"note: {one}" for one in pack.notes))
+        print_lines(*_say_how_to_offer(folder) if pack.prompts else ())
     if pack.left_out:
         raise typer.Exit(1)
 
 
-def _load() -> PromptLibrary:
+def _load(packs: Sequence[Path] | None) -> PromptLibrary:
     from server.prompts.library import load_prompts
 
-    return load_prompts(load_settings().prompt_packs)
+    return load_prompts([path.absolute() for path in packs] if packs else load_settings().prompt_packs)
+
+
+def _say_how_to_offer(folder: Path) -> list[str]:
+    """What offers these prompts; nothing where the settings do."""
+    if folder.absolute() in [path.absolute() for path in load_settings().prompt_packs]:
+        return []
+    return [f"to offer them: winnow serve --prompt-packs {folder}, or prompt_packs in your settings file"]
 
 
 def _parse(arguments: Sequence[str] | None) -> dict[str, str]:
