@@ -293,6 +293,11 @@ class Settings(BaseModel):
     )
     audit_mb: float = Field(default=16.0, ge=0.01, le=1024, description="size of one file of the audit log")
     audit_days: int = Field(default=90, ge=1, le=3650, description="how long lines of the audit log are kept")
+    log_file: Path | None = Field(
+        default=None, description="file for the log of the server in place of stderr; several servers may share it"
+    )
+    log_mb: float = Field(default=10.0, ge=0.01, le=1024, description="size at which the log file is rotated")
+    log_files: int = Field(default=5, ge=1, le=100, description="how many rotated log files are kept")
     drain_seconds: float = Field(
         default=10.0,
         ge=0,

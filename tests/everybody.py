@@ -94,6 +94,7 @@ _ORDINARY_ALONE = (
     "tests/unit/test_ignore_files.py",
     "tests/unit/test_languages.py",
     "tests/unit/test_locators.py",
+    "tests/unit/test_log_files.py",
     "tests/unit/test_monitoring.py",
     "tests/unit/test_needed_texts.py",
     "tests/unit/test_paragraphs.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 from collections.abc import Iterator, Mapping
@@ -26,7 +27,7 @@ from server.commands.serving.http_flags import (
 from server.commands.terminal.flags import GroupedCommand, with_settings
 from server.commands.terminal.output import command, report_errors
 from server.errors import WinnowError
-from server.settings import Configuration, Settings, load
+from server.settings import MIB, Configuration, Settings, load
 
 if TYPE_CHECKING:
     from server.app import Application
@@ -110,7 +111,7 @@ async def serve_settings(settings: Settings, http: str | None, options: HttpOpti
         from server.transports.protocol import build_server
         from server.transports.statistics import StatisticsSocket
 
-    set_up_logs()
+    set_up_logs(handler=_open_log_file(settings))
     listeners = None
     if http is not None:
         from server.transports.access.http_access import HttpOptions
@@ -147,6 +148,21 @@ async def serve_settings(settings: Settings, http: str | None, options: HttpOpti
                 application.figures,
             )
             await serve_http(server, listeners, operations, *rules, settings.drain_seconds)
+
+
+def _open_log_file(settings: Settings) -> logging.Handler | None:
+    """What writes the log to the file of the settings; None for stderr. Raises ``WinnowError``."""
+    if settings.log_file is None:
+        return None
+    from server.runtime.log_files import SharedLogFile
+
+    try:
+        return SharedLogFile(settings.log_file, int(settings.log_mb * MIB), settings.log_files)
+    except OSError as error:
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"log_file: {settings.log_file} cannot be written ({error.strerror}); name a file in a folder of yours",
+        ) from None
 
 
 def _exit_on_signals(application: Application, watch: StatisticsSocket) -> None:

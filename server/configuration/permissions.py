@@ -111,7 +111,15 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
             "queue_seconds": _USER,
         },
         "Limits on callers": {"calls_per_minute": _USER, "scripts_per_minute": _USER, "reads_per_minute": _USER},
-        "Audit and logs": {"audit": _USER, "audit_mb": _USER, "audit_days": _USER, "log_queries": _USER},
+        "Audit and logs": {
+            "audit": _USER,
+            "audit_mb": _USER,
+            "audit_days": _USER,
+            "log_queries": _USER,
+            "log_file": _USER,
+            "log_mb": _USER,
+            "log_files": _USER,
+        },
     }
 )
 SETTERS: Mapping[str, Setter] = MappingProxyType(

@@ -42,6 +42,7 @@ OWN_SETTINGS = frozenset(
         *("result_kb", "result_tokens"),
         *("calls_per_minute", "scripts_per_minute", "reads_per_minute"),
         *("workers", "queue", "queue_seconds", "audit", "audit_mb", "audit_days"),
+        *("log_file", "log_mb", "log_files"),
         *("daemon", "engine_idle_minutes", "drain_seconds", "watch", "allow_weaker_reader"),
         *("enable_writes", "ingest_roots"),
     )

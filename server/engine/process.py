@@ -26,7 +26,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -34,6 +33,7 @@ from server.backends.files.lock import ENGINE, StoreLock
 from server.engine import endpoint, heartbeat
 from server.engine.launch import READY, TAKEN
 from server.errors import WinnowError
+from server.runtime.log_files import SharedLogFile
 from server.runtime.logs import log, set_up_logs
 from server.runtime.priority import SWITCH_SECONDS
 from server.settings import MIB, Settings
@@ -74,7 +74,7 @@ def main() -> None:
 def _supervise(settings: Settings, lock: StoreLock) -> None:
     try:
         listener = endpoint.open_listener(settings.store)
-        set_up_logs(handler=_log_file(settings.store))
+        set_up_logs(handler=SharedLogFile(settings.store / "engine.log", _LOG_BYTES, kept=1))
     except WinnowError as error:
         _report(error.message)
         return
@@ -215,13 +215,6 @@ class _EngineBackends:
         )
         choice = ZoteroChoice.model_validate(dict(request.zotero))
         return ingest_zotero(target, choice, settings.store, how, on_progress)
-
-
-def _log_file(store: Path) -> logging.Handler:
-    path = store / "engine.log"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-    os.close(os.open(path, flags, 0o600))
-    return RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8")
 
 
 def _report(message: str) -> None:

@@ -95,6 +95,9 @@ OTHER = {
     "audit_mb": "1.0",
     "audit_days": "1",
     "log_queries": "true",
+    "log_file": '"/srv/winnow.log"',
+    "log_mb": "1.0",
+    "log_files": "2",
 }
 
 
