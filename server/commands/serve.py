@@ -161,7 +161,7 @@ def _open_log_file(settings: Settings) -> logging.Handler | None:
     except OSError as error:
         raise WinnowError(
             "INVALID_REQUEST",
-            f"log_file: {settings.log_file} cannot be written ({error.strerror}); name a file in a folder of yours",
+            f"log_file: {settings.log_file} cannot be written ({error.strerror}); name a file of your own",
         ) from None
 
 

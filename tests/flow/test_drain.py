@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import subprocess
 import urllib.error
 import urllib.request
@@ -35,9 +36,9 @@ def scripts_of(store: Path) -> list[str]:
 
 
 @pytest.mark.walls
-def test_a_pipe_answers_the_script_that_runs_and_refuses_what_comes(store: Path) -> None:
-    before = scripts_of(store)
-    with serving(store, **ALONE) as pipe:
+def test_a_pipe_answers_the_script_that_runs_and_refuses_what_comes(store: Path, tmp_path: Path) -> None:
+    before, log_file = scripts_of(store), tmp_path / "winnow.log"
+    with serving(store, **ALONE, WINNOW_LOG_FILE=str(log_file)) as pipe:
         pipe.shake_hands()
         pipe.call(2, "execute_code", code="return 1")
         pipe.send(id=3, method="tools/call", params=CALL)
@@ -55,6 +56,9 @@ def test_a_pipe_answers_the_script_that_runs_and_refuses_what_comes(store: Path)
         assert pipe.answer(3)["result"]["structuredContent"]["result"] == RESULT
         assert pipe.process.wait(LIMIT) == 0
     assert scripts_of(store) == [*before, "ok", "ok"]
+    logged = [json.loads(line) for line in log_file.read_text().splitlines()]
+    assert [line["in_progress"] for line in logged if line["message"] == "the server ends"] == [1]
+    assert stat.S_IMODE(log_file.stat().st_mode) == 0o600
 
 
 @pytest.mark.walls

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from server.monitoring.capacities import CLEAR_RATIO, WARN_RATIO, Alerts
 from server.monitoring.openmetrics import FAMILIES, MOST_PROJECTS, format_open_metrics
 from server.runtime.metrics import BUCKETS, Metrics
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def figures(**changes: Any) -> dict[str, Any]:
@@ -56,18 +61,49 @@ def figures(**changes: Any) -> dict[str, Any]:
     }
 
 
+def read(shown: dict[str, Any]) -> list[Any]:
+    """The families of these figures, as another parser reads them."""
+    return list(text_string_to_metric_families(format_open_metrics(shown)))
+
+
 def with_alerts(**changes: Any) -> dict[str, Any]:
     shown = figures(**changes)
     return shown | Alerts().update(shown)
 
 
 def test_another_parser_reads_every_family_with_its_kind_unit_and_samples() -> None:
-    read = {family.name: family for family in text_string_to_metric_families(format_open_metrics(with_alerts()))}
-    assert read.keys() == {family.name for family in FAMILIES}
+    by_name = {family.name: family for family in read(with_alerts())}
+    assert by_name.keys() == {family.name for family in FAMILIES}
     for family in FAMILIES:
-        found = read[family.name]
+        found = by_name[family.name]
         assert (found.type, found.documentation, found.unit) == (family.kind, family.help, family.unit)
         assert {sample.name for sample in found.samples} == set(family.sample_names)
+
+
+def test_the_queries_of_the_dashboard_and_of_the_alerts_name_metrics_and_labels_that_exist() -> None:
+    dashboard = json.loads((DOCS / "examples" / "grafana-dashboard.json").read_text("utf-8"))
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
+    queries += [each["query"] for each in dashboard["templating"]["list"]]
+    (group,) = yaml.safe_load((DOCS / "examples" / "prometheus-alerts.yml").read_text("utf-8"))["groups"]
+    queries += [rule["expr"] for rule in group["rules"]]
+    samples = [sample for family in read(with_alerts()) for sample in family.samples]
+    labels_of = {sample.name: {"job", "instance", *sample.labels} for sample in samples}
+    assert len([query for query in queries if "winnow_" in query]) > 30
+    for query in queries:
+        used = re.findall(r"winnow_\w+", query)
+        assert (query, set(used) - labels_of.keys()) == (query, set())
+        labels = set(re.findall(r"(\w+)(?:=|!~|=~)\"", query))
+        labels |= {name.strip() for names in re.findall(r"by \(([^)]*)\)", query) for name in names.split(",")}
+        known = set().union(*(labels_of[name] for name in used), *([{"le"}] if "_bucket" in query else []))
+        assert (query, labels - known) == (query, set())
+
+
+def test_the_page_names_every_metric_and_no_other() -> None:
+    named = set(re.findall(r"`(winnow_\w+)", (DOCS / "monitoring.md").read_text("utf-8")))
+    known = {
+        family.name if family.kind in ("histogram", "summary") else family.sample_names[0] for family in FAMILIES
+    }
+    assert named == known
 
 
 def test_no_count_is_rounded_and_no_text_breaks_a_line() -> None:
