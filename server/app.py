@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from server.jobs.records import Job, JobResult
     from server.opening import Backends
     from server.prompts.library import PromptLibrary
+    from server.tools.operator_tools import OperatorTools
     from server.watching.watcher import Watcher
 
 
@@ -103,12 +104,27 @@ class Application:
     async def ready(self) -> None:
         """Wait until it is known which tools can be offered."""
         self.start()
+        await self.refresh_tools()
         if self._loading:  # empty after ``close``
             await asyncio.shield(self._loading[0])
 
     def context(self, client: str, progress: Callable[[float, str], Awaitable[None]]) -> Context:
         """The context of one tool call."""
-        return Context(self.kb, self.scripts, self.settings, client, progress)
+        tools = self._operator_tools.tools if self._operator_tools else ()
+        return Context(self.kb, self.scripts, self.settings, client, progress, tools)
+
+    @cached_property
+    def _operator_tools(self) -> OperatorTools | None:
+        if not self.settings.tool_packs:
+            return None
+        from server.tools.operator_tools import OperatorTools
+
+        return OperatorTools(self.settings)
+
+    async def refresh_tools(self) -> None:
+        """Read the tools of the operator, if there are any and a file of theirs may have changed."""
+        if self._operator_tools and self._operator_tools.is_due:
+            await asyncio.to_thread(self._operator_tools.refresh)
 
     def caller(self, connection: str) -> Caller:
         """The caller of direct calls on this connection."""

@@ -7,12 +7,13 @@ every validator we tried accepts.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, create_model
 
 from server.contracts.base import LISTED, MARK, UNLISTED, WHOLE, ErrorEnvelope
 
@@ -238,3 +239,34 @@ def _is_optional(node: Mapping[str, Any]) -> bool:
 def _flatten_properties(properties: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
     # A property may itself be named "title": names are not keywords here.
     return {name: _flatten(value, definitions) for name, value in properties.items()}
+
+
+def stated_model(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
+    """A model whose JSON schema is stated as it is, for tools of the operator; all of its descriptions are listed.
+
+    It validates nothing: values were checked against the schema before.
+    """
+
+    def stated(*_: Any, **__: Any) -> dict[str, Any]:
+        return copy.deepcopy(marked)
+
+    marked = _mark_all(schema)
+    model = create_model(name, __config__=ConfigDict(extra="allow"))
+    model.model_json_schema = stated  # type: ignore[method-assign]
+    return model
+
+
+def _mark_all(node: Mapping[str, Any]) -> dict[str, Any]:
+    marked = dict(node)
+    if isinstance(node.get("properties"), Mapping):
+        marked["properties"] = {
+            key: {**_mark_all(_whole(part)), **LISTED} for key, part in node["properties"].items()
+        }
+    if isinstance(node.get("items"), Mapping):
+        marked["items"] = {**_mark_all(node["items"]), **LISTED}
+    return marked
+
+
+def _whole(part: Any) -> Mapping[str, Any]:
+    """A schema as an object: ``true`` allows everything, as an empty one does."""
+    return part if isinstance(part, Mapping) else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -23,7 +23,8 @@ class Context:
     """What a tool may use while it answers one call.
 
     ``client`` identifies the caller: an HTTP session, or the one client of a pipe. ``progress`` takes the seconds
-    elapsed and a message for people; it does nothing if the client did not ask for progress.
+    elapsed and a message for people; it does nothing if the client did not ask for progress. ``operator_tools``:
+    tools of the operator, listed after those of winnow.
     """
 
     kb: Knowledge
@@ -31,6 +32,7 @@ class Context:
     settings: Settings
     client: str
     progress: Callable[[float, str], Awaitable[None]]
+    operator_tools: Sequence[Tool] = ()
 
     @property
     def caller(self) -> Caller:
@@ -71,7 +73,8 @@ class Tool:
     settings; ``describe_arguments`` returns the argument descriptions that depend on them. ``listed`` is False for
     a tool that is seldom needed: its description would cost tokens in every session. ``needs_scripts``: a call
     waits until the server knows whether scripts run here, and is then answered even if they do not. ``pack``: the
-    pack of tools that the setting ``tools`` must name, "" for a tool of the usual list.
+    pack of tools that the setting ``tools`` must name, "" for a tool of the usual list. ``is_operators``: the
+    operator added it, so no setting but ``tool_packs`` decides whether it is listed.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Tool:
     listed: bool = True
     needs_scripts: bool = False
     pack: ToolPack | Literal[""] = ""
+    is_operators: bool = False
 
     async def call(self, context: Context, arguments: dict[str, Any]) -> ToolResult:
         """Answer one call."""
@@ -120,6 +124,8 @@ class Tool:
         return self._is_enabled(context) and self.is_offered(context)
 
     def _is_enabled(self, context: Context) -> bool:
+        if self.is_operators:
+            return True
         if self.pack:
             return self.pack in context.settings.tools
         return not context.settings.is_code_only or self.name in CODE_TOOLS

@@ -48,7 +48,8 @@ def build_help_tool(tools: Sequence[Tool]) -> Tool:
 
 async def _answer_help(tools: Sequence[Tool], context: Context, arguments: dict[str, Any]) -> ToolResult:
     request, warnings = parse(Help, arguments)
-    topics = _list_topics([tool for tool in tools if tool.is_available(context)], context)
+    known = (*tools, *context.operator_tools)
+    topics = _list_topics([tool for tool in known if tool.is_available(context)], context)
     topic, text = _find_topic(request.topic, topics)
     end = await _find_portion_end(context, text, request.start_char)
     payload: dict[str, Any] = {

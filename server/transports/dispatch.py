@@ -55,7 +55,7 @@ class Dispatcher:
         """The tools that this server can serve this client now, in fixed order."""
         context = self._context_of(client)
         may_write = not identity_of(client).is_read_only
-        listed = (tool for tool in TOOLS if tool.listed and tool.is_available(context))
+        listed = (tool for tool in _tools_of(context) if tool.listed and tool.is_available(context))
         return [
             _describe(tool, self._spell_name(tool.name), context.settings)
             for tool in listed
@@ -69,7 +69,7 @@ class Dispatcher:
     def find(self, name: str) -> Tool | None:
         """The tool with this name, also for a client that may not call it; dots and underscores are equivalent."""
         context = self._context_of("")
-        by_name = {_normalize(tool.name): tool for tool in TOOLS if tool.is_callable(context)}
+        by_name = {_normalize(tool.name): tool for tool in _tools_of(context) if tool.is_callable(context)}
         earlier = EARLIER_NAMES.get(_normalize(name), "") if self._settings.legacy_tools else ""
         return by_name.get(_normalize(name)) or by_name.get(_normalize(earlier))
 
@@ -188,12 +188,17 @@ class Dispatcher:
         self._audit.write(record)
 
 
+def _tools_of(context: Context) -> tuple[Tool, ...]:
+    """All tools of a server: those of winnow, then those of its operator."""
+    return (*TOOLS, *context.operator_tools)
+
+
 def _check_rights(tool: Tool, client: str) -> None:
     """Raises ``WinnowError("SCOPE_VIOLATION")`` if the client's key may not call the tool."""
     if identity_of(client).is_read_only and not tool.read_only:
         raise WinnowError(
             "SCOPE_VIOLATION",
-            f"this key may only read, and {tool.name} changes the index; ask the operator for a key without "
+            f"this key may only read, and {tool.name} may change something; ask the operator for a key without "
             "--read-only",
         )
 

@@ -92,6 +92,9 @@ class ApplicationServices(Protocol):
     async def ready(self) -> None:
         """Wait until it is known which tools can be offered."""
 
+    async def refresh_tools(self) -> None:
+        """Read the tools of the operator, if there are any and a file of theirs may have changed."""
+
 
 def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Server[str]:
     """The MCP server of one process. It answers a handshake before anything has been loaded."""
@@ -163,6 +166,7 @@ class _Handlers:
     async def list_tools(self, context: Connection, params: PaginatedRequestParams | None) -> ListToolsResult:
         _refuse_cursor(params)
         client = client_of(context)
+        await self._application.refresh_tools()
         listed = self._dispatcher.list_tools(client)
         if is_handshake_era(context) and context.request is None and not self._application.is_settled:
             announcing = asyncio.create_task(self._announce(context, [tool.name for tool in listed]))
@@ -180,6 +184,7 @@ class _Handlers:
 
     async def call_tool(self, context: Connection, params: CallToolRequestParams) -> CallToolResult:
         client = client_of(context)
+        await self._application.refresh_tools()
         tool = self._dispatcher.find(params.name)
         if tool is None or tool.needs_scripts:
             await self._application.ready()

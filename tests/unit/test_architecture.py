@@ -148,7 +148,8 @@ ROOMS: Mapping[str, str] = {
     "server.toolpacks": "sandbox.protocol sandbox.runners server.backends server.runtime server.errors "
     "server.text server.tiers",
     "server.tools": "sandbox server.jobs server.sessions server.knowledge server.scripts server.contracts "
-    "server.tiers server.reference server.locators server.configuration server.errors server.text server.settings",
+    "server.toolpacks server.tiers server.reference server.locators server.configuration server.errors "
+    "server.text server.settings",
     # the outermost rooms: they compose all others, and no room below imports them
     "server.transports": ANYTHING,
     "server.app": ANYTHING,
