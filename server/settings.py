@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 
 from server.configuration.addresses import Address, to_address
 from server.configuration.permissions import KEYS, SETTERS, Setter
+from server.configuration.projects import narrow_projects, with_first_project
 from server.configuration.sources import IgnoredValue, Source, SourcedValue, SourceRank, sources, user_file
 from server.configuration.value_types import (
     EmbedderName,
@@ -28,7 +29,6 @@ from server.configuration.value_types import (
     Roots,
     ServerAddress,
     ToolSets,
-    split_names,
     split_table,
 )
 from server.errors import WinnowError, own_words
@@ -69,7 +69,7 @@ class Settings(BaseModel):
     project: str = Field(
         default="default",
         pattern=PROJECT_NAME,
-        description="project to search",
+        description="project to search; where only `projects` is set, the first of them",
     )
     projects: Names = Field(
         default=(), max_length=1000, description="projects that may be searched; empty: only `project`"
@@ -396,8 +396,11 @@ def load(flags: Mapping[str, Any] = _NO_FLAGS) -> Configuration:
     """
     all_sources, unreadable = sources(Settings.model_fields, flags, _OTHER_VARIABLES)
     given, forbidden = _select_values(all_sources)
-    given, wider = _narrow(given)
+    given, wider = narrow_projects(given)
     settings, refused = _validate(given)
+    given = with_first_project(given, settings.projects)
+    if "project" in given:
+        settings = settings.model_copy(update={"project": given["project"].value})
     _check_keys(settings, given, all_sources)
     given = {name: value for name, value in given.items() if value not in refused}
     invalid = [IgnoredValue(value.name, value.place, why) for value, why in refused.items()]
@@ -429,14 +432,6 @@ def _validate(given: Mapping[str, SourcedValue]) -> tuple[Settings, dict[Sourced
         raise WinnowError("INVALID_REQUEST", f"settings: {complaints}")
     settings, more = _validate({name: value for name, value in given.items() if value not in refused})
     return settings, refused | more
-
-
-def _narrow(given: dict[str, SourcedValue]) -> tuple[dict[str, SourcedValue], tuple[str, ...]]:
-    """Drop ``projects`` if a nearer source names one ``project``: then only that one may be searched."""
-    project, projects = given.get("project"), given.get("projects")
-    if project is None or projects is None or project.rank >= projects.rank:
-        return given, ()
-    return {name: value for name, value in given.items() if name != "projects"}, tuple(split_names(projects.value))
 
 
 def _check_keys(settings: Settings, given: Mapping[str, SourcedValue], all_sources: Sequence[Source]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -107,11 +107,14 @@ def check_name(name: str) -> str:
 
 def unknown_project(name: str, available: Iterable[str]) -> WinnowError:
     """The error for a project that does not exist, with the names of those that do."""
-    names = sorted(available)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    listed = ", ".join(names[:_NAMED]) + more if names else "none yet"
     return WinnowError(
         "INVALID_PROJECT",
-        f"there is no project {one_line(name, _NAME_CHARS)!r}; projects: {listed}. "
+        f"there is no project {one_line(name, _NAME_CHARS)!r}; projects: {join_names(sorted(available))}. "
         "Create one with: winnow project create NAME",
     )
+
+
+def join_names(names: Sequence[str]) -> str:
+    """The first of these names of projects, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more if names else "none yet"

@@ -96,12 +96,15 @@ def test_search_prints_the_answer_and_its_json_is_the_payload(store: Path) -> No
     assert payload["results"][0]["metadata"]["file"] == "guide/billing.md"
 
 
-def test_a_project_without_documents_is_named_with_those_in_reach_alone(store: Path) -> None:
-    run = winnow("search", "late payment", "--store", str(store), "--project", "nothing", "--json")
+@pytest.mark.parametrize("command", [("search", "late payment"), ("scan", "payment"), ("cite", "late payment")])
+def test_a_command_for_a_project_without_documents_names_those_of_the_store(
+    store: Path, command: tuple[str, str]
+) -> None:
+    run = winnow(*command, "--store", str(store), "--project", "nothing", "--json")
     error = json.loads(run.stdout)["error"]
     assert (run.returncode, error["details"]["reason"]) == (2, "INVALID_PROJECT")
-    # What is in reach is named, and no other project: naming one narrowed the reach to it.
-    assert "projects in reach that have some: none yet" in error["message"]
+    assert "projects of this store that have some: handbook" in error["message"]
+    assert "--project handbook" in error["message"]
 
 
 def test_config_shows_every_setting_with_its_source() -> None:
@@ -109,7 +112,7 @@ def test_config_shows_every_setting_with_its_source() -> None:
     assert rows["project"] == {
         "value": "default",
         "source": "default",
-        "help": "project to search",
+        "help": "project to search; where only `projects` is set, the first of them",
         "ignored": [],
     }
     assert rows["store"]["source"] == "WINNOW_STORE"

@@ -124,6 +124,7 @@ ROOMS: Mapping[str, str] = {
     "server.keys": "server.backends server.errors server.models server.text",
     # the seam, and the rooms that use it
     "server.operations": "server.backends.base server.jobs server.libraries server.projects.settings "
+    "server.projects.states "
     "server.libraries.zotero "
     "server.runtime server.graph "
     "server.retrieval server.contracts "

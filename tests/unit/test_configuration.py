@@ -223,6 +223,25 @@ def test_a_server_of_a_project_that_the_operator_left_out_does_not_start(places:
     assert (refused.exit_code, "not among the projects in reach: a, b" in refused.stderr) == (2, True)
 
 
+def test_without_a_project_the_first_of_those_in_reach_is_searched(places: dict[Setter, Path]) -> None:
+    chosen = load({"projects": "alpha,beta"})
+    assert (chosen.settings.project, chosen.source_of("project")) == ("alpha", "--projects")
+    assert load({"project": "beta", "projects": "alpha,beta"}).settings.project == "beta"
+    assert load().settings.project == "default"
+    places[Setter.USER].write_text('project = "beta"\n')
+    assert load({"projects": "alpha,beta"}).settings.project == "beta"
+
+
+@pytest.mark.parametrize("flags", [["--project", "c", "--projects", "a,b"], ["--projects", "a,b"]])
+def test_a_server_whose_own_project_is_out_of_reach_does_not_start(
+    places: dict[Setter, Path], flags: list[str]
+) -> None:
+    places[Setter.USER].write_text('project = "c"\n')
+    refused = CliRunner().invoke(serve, flags)
+    assert (refused.exit_code, "name one of them with --project" in refused.stderr) == (2, True)
+    assert "--projects c,a,b" in refused.stderr
+
+
 @pytest.mark.parametrize(("key", "address"), KEYS.items())
 def test_a_key_goes_only_to_the_server_that_it_was_given_with(
     places: dict[Setter, Path], monkeypatch: pytest.MonkeyPatch, key: str, address: str

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from server.commands.terminal.links import add_urls
+from server.commands.terminal.operation import knowledge_of
 from server.commands.terminal.output import (
     Json,
     Project,
@@ -72,21 +73,16 @@ def cite(
 async def _cite(
     settings: Settings, query: str, limit: int, keys: list[str], documents: list[str], style: Style | None
 ) -> dict[str, Any]:
-    from server.app import open_knowledge
-    from server.backends.files.store_folder import require_index
-
-    require_index(settings.store)
-    kb = open_knowledge(settings, wait_for_model=True)
-    caller = kb.caller("shell")
     warnings: list[str] = []
 
-    async def ask(operation: str, **arguments: Any) -> dict[str, Any]:
-        answer = await kb.call(operation, arguments, caller)
-        warnings.extend(answer.warnings)
-        return answer.payload
+    async with knowledge_of(settings) as kb:
+        caller = kb.caller("shell")
 
-    try:
-        await kb.open()
+        async def ask(operation: str, **arguments: Any) -> dict[str, Any]:
+            answer = await kb.call(operation, arguments, caller)
+            warnings.extend(answer.warnings)
+            return answer.payload
+
         rows = [{"id": name} for name in documents]
         if keys:
             listed = await ask("kb.documents", where={"citekey": keys}, limit=1_000)
@@ -108,5 +104,3 @@ async def _cite(
         answer = await ask("kb.cite", rows=cited, **chosen)
         add_urls(settings, rows, "id")
         return {**answer, "urls": [row.get("url") for row in rows], "warnings": warnings}
-    finally:
-        await kb.aclose()

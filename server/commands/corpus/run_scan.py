@@ -10,9 +10,8 @@ from typing import Any
 
 import typer
 
-from server.app import open_knowledge
-from server.backends.files.store_folder import require_index
 from server.commands.corpus.following import COUNTS, FollowedScan
+from server.commands.terminal.operation import knowledge_of
 from server.commands.terminal.output import FAILED, print_json, print_lines, print_to_stderr
 from server.commands.terminal.progress import INTERRUPTED, OnStep, show_counts
 from server.knowledge import SCRIPT, Knowledge
@@ -66,14 +65,9 @@ def _print(outcome: ScanOutcome, payload: dict[str, Any], lines: list[str], *, a
 
 
 async def _follow(settings: Settings, scan: FollowedScan) -> None:
-    require_index(settings.store)
-    kb = open_knowledge(settings, wait_for_model=True)
-    try:
-        await kb.open()
+    async with knowledge_of(settings) as kb:
         with ExitStack() as stack:
             await scan.follow(kb, _Progress(kb, scan.arguments, stack).show)
-    finally:
-        await kb.aclose()
 
 
 @dataclass(slots=True)

@@ -1,15 +1,21 @@
-"""One operation of the knowledge base, called and printed on the shell."""
+"""Operations of the knowledge base, called and printed on the shell."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, closing
+from typing import TYPE_CHECKING, Any
 
 from server.commands.terminal.links import add_urls
 from server.commands.terminal.output import print_json, print_lines, print_to_stderr
+from server.errors import WinnowError
+from server.projects.settings import join_names
 from server.settings import Settings
 from server.text.framing import frame_answer
+
+if TYPE_CHECKING:
+    from server.knowledge import Knowledge
 
 
 def run_operation(
@@ -38,6 +44,18 @@ def run_operation(
 async def _answer(
     settings: Settings, operation: str, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
+    async with knowledge_of(settings) as kb:
+        answer = await kb.call(operation, arguments, kb.caller("shell"))
+        return answer.payload, answer.warnings
+
+
+@asynccontextmanager
+async def knowledge_of(settings: Settings) -> AsyncIterator[Knowledge]:
+    """The open knowledge base of an existing store.
+
+    Raises as ``require_index`` and ``Knowledge.call`` do. The error for a project without documents names those of
+    the store that have some: who has a shell may name any of them, and a client of a server may not.
+    """
     from server.app import open_knowledge
     from server.backends.files.store_folder import require_index
 
@@ -45,7 +63,27 @@ async def _answer(
     kb = open_knowledge(settings, wait_for_model=True)
     try:
         await kb.open()
-        answer = await kb.call(operation, arguments, kb.caller("shell"))
-        return answer.payload, answer.warnings
+        yield kb
+    except WinnowError as error:
+        raise _name_projects(settings, error) from None
     finally:
         await kb.aclose()
+
+
+def _name_projects(settings: Settings, error: WinnowError) -> WinnowError:
+    from server.backends.catalogue import Catalogue
+    from server.opening import catalogue_path
+
+    if error.reason != "INVALID_PROJECT":
+        return error
+    with closing(Catalogue(catalogue_path(settings))) as catalogue:
+        names = [info.name for info in catalogue.projects()]
+        is_hidden = bool(catalogue.project_state(settings.project))
+    if is_hidden or not names or settings.project in names:
+        return error
+    return WinnowError(
+        "INVALID_PROJECT",
+        f"project {settings.project!r} has no documents; projects of this store that have some: "
+        f"{join_names(names)}. Name one, as in --project {names[0]}, or index some with: winnow ingest PATH "
+        f"--project {settings.project}",
+    )

@@ -16,6 +16,7 @@ from server.errors import WinnowError
 from server.models import Document, Filters, NumberRange
 from server.operations.base import RequestContext
 from server.operations.ranking.nearest import empty_filter_warnings, near_field
+from server.projects.states import check_state
 from server.retrieval.queries import with_spellings
 from server.settings import Settings
 from server.text.matching import field_texts
@@ -170,6 +171,7 @@ def _require_indexed(context: RequestContext, project: str) -> None:
     """Raises INVALID_PROJECT for a project without documents. Projects out of the caller's reach are not named."""
     catalogue, reachable = context.index.catalogue, context.settings.reachable
     if catalogue.generation(project) == 0:
+        check_state(project, catalogue.project_state(project))
         known = _list_names([info.name for info in catalogue.projects() if info.name in reachable]) or "none yet"
         raise WinnowError(
             "INVALID_PROJECT",

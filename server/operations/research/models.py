@@ -9,6 +9,7 @@ from server.models import SPARSE_MODEL, Filters
 from server.operations.base import RequestContext
 from server.operations.ranking.scope import require_reachable
 from server.projects.settings import ProjectSettings, unknown_project
+from server.projects.states import check_state
 from server.text.printable import one_line
 
 _MODEL_CHARS = 200
@@ -40,6 +41,7 @@ def require_project(context: RequestContext, name: str) -> ProjectSettings:
     """
     require_reachable(context.settings, name)
     if not context.index.catalogue.has_project(name):
+        check_state(name, context.index.catalogue.project_state(name))
         infos = context.index.catalogue.existing_projects()
         raise unknown_project(name, [info.name for info in infos if info.name in context.settings.reachable])
     return context.index.catalogue.project_settings(name)
