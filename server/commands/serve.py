@@ -53,7 +53,8 @@ def serve(
         typer.Option(
             "--http",
             metavar="HOST:PORT",
-            help="serve HTTP instead of stdio; beyond loopback with keys or tokens, and TLS (winnow key)",
+            help="serve HTTP instead of stdio: MCP at /mcp, beside it /health and /metrics; beyond loopback with "
+            "keys or tokens, and TLS (winnow key)",
             show_default=False,
         ),
     ] = None,
@@ -92,13 +93,19 @@ def serve(
 
 
 def check_projects(configuration: Configuration) -> None:
-    """Raise ``WinnowError`` if a flag or variable names a project that the operator's file does not allow."""
+    """Raise ``WinnowError`` if ``project`` is out of reach: of ``projects``, or of an outer source's."""
     project = configuration.settings.project
-    if configuration.wider and project not in configuration.wider:
+    in_reach = configuration.wider or configuration.settings.projects
+    if in_reach and project not in in_reach:
+        advice = (
+            "name one of them, or give --projects as well"
+            if configuration.wider
+            else f"name one of them with --project, or add it: --projects {','.join((project, *in_reach))}"
+        )
         raise WinnowError(
             "INVALID_REQUEST",
             f"settings: project {project!r} (from {configuration.source_of('project')}) is not among the projects "
-            f"in reach: {', '.join(configuration.wider)}; name one of them, or give --projects as well",
+            f"in reach: {', '.join(in_reach)}; {advice}",
         )
 
 
@@ -137,6 +144,7 @@ async def serve_settings(settings: Settings, http: str | None, options: HttpOpti
             _exit_on_signals(application, watch)
             await serve_stdio(server, application.drain)
         else:
+            from server.commands.serving.announcement import announce
             from server.transports.http import serve_http
             from server.transports.operating.pages import Operations
 
@@ -147,6 +155,7 @@ async def serve_settings(settings: Settings, http: str | None, options: HttpOpti
                 application.readiness,
                 application.figures,
             )
+            announce(settings, listeners, *rules)
             await serve_http(server, listeners, operations, *rules, settings.drain_seconds)
 
 

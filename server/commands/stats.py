@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-import urllib.error
-import urllib.request
+import os
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,20 +21,35 @@ from server.backends.files.store_folder import require_index
 from server.commands.engine import ask_engine, format_waits
 from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
+from server.keys.records import KeyText
 from server.opening import catalogue_path
 from server.settings import MIB, Settings, load_settings
+from server.transports.addresses import parse_address
 from server.transports.statistics import ask_servers, summarize_metrics
 
 app = command()
 
 _SECONDS = 3.0
+_KEY_VARIABLE = "WINNOW_KEY"
+_MOST_KEY_BYTES = 1_000  # a key has 80
 
 
-@app.command(epilog="Examples: winnow stats | winnow stats --http 127.0.0.1:8765 --json")
+@app.command(
+    epilog="A server with keys is asked with the key in a file (--key-file), or in the variable WINNOW_KEY: every "
+    "user of this machine can read the arguments of a command.\n\n"
+    "Examples: winnow stats | winnow stats --http 127.0.0.1:8765 --json | "
+    "winnow stats --http 127.0.0.1:8765 --key-file operator.key"
+)
 def stats(
     http: Annotated[
         str | None,
         typer.Option("--http", metavar="HOST:PORT", help="a running server to ask as well", show_default=False),
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--key-file", metavar="FILE", help="file with a key of that server, alone in it", show_default=False
+        ),
     ] = None,
     store: Store = None,
     as_json: Json = False,
@@ -47,7 +64,7 @@ def stats(
         settings = load_settings(store=store)
         figures = _collect_figures(settings)
         figures["servers"] = ask_servers(settings.store)
-        figures["server"] = _fetch_health(http) if http else None
+        figures["server"] = _fetch_health(http, _read_key(key_file)) if http else None
     if as_json:
         print_json(figures)
     else:
@@ -71,15 +88,53 @@ def _collect_figures(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _fetch_health(address: str) -> dict[str, Any]:
+def _read_key(file: Path | None) -> KeyText | None:
+    """The key in the file, otherwise in the variable; None without either.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` for a file that cannot be read and for a text that is no key.
+    """
     try:
-        with urllib.request.urlopen(f"http://{address}/health", timeout=_SECONDS) as answer:
-            health: dict[str, Any] = json.load(answer)
-    except (OSError, ValueError, urllib.error.URLError):
+        place = str(file) if file else _KEY_VARIABLE
+        text = _read_start(file) if file else os.environ.get(_KEY_VARIABLE, "")
+    except (OSError, ValueError) as error:
+        raise WinnowError("INVALID_REQUEST", f"{place}: cannot be read ({error})") from None
+    key = KeyText.parse(text.strip())
+    if key is None and (file or text):
+        raise WinnowError("INVALID_REQUEST", f"{place} does not hold a key, as winnow key add NAME prints it")
+    return key
+
+
+def _read_start(file: Path) -> str:
+    with file.open("rb") as opened:
+        return opened.read(_MOST_KEY_BYTES).decode("ascii")
+
+
+def _fetch_health(address: str, key: KeyText | None) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        # Not urllib, which follows redirections and uses proxies: the key is for this server alone.
+        with closing(HTTPConnection(*parse_address(address), timeout=_SECONDS)) as connection:
+            connection.request("GET", "/health", headers=headers)
+            with connection.getresponse() as answer:
+                if answer.status != HTTPStatus.OK:
+                    raise _explain_refusal(address, answer.status, has_key=key is not None)
+                health: dict[str, Any] = json.load(answer)
+    except (OSError, ValueError, HTTPException):
         raise WinnowError(
             "INDEX_UNAVAILABLE", f"no winnow answers at {address}; start one with: winnow serve --http {address}"
         ) from None
     return health
+
+
+def _explain_refusal(address: str, status: int, *, has_key: bool) -> WinnowError:
+    if status == HTTPStatus.UNAUTHORIZED:
+        why = (
+            "refuses this key: it is wrong, revoked or expired (winnow key list)"
+            if has_key
+            else f"answers and needs a key; name a file with one (--key-file FILE), or set {_KEY_VARIABLE}"
+        )
+        return WinnowError("SCOPE_VIOLATION", f"the server at {address} {why}")
+    return WinnowError("INDEX_UNAVAILABLE", f"what answers at {address} refuses with HTTP status {status}")
 
 
 def _print_figures(figures: dict[str, Any]) -> None:

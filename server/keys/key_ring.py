@@ -60,10 +60,10 @@ class KeyRing:
         return self._problem
 
     @property
-    def has_active(self) -> bool:
-        """Whether any key is accepted now."""
+    def active_count(self) -> int:
+        """How many keys are accepted now."""
         self._refresh()
-        return any(key.state(self._now()) == "active" for key in self._keys.values())
+        return sum(key.state(self._now()) == "active" for key in self._keys.values())
 
     def is_active(self, key: AccessKey) -> bool:
         """Whether exactly this key is still accepted: not revoked, not expired, not rotated."""

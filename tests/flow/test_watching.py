@@ -14,8 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from server.commands.stats import app as stats_app
 from server.engine import endpoint
+from server.keys.key_file import FILE as KEYS_FILE
+from server.keys.key_file import add_key, new_key
 from server.runtime.metrics import Metrics
 from server.transports.statistics import ask_servers, summarize_metrics
 from tests.flow.test_stdio import serving
@@ -62,7 +66,7 @@ def test_a_server_on_a_pipe_tells_its_figures_to_stats_and_its_sums_to_the_log(
 
 
 @linux
-def test_a_server_on_http_has_metrics_and_is_found_by_its_store(store: Path) -> None:
+def test_a_server_on_http_has_metrics_and_is_found_by_its_store(store: Path, tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -73,9 +77,22 @@ def test_a_server_on_http_has_metrics_and_is_found_by_its_store(store: Path) -> 
         health = _fetch(address, "/health")
         text = _fetch(address, "/metrics")
         found = [one for one in stats(store, "--json", "--http", address)["servers"] if one["pid"] == process.pid]
+        key, key_text = new_key("operator", int(time.time()))
+        add_key(store, key, int(time.time()))
+        refused = CliRunner().invoke(stats_app, ["--store", str(store), "--http", address])
+        (tmp_path / "key").write_text(f"{key_text}\n", "ascii")
+        admitted = stats(store, "--json", "--http", address, "--key-file", str(tmp_path / "key"))["server"]
     finally:
         process.terminate()
-        process.communicate()
+        lines = process.communicate()[1].decode().splitlines()
+        (store / KEYS_FILE).unlink(missing_ok=True)
+    assert (refused.exit_code, "needs a key; name a file with one (--key-file FILE)" in refused.stderr) == (
+        2,
+        True,
+    )
+    assert admitted["status"] == "ok"
+    (announced,) = (json.loads(line)["addresses"] for line in lines if '"addresses"' in line)
+    assert announced == [f"http://{address}/mcp"]
     assert json.loads(health)["queue"].items() >= {"running": 0, "waiting": 0}.items()
     assert text.endswith("# EOF\n")
     assert 'winnow_queue_scripts{state="waiting"} 0' in text.splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from server.commands.serving.announcement import announce
 from server.errors import WinnowError
 from server.keys.key_file import FILE, add_key, new_key, revoke_key, rotate_key
 from server.keys.key_ring import KeyRing
@@ -19,7 +21,7 @@ from server.settings import Settings
 from server.transports.access.authentication import Authentication
 from server.transports.access.failed_attempts import BLOCK_SECONDS, FREE_ATTEMPTS, FailedAttempts
 from server.transports.access.http_access import Certificate, HttpAccess, HttpOptions
-from server.transports.addresses import group_of, parse_host_name, parse_networks, stated_client
+from server.transports.addresses import group_of, listen, parse_host_name, parse_networks, stated_client
 from server.transports.limits import RateLimit
 from tests.certificates import make_certificate
 
@@ -236,7 +238,45 @@ async def test_a_remembered_key_ends_at_its_time(tmp_path: Path) -> None:
     assert await ring.verify(text) == key
     clock.seconds += 61
     assert (ring.recall(text), await ring.verify(text), ring.is_active(key)) == (None, None, False)
-    assert (ring.has_active, ring.is_needed) == (False, True)
+    assert (ring.active_count, ring.is_needed) == (0, True)
+
+
+# --- what a server logs when it starts
+
+
+def start_lines(store: Path, caplog: pytest.LogCaptureFixture) -> list[tuple[str, dict[str, Any]]]:
+    """What a server of the projects a and b logs when it starts on this store."""
+    settings = Settings(store=store, project="a", projects=("a", "b"))
+    listeners = listen("127.0.0.1", 0)
+    try:
+        with caplog.at_level(logging.INFO, "winnow"):
+            announce(
+                settings, listeners, HttpOptions().access("127.0.0.1", store, settings.reachable), Certificate()
+            )
+    finally:
+        for listener in listeners:
+            listener.close()
+    return [(record.getMessage(), vars(record).get("fields", {})) for record in caplog.records]
+
+
+def test_a_server_on_http_logs_its_address_its_projects_and_its_keys(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_key(tmp_path)
+    (_, fields), *warnings = start_lines(tmp_path, caplog)
+    (address,) = fields.pop("addresses")
+    assert (address.startswith("http://127.0.0.1:"), address.endswith("/mcp")) == (True, True)
+    assert fields == {"projects": ["a", "b"], "project": "a", "valid_keys": 1, "tools": ["all"]}
+    assert [fields["project"] for _, fields in warnings] == ["a", "b"]
+
+
+def test_a_server_without_a_valid_key_warns_that_it_refuses_everything(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_key(tmp_path)
+    revoke_key(tmp_path, "laptop", int(time.time()))
+    messages = [message for message, _ in start_lines(tmp_path, caplog)]
+    assert "no key is valid, so every request is refused; add one: winnow key add NAME" in messages
 
 
 # --- rights and limits of a key

@@ -163,6 +163,9 @@ class Authentication:
                 refusal.headers = challenge(tokens.options, scope, has_tls=self._has_tls)
             raise
         if client.projects and not set(client.projects).intersection(self._access.reachable):
+            served = list(self._access.reachable)
+            reaches = list(client.projects)
+            log("a client reaches no project served", level=30, key=client.id, reaches=reaches, served=served)
             raise _Refusal(403, "this key or token reaches none of the projects of this server")
         return client
 

@@ -116,7 +116,7 @@ class HttpOptions:
         proxies = parse_networks("--trusted-proxy", self.proxies)
         self._check_certificate()
         tokens = self.issuer.verifier()
-        has_clients = keys.has_active or tokens is not None
+        has_clients = bool(keys.active_count) or tokens is not None
         if is_exposed and not (has_clients and (self.certificate.file or proxies)):
             raise WinnowError(
                 "INVALID_REQUEST",
