@@ -33,7 +33,7 @@ CREATE TABLE entries (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, proje
     owner TEXT NOT NULL, topic TEXT NOT NULL, session TEXT NOT NULL, needs_review INTEGER NOT NULL,
     claims INTEGER NOT NULL, claims_status TEXT NOT NULL, integration_status TEXT NOT NULL,
     friction REAL NOT NULL, revision INTEGER NOT NULL, sequence INTEGER NOT NULL, record TEXT NOT NULL);
-CREATE INDEX entries_by_topic ON entries (project, owner, topic);
+CREATE INDEX entries_by_topic ON entries (project, owner, topic, integration_status, needs_review, session);
 CREATE INDEX entries_by_friction ON entries (project, owner, friction);
 CREATE INDEX entries_by_sequence ON entries (project, owner, sequence);
 CREATE TABLE history (project TEXT NOT NULL, owner TEXT NOT NULL, sequence INTEGER NOT NULL, entry TEXT NOT NULL,
@@ -163,7 +163,8 @@ class SqliteClaimStore:
     def vectors(self, notebook: Notebook, model: str, after: int, limit: int) -> list[StoredVector]:
         """The latest vectors with a number above ``after``, in the order in which they were stored."""
         query = (
-            "SELECT v.number, v.entry, e.id, v.claim, v.vector FROM vectors v JOIN entries e ON e.number = v.entry"
+            "SELECT v.number, v.entry, e.id, v.claim, v.vector FROM vectors v"
+            " CROSS JOIN entries e ON e.number = v.entry"
             " WHERE v.number > ? AND v.model = ? AND e.project = ? AND e.owner = ? ORDER BY v.number DESC LIMIT ?"
         )
         rows = self._rows(query, after, model, notebook.project, notebook.owner, limit)
@@ -182,8 +183,12 @@ class SqliteClaimStore:
 
     def read(self, view: View, entry_ids: Sequence[str]) -> dict[str, Entry]:
         """See ``ClaimStore.read``."""
-        where, values = _where(view)
-        query = f"SELECT {_ENTRY} FROM entries WHERE id IN (SELECT value FROM json_each(?)) AND {where}"
+        where, values = _where(view, "e.")
+        columns = ", ".join(f"e.{name}" for name in _ENTRY.split(", "))
+        # A cross join is made in this order: otherwise all entries of the notebook may be read.
+        query = (
+            f"SELECT {columns} FROM json_each(?) wanted CROSS JOIN entries e ON e.id = wanted.value WHERE {where}"
+        )
         return {entry.id: entry for entry in self._entries(query, json.dumps(list(entry_ids)), *values)}
 
     def recent(self, view: View, since: int, limit: int) -> list[tuple[Change, Entry]]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from server.backends.base import Embedder
-from server.claims.records import Entry
+from server.claims.records import MAX_CLAIMS, Entry
 from server.claims.sqlite_store import SqliteClaimStore, StoredVector
 from server.claims.store import Notebook, View
 
@@ -123,7 +123,7 @@ def _append(matrix: _Matrix, added: Sequence[StoredVector]) -> None:
 
 def _best(matrix: _Matrix, scores: Any, limit: int, min_similarity: float) -> list[NearestClaim]:
     found: dict[str, NearestClaim] = {}
-    for at in np.argsort(-scores, kind="stable"):
+    for at in _descending(scores, limit * MAX_CLAIMS):
         similarity = float(scores[at])
         if len(found) == limit or similarity < min_similarity or similarity < -1.5:
             break
@@ -131,3 +131,12 @@ def _best(matrix: _Matrix, scores: Any, limit: int, min_similarity: float) -> li
         if entry_id not in found:
             found[entry_id] = NearestClaim(entry_id, claim_id, min(max(similarity, 0.0), 1.0))
     return list(found.values())
+
+
+def _descending(scores: Any, most: int) -> Any:
+    """The positions of the ``most`` largest scores, the largest first; equal ones in their order."""
+    if len(scores) > most:
+        least = np.partition(scores, -most)[-most]
+        best = np.flatnonzero(scores >= least)
+        return best[np.argsort(-scores[best], kind="stable")]
+    return np.argsort(-scores, kind="stable")
