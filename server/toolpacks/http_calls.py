@@ -26,6 +26,7 @@ from server.toolpacks.records import PackRequest, ToolPack
 from server.toolpacks.templates import TemplateRefused, render
 
 _HEADER = re.compile(r"[\t\x20-\x7e]*")
+_SEPARATORS = re.compile(r"[/\\]")
 _PORTS = {"http": 80, "https": 443}
 _LOCAL = "localhost"
 
@@ -52,7 +53,8 @@ def prepare_request(pack: ToolPack, request: PackRequest, given: Mapping[str, An
     values = template_values(pack, given)
     origin = urlsplit(request.origin)
     path = render(request.path, values, in_url=True)
-    if any(unquote(part) in (".", "..") for part in path.partition("?")[0].split("/")):
+    # Also behind encoded separators, which servers may decode before they look for dots.
+    if any(part in (".", "..") for part in _SEPARATORS.split(unquote(path.partition("?")[0]))):
         raise TemplateRefused("a part of the path is '.' or '..'")
     headers = {name: render(text, values) for name, text in request.headers}
     for name, text in headers.items():

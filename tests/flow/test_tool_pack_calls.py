@@ -24,6 +24,7 @@ from server.toolpacks.strikes import Strikes
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the walls are Linux's")
 
+EXAMPLES = Path(__file__).parents[2] / "docs/examples/tool-packs"
 TEXT_INPUT = {"type": "object", "properties": {"q": {"type": "string"}}, "additionalProperties": False}
 PYTHON = """\
 import json, os, sys
@@ -227,7 +228,11 @@ class _SearchEngine(BaseHTTPRequestHandler):
         elif self.path.startswith("/flood"):
             self._send(200, b"[" * 200_000)
         else:
-            found = {"results": [{"title": self.path, "token": self.headers.get("X-Token", "")}]}
+            found = {
+                "results": [
+                    {"title": self.path, "url": "https://example.org/", "token": self.headers.get("X-Token", "")}
+                ]
+            }
             self._send(200, json.dumps(found).encode())
 
     def _send(self, status: int, body: bytes, **headers: str) -> None:
@@ -268,7 +273,9 @@ def test_an_address_is_asked_with_the_input_as_one_part_of_the_query(
         env={"passthrough": ["TOKEN"]},
     )
     (answer,) = call(folder, {"q": "a&n=9 #/é"})
-    assert answer["results"] == [{"title": "/search?q=a%26n%3D9%20%23%2F%C3%A9&n=1", "token": "s3cret"}]
+    assert answer["results"] == [
+        {"title": "/search?q=a%26n%3D9%20%23%2F%C3%A9&n=1", "url": "https://example.org/", "token": "s3cret"}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -293,6 +300,38 @@ def test_a_header_has_no_line_break_and_a_name_leads_into_no_private_network(
     assert "would have a line break" in call(folder, {"q": "a\r\nX-Forged: 1"})[0][1]
     write_request(folder, search_engine.replace("127.0.0.1", "2130706433"))  # the same address, as a number
     assert "leads to a private address" in call(folder, {"q": "x"})[0][1]
+
+
+def test_the_examples_of_the_documentation_answer(folder: Path, search_engine: str) -> None:
+    for example in sorted(EXAMPLES.iterdir()):
+        shutil.copytree(example, folder / "packs" / example.name)
+    for path in (folder / "packs").rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    search = folder / "packs/search/web_search_query.tool.yaml"
+    port = search_engine.rpartition(":")[2]
+    search.write_text(search.read_text("utf-8").replace("8888", port), "utf-8")
+    strikes = Strikes(folder)
+    shelf = PackShelf([folder / "packs"], (), strikes)
+    shelf.refresh()
+    assert shelf.left_out == []
+
+    async def ask(**given: dict[str, Any]) -> dict[str, Any]:
+        runner = PackRunner(strikes)
+        named = {pack.id.replace(".", "_"): pack for pack in shelf.packs}
+        return {name: (await runner.call(named[name], each, "me")).data for name, each in given.items()}
+
+    answers = asyncio.run(
+        ask(
+            calendar_day={"day": "2026-11-23"},
+            text_words={"text": "to be or not to be", "most": 2},
+            web_search_query={"q": "pile foundations"},
+        )
+    )
+    assert answers["calendar_day"] == {"weekday": "Monday", "week": "48", "day_of_year": "327"}
+    assert answers["text_words"] == [{"word": "to", "count": 2}, {"word": "be", "count": 2}]
+    assert [row["title"] for row in answers["web_search_query"]] == [
+        "/search?format=json&q=pile%20foundations&pageno=1"
+    ]
 
 
 def test_answers_of_a_deterministic_tool_are_kept_for_one_caller(folder: Path) -> None:

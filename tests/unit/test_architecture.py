@@ -27,6 +27,8 @@ ROOMS: Mapping[str, str] = {
     # what scripts see, what runs them, what audits that
     "client_sdk": "",
     "security": "sandbox client_sdk",
+    # packs made by hand, and their calls
+    "security.tool_packs": "security server.toolpacks server.errors",
     # attacks from inside a child that reads files
     "security.reader_attack": "security server.ingest server.ingest.parsing.parser "
     "server.ingest.parsing.reader_pool server.ingest.parsing.walled_children",

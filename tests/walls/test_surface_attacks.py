@@ -33,6 +33,7 @@ FAMILIES: Mapping[str, int] = {
     "bibliographies": 6,
     "research": 3,
     "prompt_packs": 5,
+    "tool_packs": 12,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
 

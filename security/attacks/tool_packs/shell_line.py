@@ -1,0 +1,25 @@
+# surface: held | seconds: 60
+# A value has signs that a shell acts on.
+import subprocess
+from pathlib import Path
+
+from security.tool_packs import call_pack, read_packs, write_pack
+
+VALUES = ("; touch escaped", "$(touch escaped)", "`touch escaped`", "x\ntouch escaped", "x | tee escaped", "$HOME *")
+
+
+def control():
+    subprocess.run(f"echo {VALUES[0]}", shell=True, capture_output=True)
+    return Path("escaped").exists()
+
+
+def surface():
+    Path("escaped").unlink(missing_ok=True)
+    write_pack(execution={"kind": "cli", "cmd": ["echo", '{"q": {{ input.q | tojson }}}']})
+    if any(call_pack(value) != ({"q": value}, "") for value in VALUES):
+        return True
+    for cmd in (["sh", "-c", "echo {{ input.q }}"], ["env", "sh", "-c", "{{ input.q }}"], ["python3", "-c", "{{ input.q }}"]):
+        write_pack(execution={"kind": "cli", "cmd": cmd})
+        if read_packs()[0]:
+            return True
+    return Path("escaped").exists()
