@@ -47,6 +47,7 @@ from server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
 from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus
 from server.contracts.research import InspectCollection, ListProjects, QueryProject, QueryProjectHybrid
 from server.contracts.scripting import CountTokens, HybridSearch, Rerank
+from server.contracts.search import IndexState
 from server.errors import WinnowError
 from server.operations.base import (
     DIRECT,
@@ -85,6 +86,7 @@ from server.operations.jobs import cancel_job, queue_ingest, show_job
 from server.operations.kb import kb_search
 from server.operations.legacy import get_section_text, search_sections
 from server.operations.research.collections import inspect_collection
+from server.operations.research.index_state import read_index_state
 from server.operations.research.projects import list_projects
 from server.operations.research.queries import query, query_hybrid
 from server.operations.scripting import count_texts, hybrid_search, rerank
@@ -389,6 +391,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         "semantic_search": _searching(SemanticSearch, semantic_search),
         "fetch": Operation(Fetch, fetch),
+        "index_state": Operation(IndexState, read_index_state, in_scripts=False, seconds=GRAPH_SECONDS),
         "hybrid_search": _searching(HybridSearch, hybrid_search),
         "rerank": Operation(Rerank, rerank),
         "tokens": Operation(CountTokens, count_texts),

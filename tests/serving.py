@@ -15,6 +15,7 @@ from server.keys.key_ring import KeyRing
 from server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
 from server.transports.addresses import listen
 from server.transports.connections import BoundedProtocol
+from server.transports.facade.service import FacadeService
 from server.transports.http import http_application, web_server
 from server.transports.operating.pages import Operations
 
@@ -30,11 +31,12 @@ async def serve(
     access: HttpAccess = OPEN,
     certificate: Certificate = NO_CERTIFICATE,
     operations: Operations | None = None,
+    facade: FacadeService | None = None,
 ) -> AsyncIterator[tuple[str, int]]:
     """Serve; yields the host and the port. ``access``: by default that of a store without keys."""
     sockets = listen(host, 0)
     operations = operations or Operations()
-    application = http_application(server, operations, access)
+    application = http_application(server, operations, access, facade)
     web = web_server(application, protocol, certificate, operations.drain)
     async with running(web, sockets):
         yield host, sockets[0].getsockname()[1]

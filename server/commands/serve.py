@@ -42,7 +42,8 @@ _EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @app.command(
     cls=GroupedCommand,
     epilog="Examples: winnow serve | winnow serve --project handbook --environment prod | "
-    "winnow serve --http 127.0.0.1:8765 | winnow serve --http 0.0.0.0:8765 --tls-cert chain.pem --tls-key key.pem "
+    "winnow serve --lsp | winnow serve --http 127.0.0.1:8765 | "
+    "winnow serve --http 0.0.0.0:8765 --tls-cert chain.pem --tls-key key.pem "
     "--host-name winnow.example.com",
 )
 @with_settings
@@ -58,6 +59,10 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    lsp: Annotated[
+        bool,
+        typer.Option("--lsp", help="serve JSON-RPC with the framing of LSP on stdio instead of MCP"),
+    ] = False,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     trusted_proxy: TrustedProxy = None,
@@ -68,11 +73,13 @@ def serve(
     oidc_scope: OidcScope = None,
     oidc_rules: OidcRules = None,
 ) -> None:
-    """Serve MCP clients; stdio unless --http is given."""
+    """Serve MCP clients on stdio; with --http over HTTP, where tools answer plain requests, too."""
     with report_errors(as_json=False):
         configuration = load(flags)
         check_projects(configuration)
         options, oidc = None, (oidc_issuer, oidc_audience, oidc_scope, oidc_rules)
+        if http is not None and lsp:
+            raise WinnowError("INVALID_REQUEST", "--lsp is for stdio; leave out --http, or --lsp")
         if http is not None:
             from server.transports.access.http_access import Certificate, HttpOptions, IssuerOptions
 
@@ -89,7 +96,7 @@ def serve(
                 "--tls-cert, --tls-key, --trusted-proxy, --host-name, --allow-address and --oidc-* are for HTTP; "
                 "add --http HOST:PORT",
             )
-        asyncio.run(serve_settings(configuration.settings, http, options))
+        asyncio.run(serve_settings(configuration.settings, http, options, lsp=lsp))
 
 
 def check_projects(configuration: Configuration) -> None:
@@ -109,8 +116,13 @@ def check_projects(configuration: Configuration) -> None:
         )
 
 
-async def serve_settings(settings: Settings, http: str | None, options: HttpOptions | None = None) -> None:
-    """Serve MCP clients with these settings: on stdio, or on the address ``http`` (HOST:PORT)."""
+async def serve_settings(
+    settings: Settings, http: str | None, options: HttpOptions | None = None, *, lsp: bool = False
+) -> None:
+    """Serve clients with these settings: on stdio, or on the address ``http`` (HOST:PORT).
+
+    ``lsp``: on stdio, the façade in frames of LSP instead of MCP.
+    """
     with _pause_garbage_collector():
         from server.app import open_application
         from server.runtime.logs import set_up_logs
@@ -132,19 +144,26 @@ async def serve_settings(settings: Settings, http: str | None, options: HttpOpti
         listeners = listen(host, port)  # a port in use is an error before anything starts
     async with (
         open_application(settings, wait_for_model=False, starts_engine=True) as application,
-        StatisticsSocket(application, "stdio" if http is None else "http") as watch,
+        StatisticsSocket(application, "http" if listeners else "lsp" if lsp else "stdio") as watch,
     ):
         dispatcher = Dispatcher(application.context, settings)
         application.figures["rates"] = dispatcher.rates
         server = build_server(dispatcher, application)
         # Each transport imports its own libraries; a desktop host needs only those of stdio.
-        if listeners is None:
+        if listeners is None and lsp:
+            from server.transports.facade.lsp import serve_lsp
+            from server.transports.facade.service import FacadeService
+
+            _exit_on_signals(application, watch)
+            await serve_lsp(FacadeService(dispatcher, application))
+        elif listeners is None:
             from server.transports.stdio import serve_stdio
 
             _exit_on_signals(application, watch)
             await serve_stdio(server, application.drain)
         else:
             from server.commands.serving.announcement import announce
+            from server.transports.facade.service import FacadeService
             from server.transports.http import serve_http
             from server.transports.operating.pages import Operations
 
@@ -156,7 +175,8 @@ async def serve_settings(settings: Settings, http: str | None, options: HttpOpti
                 application.figures,
             )
             announce(settings, listeners, *rules)
-            await serve_http(server, listeners, operations, *rules, settings.drain_seconds)
+            facade = FacadeService(dispatcher, application)
+            await serve_http(server, listeners, operations, *rules, settings.drain_seconds, facade)
 
 
 def _open_log_file(settings: Settings) -> logging.Handler | None:

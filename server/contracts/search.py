@@ -27,6 +27,10 @@ from server.contracts.base import (
 )
 
 
+class IndexState(Arguments):
+    """Arguments of ``index_state``: none."""
+
+
 class SemanticSearch(Arguments):
     """Arguments of ``semantic_search``."""
 

@@ -51,6 +51,11 @@ class Dispatcher:
         """The settings in force; a key narrows them for its clients."""
         return self._settings
 
+    @property
+    def limits(self) -> RateLimit:
+        """The rate limits of all calls and reads of this server."""
+        return self._limits
+
     def list_tools(self, client: str = "") -> list[ListedTool]:
         """The tools that this server can serve this client now, in fixed order."""
         context = self._context_of(client)
@@ -72,6 +77,19 @@ class Dispatcher:
         by_name = {_normalize(tool.name): tool for tool in _tools_of(context) if tool.is_callable(context)}
         earlier = EARLIER_NAMES.get(_normalize(name), "") if self._settings.legacy_tools else ""
         return by_name.get(_normalize(name)) or by_name.get(_normalize(earlier))
+
+    def find_in_any_pack(self, name: str) -> Tool | None:
+        """The tool with exactly this name if this server can serve it, also of a pack that it does not list."""
+        context = self._context_of("")
+        return next((tool for tool in TOOLS if tool.name == name and tool.is_offered(context)), None)
+
+    async def find_when_ready(self, name: str, ready: Callable[[], Awaitable[None]]) -> Tool | None:
+        """The tool with this name, once it is known whether scripts run here, if that matters for it."""
+        tool = self.find(name)
+        if tool is None or tool.needs_scripts:
+            await ready()
+            tool = self.find(name)
+        return tool
 
     def explain_unknown(self, name: str, client: str = "") -> str:
         """The error message for a tool that this server does not serve."""

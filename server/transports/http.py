@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP, with pages for health and metrics."""
+"""MCP over streamable HTTP, with the façade, and pages for health and metrics."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from server.transports.access.authentication import Authentication
 from server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
 from server.transports.access.tls import tls_protocol
 from server.transports.connections import BoundedProtocol, most_connections
+from server.transports.facade.routes import answer_refused, describe_refusal, facade_routes
+from server.transports.facade.service import FacadeService
 from server.transports.operating.draining import CountedRequests, DrainingServer
 from server.transports.operating.pages import Operations, build_pages
 from server.transports.origins import KnownHosts
@@ -36,12 +38,13 @@ async def serve_http(
     access: HttpAccess,
     certificate: Certificate = NO_CERTIFICATE,
     drain_seconds: float = 0.0,
+    facade: FacadeService | None = None,
 ) -> None:
-    """Serve ``/mcp`` and the pages for operators on these sockets until interrupted.
+    """Serve ``/mcp``, the façade and the pages for operators on these sockets until interrupted.
 
     On SIGTERM, calls in progress have ``drain_seconds``.
     """
-    application = http_application(server, operations, access)
+    application = http_application(server, operations, access, facade)
     web = web_server(application, certificate=certificate, drain=operations.drain, drain_seconds=drain_seconds)
     operations.figures["http"] = lambda: {
         "connections": len(web.server_state.connections),
@@ -78,16 +81,20 @@ def web_server(
     )
 
 
-def http_application(server: Server[Any], operations: Operations, access: HttpAccess) -> ASGIApp:
-    """``/mcp`` and the pages for operators as an ASGI application that refuses requests against the rules."""
+def http_application(
+    server: Server[Any], operations: Operations, access: HttpAccess, facade: FacadeService | None = None
+) -> ASGIApp:
+    """``/mcp``, the façade and the pages for operators, behind the checks of hosts, addresses and keys."""
     application = server.streamable_http_app(
         streamable_http_path=PATH,
-        custom_starlette_routes=build_pages(operations),
+        custom_starlette_routes=[*build_pages(operations), *(facade_routes(facade) if facade else ())],
         max_sessions=_MAX_SESSIONS,
         # The SDK knows three spellings of loopback and only its own route; KnownHosts protects every route.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    authenticated = Authentication(_add_headers(application), access)
+    for status in (404, 405):
+        application.add_exception_handler(status, answer_refused)
+    authenticated = Authentication(_add_headers(application), access, describe_refusal)
     operations.figures["access"] = lambda: {
         "rejected_keys": authenticated.failures.total,
         "blocked_addresses": authenticated.failures.count_waiting(),

@@ -44,7 +44,6 @@ from server.settings import Settings
 from server.text.printable import printable, shorten
 from server.transports import prompts, resources, wire
 from server.transports.dispatch import Dispatcher
-from server.transports.limits import RateLimit
 from server.transports.sessions import (
     Connection,
     Tokens,
@@ -144,7 +143,6 @@ class _Handlers:
     def __init__(self, dispatcher: Dispatcher, application: ApplicationServices) -> None:
         self._dispatcher = dispatcher
         self._application = application
-        self._reads = RateLimit(application.settings)
         self._announcing: set[asyncio.Task[None]] = set()
 
     async def load_after_answer(self, ctx: Connection, call_next: CallNext) -> HandlerResult:
@@ -185,10 +183,7 @@ class _Handlers:
     async def call_tool(self, context: Connection, params: CallToolRequestParams) -> CallToolResult:
         client = client_of(context)
         await self._application.refresh_tools()
-        tool = self._dispatcher.find(params.name)
-        if tool is None or tool.needs_scripts:
-            await self._application.ready()
-            tool = self._dispatcher.find(params.name)
+        tool = await self._dispatcher.find_when_ready(params.name, self._application.ready)
         if tool is None:
             self._application.kb.metrics.count_refusal("call", "NOT_FOUND")
             raise _unknown_tool(self._dispatcher.explain_unknown(params.name, client))
@@ -265,7 +260,7 @@ class _Handlers:
 
     def _count_read(self, context: Connection) -> str:
         client = client_of(context)
-        self._reads.take(client, "read", address_of(context))
+        self._dispatcher.limits.take(client, "read", address_of(context))
         return client
 
 

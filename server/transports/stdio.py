@@ -13,11 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from mcp.server import NotificationOptions, Server
@@ -38,6 +35,7 @@ from mcp_types import (
 from server.errors import ending_error
 from server.runtime.draining import Drain
 from server.runtime.logs import log
+from server.runtime.standard_streams import take_standard_streams
 from server.transports.lines import END_BYTES, MAX_LINE_BYTES, UnreadableLine, long_line_error, message_of
 
 # Requests that the SDK answers by itself. The next line is read only after the answer, so that a client which
@@ -52,32 +50,13 @@ _NEWLINE = b"\n"
 
 async def serve_stdio(server: Server[Any], drain: Drain) -> None:
     """Serve until the client closes stdin. ``drain`` learns which requests are in progress."""
-    with _take_descriptors() as (incoming, outgoing):
+    with take_standard_streams() as (incoming, outgoing):
         async with server.lifespan(server) as state:
             pipe = Pipe(incoming, outgoing, drain)
             try:
                 await serve_pipe(server, state, pipe)
             finally:
                 pipe.close()
-
-
-@contextmanager
-def _take_descriptors() -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """Take over stdin and stdout; meanwhile other code reads an empty stdin, and its prints go to stderr."""
-    sys.stdout.flush()
-    private = [os.dup(number) for number in (0, 1)]
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    os.dup2(2, 1)
-    try:
-        # Left open until the process ends: a thread may still wait for a line when this is over.
-        incoming = os.fdopen(private[0], "rb", closefd=False)
-        outgoing = os.fdopen(private[1], "wb", closefd=False)
-        yield incoming, outgoing
-    finally:
-        for number in (0, 1):
-            os.dup2(private[number], number)
 
 
 class Pipe:
@@ -231,6 +210,7 @@ class _Connection:
         """End the input; the loop finishes, and everything it wrote is forwarded."""
         await self._input.aclose()
         await asyncio.gather(self._loop, self._relay)
+        await self._output.aclose()
 
     async def _forward(self) -> None:
         async for sent in self._output:

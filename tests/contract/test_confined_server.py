@@ -139,6 +139,7 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "search_sections": lambda _: {"query": QUESTION, "top_k": 100, "page_size": 100},
     "get_section_text": lambda chunk: {"section_ids": [chunk]},
     "list_projects": lambda _: {},
+    "index_state": lambda _: {},
     "ingest_from_source": lambda _: {"project": "p", "source": "notes"},
     "job_status": lambda _: {"job_id": "job_of_nobody"},
     "job_cancel": lambda _: {"job_id": "job_of_nobody"},
@@ -273,7 +274,7 @@ async def test_an_earlier_tool_has_no_scope_to_name_and_no_filter_that_leads_out
     labelled: tuple[Path, dict[int, str]],
 ) -> None:
     earlier = ("search_sections", "get_section_text")
-    of_no_document = {"tokens", "read_result", "save", "load", "saved", "list_projects"}
+    of_no_document = {"tokens", "read_result", "save", "load", "saved", "list_projects", "index_state"}
     # Those of packs name their project; tests/contract/test_research.py tries them.
     of_packs = {"query", "query_hybrid", "inspect_collection"}
     of_jobs = {"ingest_from_source", "job_status", "job_cancel"}  # tests/flow/test_jobs.py tries them

@@ -41,7 +41,8 @@ LARGE_RESULT = "0123456789abcdef"
 SAVED = "notes"
 # Answers without a text of a document; rerank, kb.count and jobs have tests of their own.
 OF_JOBS = {"ingest_from_source", "job_status", "job_cancel"}
-OF_NO_DOCUMENT = {"help", "tokens", "list_projects", "save", "saved", "rerank", "kb.count", *OF_JOBS}
+OF_NO_TEXT = {"help", "tokens", "list_projects", "index_state", "save", "saved", "rerank", "kb.count"}
+OF_NO_DOCUMENT = OF_NO_TEXT | OF_JOBS
 Values = Mapping[str, Any]
 
 

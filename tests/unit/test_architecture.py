@@ -168,7 +168,8 @@ VENDORS: Mapping[str, str] = {
     "mcp": "server.transports. server.commands.fastmcp_server server.demo.client server.bench.tokens.",
     "mcp_types": "server.transports.",
     "starlette": "server.transports.http server.transports.origins server.transports.access.authentication"
-    " server.transports.access.oidc.protected_resource server.transports.operating.",
+    " server.transports.access.oidc.protected_resource server.transports.operating."
+    " server.transports.facade.routes",
     "uvicorn": "server.transports.http server.transports.connections server.transports.operating.draining",
     "RestrictedPython": "sandbox.",
     "pydantic_monty": "sandbox.child.monty_child",
@@ -182,7 +183,7 @@ VENDORS: Mapping[str, str] = {
     "tiktoken": "server.text.tokens",
     "orjson": "server.engine.wire",
     "cachetools": "server.runtime.caches server.sessions.result_store server.sessions.saved_values"
-    " server.sessions.passage_store",
+    " server.sessions.passage_store server.transports.facade.replays",
     "psutil": "server.bench.sandbox server.health sandbox.runners.child_process security.soak",
     "packaging": "server.health",
     "qdrant_edge": "server.backends.vectors.edge",

@@ -22,6 +22,7 @@ from server.transports.access.authentication import Authentication
 from server.transports.access.failed_attempts import BLOCK_SECONDS, FREE_ATTEMPTS, FailedAttempts
 from server.transports.access.http_access import Certificate, HttpAccess, HttpOptions
 from server.transports.addresses import group_of, listen, parse_host_name, parse_networks, stated_client
+from server.transports.facade.routes import describe_refusal
 from server.transports.limits import RateLimit
 from tests.certificates import make_certificate
 
@@ -181,7 +182,7 @@ async def test_addresses_are_checked_before_keys_and_the_proxy_is_the_only_way_i
         proxies=parse_networks("--trusted-proxy", PROXY),
         allowed=parse_networks("--allow-address", ["192.0.2.0/24", "10.0.0.1"]),
     )
-    authentication = Authentication(_unreachable, rules)
+    authentication = Authentication(_unreachable, rules, describe_refusal)
     expected = {
         ("192.0.2.7", ""): 403,  # not through the proxy
         ("10.0.0.1", ""): 401,
@@ -197,7 +198,14 @@ async def _unreachable(scope: Any, receive: Any, send: Any) -> None:
 
 async def _status(authentication: Authentication, peer: str, forwarded: str) -> int:
     headers = [(b"x-forwarded-for", forwarded.encode())] if forwarded else []
-    scope = {"type": "http", "client": (peer, 1), "headers": headers, "path": "/mcp", "query_string": b""}
+    scope = {
+        "type": "http",
+        "client": (peer, 1),
+        "headers": headers,
+        "path": "/mcp",
+        "method": "GET",
+        "query_string": b"",
+    }
     sent: list[Any] = []
 
     async def send(message: Any) -> None:

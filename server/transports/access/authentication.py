@@ -27,7 +27,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -89,11 +89,15 @@ class _Client:
 
 
 class Authentication:
-    """ASGI middleware that lets a request pass with a valid key, or without one where none is needed."""
+    """ASGI middleware that lets a request pass with a valid key, or without one where none is needed.
 
-    def __init__(self, app: ASGIApp, access: HttpAccess) -> None:
+    ``body_of`` builds the JSON body of a refusal from the path, the status and the message.
+    """
+
+    def __init__(self, app: ASGIApp, access: HttpAccess, body_of: Callable[[str, int, str], Any]) -> None:
         self._app = app
         self._access = access
+        self._body_of = body_of
         self.failures = FailedAttempts()
         self._logged: set[str] = set()
 
@@ -107,7 +111,7 @@ class Authentication:
                 return
             client = await self._authenticate(scope)
         except _Refusal as refusal:
-            body = {"error": {"status": refusal.status, "message": refusal.message}}
+            body = self._body_of(scope["path"], refusal.status, refusal.message)
             # Closed, because the body of the request has not been read.
             headers = {"connection": "close", **refusal.headers}
             await JSONResponse(body, refusal.status, headers)(scope, receive, send)

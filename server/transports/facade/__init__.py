@@ -1,0 +1,1 @@
+"""The tools over plain HTTP and over LSP framing, each answer in one envelope."""

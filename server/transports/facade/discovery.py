@@ -1,0 +1,141 @@
+"""What the façade can do, as data: discovery, the schemas of tools, and prompts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from server import __version__
+from server.contracts import flat_schema
+from server.knowledge import OPERATIONS
+from server.scripts.script_runs import LONGEST_SECONDS
+from server.settings import Settings
+from server.tools import Tool
+
+if TYPE_CHECKING:
+    from server.prompts.library import PromptLibrary
+    from server.prompts.records import Prompt
+
+MAX_INPUT_BYTES = 64 * 1024
+MAX_OUTPUT_BYTES = 256 * 1024
+_DEFAULT_SECONDS = 30.0
+_MS = 1000
+_STARTED = time.monotonic()
+
+# Tools whose answers depend on the index, their input and the client alone. Others may answer the same call
+# differently a second later: scripts, jobs, and what a pack adds.
+REPEATABLE = frozenset(
+    {
+        *("kb.retrieve_evidence", "kb.search", "kb.scan", "kb.extract_evidence", "kb.read_excerpt"),
+        *("kb.expand_excerpt", "kb.documents", "kb.read", "semantic_search", "find_vendor_info"),
+        *("graph.describe", "graph.expand", "graph.paths", "graph.parents", "graph.children"),
+        *("graph.entities_for_sections", "graph.sections_for_entities", "search_sections", "get_section_text"),
+        *("help", "list_projects", "query", "query_hybrid", "inspect_collection"),
+        *("vector.query.search", "planner.multi_perspective", "research.execute"),
+    }
+)
+
+# The last part of a route under /v1 -> the tool that answers it.
+SHORT_ROUTES: Mapping[str, str] = MappingProxyType(
+    {
+        "search": "vector.query.search",
+        "plan": "planner.multi_perspective",
+        "research": "research.execute",
+    }
+)
+
+
+def describe_tool(tool: Tool, settings: Settings) -> dict[str, Any]:
+    """A tool as discovery lists it."""
+    return {
+        "name": tool.name,
+        "version": __version__,
+        "title": tool.title,
+        "inputSchemaRef": schema_path(tool.name, "input"),
+        "outputSchemaRef": schema_path(tool.name, "output"),
+        "deterministic": tool.name in REPEATABLE,
+        "caps": {
+            "timeoutMs": round(_seconds(tool, settings) * _MS),
+            "maxInputBytes": MAX_INPUT_BYTES,
+            "maxOutputBytes": min(tool.max_size.bytes, MAX_OUTPUT_BYTES),
+            "network": ["https"] if tool.open_world else [],
+        },
+    }
+
+
+def schema_path(tool: str, kind: str) -> str:
+    """The path of a tool's schema; ``kind`` is "input" or "output"."""
+    return f"/mcp/schema/{tool}/{__version__}/{kind}.json"
+
+
+def _seconds(tool: Tool, settings: Settings) -> float:
+    if tool.needs_scripts:
+        return LONGEST_SECONDS + settings.queue_seconds
+    known = OPERATIONS.get(tool.operation)
+    return known.seconds if known else _DEFAULT_SECONDS
+
+
+@cache
+def input_schema(model: type[BaseModel]) -> Mapping[str, Any]:
+    """The JSON schema of a tool's input. Unknown arguments are not errors: they are ignored with a warning."""
+    return MappingProxyType(_open(flat_schema(model)))
+
+
+@cache
+def data_schema(model: type[BaseModel]) -> Mapping[str, Any]:
+    """The JSON schema of ``data``: the payload of a tool without its ``meta`` and ``error``."""
+    whole = flat_schema(model)
+    beside = ("meta", "error")
+    properties = {name: value for name, value in whole["properties"].items() if name not in beside}
+    required = [name for name in whole.get("required", ()) if name not in beside]
+    return MappingProxyType({**whole, "properties": properties, "required": required})
+
+
+def _open(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in schema.items() if name != "additionalProperties"}
+
+
+def describe_prompts(library: PromptLibrary, tools: Collection[str]) -> list[dict[str, Any]]:
+    """The prompts that a server with these tools offers, each with its versions."""
+    versions: dict[str, list[dict[str, Any]]] = {}
+    for prompt in library.offered(tools):
+        row: dict[str, Any] = {
+            "major": prompt.major,
+            "description": prompt.description,
+            "specRef": f"/mcp/prompt/{prompt.id}/{prompt.major}",
+        }
+        versions.setdefault(prompt.id, []).append(row | _deprecation(prompt))
+    return [{"id": id, "versions": rows} for id, rows in versions.items()]
+
+
+def describe_prompt(prompt: Prompt) -> dict[str, Any]:
+    """A version of a prompt: its template, and what it takes. ``parts`` are the texts that it includes."""
+    spec = {
+        "id": prompt.id,
+        "major": prompt.major,
+        "uri": prompt.uri,
+        "title": prompt.title,
+        "description": prompt.description,
+        "inputSchema": prompt.input_schema(),
+        "needs": [*prompt.needs],
+        "parts": {name: text for name, text in prompt.parts.items() if _includes(prompt, name)},
+    }
+    return {"body": prompt.body, "spec": spec | _deprecation(prompt)}
+
+
+def _includes(prompt: Prompt, part: str) -> bool:
+    return any(part in text for text in (prompt.body, *prompt.parts.values()))
+
+
+def _deprecation(prompt: Prompt) -> dict[str, str]:
+    return {"deprecated": prompt.deprecated} if prompt.deprecated else {}
+
+
+def describe_health(*, is_settled: bool) -> dict[str, Any]:
+    """Whether the server has finished to start, and how long it runs."""
+    return {"status": "ok" if is_settled else "starting", "uptimeSec": round(time.monotonic() - _STARTED, 1)}

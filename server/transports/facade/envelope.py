@@ -1,0 +1,83 @@
+"""The envelope around every answer of the façade: ``{ok, data, meta, errors}``."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from server import __version__
+from server.contracts import empty_answer
+from server.tiers import dumps
+from server.transports.call_results import CallResult
+from server.transports.facade.problems import FacadeProblem, problem_of
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """An answer as the façade sends it. ``problem`` is None for success; ``data`` may accompany a problem."""
+
+    data: Any
+    meta: Mapping[str, Any]
+    problem: FacadeProblem | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON value of the envelope."""
+        errors = [self.problem.as_json()] if self.problem else []
+        return {"ok": self.problem is None, "data": self.data, "meta": dict(self.meta), "errors": errors}
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.problem.status if self.problem else 200
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The HTTP headers that the answer needs beside its type."""
+        wait = self.problem.retry_after if self.problem else None
+        return MappingProxyType({} if wait is None else {"retry-after": str(wait)})
+
+
+def envelope_of(result: CallResult) -> Envelope:
+    """The envelope of a call's result.
+
+    ``data`` is the payload of the tool as MCP sends it, without ``meta`` and ``error``; null for an error that has
+    no payload. The failure of a script has one: its output and usage.
+    """
+    data = {name: value for name, value in result.payload.items() if name != "error"}
+    error = result.error
+    if error is None:
+        return Envelope(data, _meta(result))
+    has_payload = data != empty_answer(result.tool.answer)
+    return Envelope(data if has_payload else None, _meta(result), problem_of(error))
+
+
+def refuse(problem: FacadeProblem, tool: str = "") -> Envelope:
+    """The envelope of a request that reached no tool."""
+    meta = {
+        "tool": tool,
+        "version": __version__,
+        "durationMs": 0,
+        "traceId": str(uuid.uuid4()),
+        "warnings": [],
+    }
+    return Envelope(None, meta, problem)
+
+
+def _meta(result: CallResult) -> dict[str, Any]:
+    return {
+        "tool": result.tool.name,
+        "version": __version__,
+        "durationMs": result.duration_ms,
+        "traceId": result.trace_id,
+        "warnings": [*result.warnings],
+        "cacheHit": result.cache_hit,
+        "usage": dict(result.usage),
+    }
+
+
+def beside(result: CallResult) -> str:
+    """What is sent besides the payload, for the dispatcher to count."""
+    return dumps({"ok": True, "meta": _meta(result), "errors": []})

@@ -1,0 +1,162 @@
+"""The façade over stdin and stdout: JSON-RPC 2.0 in frames of the Language Server Protocol.
+
+One task reads frames and starts a task for each request, so that a slow call holds up no other and can be
+cancelled. At the end of the input, answers that are being made are still written; then the server ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
+from typing import Any, BinaryIO
+
+from server.errors import WinnowError, internal_error
+from server.runtime.logs import log
+from server.runtime.standard_streams import take_standard_streams
+from server.transports.facade import lsp_frames
+from server.transports.facade.lsp_frames import BrokenStream, FrameDecoder, LspRequest, RequestId, UnreadableBody
+from server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
+from server.transports.facade.service import Asker, FacadeService, Invocation
+
+# Answered at the same time. A call that waits for its turn is refused, so that cancelling is still read.
+MAX_REQUESTS = 64
+_CHUNK_BYTES = 64 * 1024
+
+_Method = Callable[[Asker, Mapping[str, Any]], Awaitable[Any]]
+
+
+async def serve_lsp(facade: FacadeService) -> None:
+    """Serve until the client closes stdin."""
+    with take_standard_streams() as (incoming, outgoing):
+        await LspServer(facade, incoming, outgoing).serve()
+
+
+class LspServer:
+    """Serves one client over two binary files. ``incoming`` is unbuffered, or returns what is there."""
+
+    def __init__(self, facade: FacadeService, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+        self._facade = facade
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._asker = Asker(secrets.token_hex(16))
+        self._running: dict[RequestId, asyncio.Task[None]] = {}
+        # Separate threads: the shared ones may all be busy with searches.
+        self._reader, self._writer = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self._methods: Mapping[str, _Method] = MappingProxyType(
+            {
+                "mcp.discover": self._discover,
+                "mcp.prompt.get": self._get_prompt,
+                "mcp.tool.invoke": self._invoke,
+            }
+        )
+
+    async def serve(self) -> None:
+        """Answer requests until the input ends or cannot be read on."""
+        try:
+            await self._read_all()
+            await asyncio.gather(*self._running.values())
+        finally:
+            for pool in (self._reader, self._writer):
+                pool.shutdown(wait=False)
+
+    async def _read_all(self) -> None:
+        loop, frames = asyncio.get_running_loop(), FrameDecoder()
+        try:
+            while data := await loop.run_in_executor(self._reader, self._read):
+                for body in frames.feed(data):
+                    await self._take(body)
+            frames.end()
+        except BrokenStream as broken:
+            log("the stream is broken and is read no further", level=logging.WARNING, why=str(broken))
+            await self._fail(None, lsp_frames.PARSE_ERROR, f"{broken}; the stream is read no further")
+
+    def _read(self) -> bytes:
+        read: Callable[[int], bytes] = getattr(self._incoming, "read1", self._incoming.read)
+        return read(_CHUNK_BYTES)
+
+    async def _take(self, body: bytes) -> None:
+        try:
+            request = lsp_frames.parse_request(body)
+        except UnreadableBody as unreadable:
+            await self._fail(unreadable.id, unreadable.code, str(unreadable))
+            return
+        if request is None:
+            return
+        if request.id is None:
+            self._notice(request)
+        elif request.id in self._running:
+            await self._fail(request.id, lsp_frames.INVALID_REQUEST, "a request with this id is being answered")
+        elif len(self._running) >= MAX_REQUESTS:
+            busy = WinnowError("QUEUE_FULL", f"{MAX_REQUESTS} requests are being answered", retryable=True)
+            await self._refuse(request.id, lsp_frames.SERVER_ERROR, problem_of_error(busy))
+        else:
+            self._start(request.id, request)
+
+    def _notice(self, notification: LspRequest) -> None:
+        """Handle a notification; unknown ones are ignored, as the protocol says."""
+        id = notification.params.get("id")
+        if notification.method == "$/cancelRequest" and isinstance(id, str | int) and id in self._running:
+            self._running[id].cancel()
+
+    def _start(self, id: RequestId, request: LspRequest) -> None:
+        task = asyncio.create_task(self._answer(id, request))
+        self._running[id] = task
+        task.add_done_callback(lambda _: self._running.pop(id, None))
+
+    async def _answer(self, id: RequestId, request: LspRequest) -> None:
+        method = self._methods.get(request.method)
+        if method is None:
+            known = ", ".join(self._methods)
+            await self._fail(id, lsp_frames.METHOD_NOT_FOUND, f"unknown method; this server has: {known}")
+            return
+        try:
+            await self._send({"id": id, "result": await method(self._asker, request.params)})
+        except asyncio.CancelledError:
+            await self._fail(id, lsp_frames.REQUEST_CANCELLED, "the request was cancelled")
+        except Refusal as refused:
+            await self._refuse(id, lsp_frames.INVALID_PARAMS, refused.problem)
+        except WinnowError as error:
+            await self._refuse(id, lsp_frames.SERVER_ERROR, problem_of_error(error))
+        except Exception:
+            log("request failed", exc_info=True, level=logging.ERROR)
+            await self._refuse(id, lsp_frames.SERVER_ERROR, problem_of_error(internal_error()))
+
+    async def _discover(self, asker: Asker, params: Mapping[str, Any]) -> Any:
+        return await self._facade.discover(asker)
+
+    async def _get_prompt(self, asker: Asker, params: Mapping[str, Any]) -> Any:
+        domain, name, major = (params.get(part) for part in ("domain", "name", "major"))
+        if not (isinstance(domain, str) and isinstance(name, str) and type(major) is int):
+            raise refusal("INVALID_REQUEST", "mcp.prompt.get takes domain, name, and major, a whole number")
+        return await self._facade.prompt(asker, domain, name, major)
+
+    async def _invoke(self, asker: Asker, params: Mapping[str, Any]) -> Any:
+        tool, key = params.get("tool"), params.get("idempotencyKey")
+        if not isinstance(tool, str) or not isinstance(key, str | None):
+            raise refusal("INVALID_REQUEST", "mcp.tool.invoke takes tool, input, and idempotencyKey, if any")
+        keys = () if key is None else (key,)
+        envelope = await self._facade.invoke(asker, Invocation(tool, params.get("input", {}), keys))
+        return envelope.as_json()
+
+    async def _refuse(self, id: RequestId, code: int, problem: FacadeProblem) -> None:
+        await self._send(
+            {"id": id, "error": {"code": code, "message": problem.message, "data": problem.as_json()}}
+        )
+
+    async def _fail(self, id: RequestId | None, code: int, message: str) -> None:
+        await self._send({"id": id, "error": {"code": code, "message": message}})
+
+    async def _send(self, message: Mapping[str, Any]) -> None:
+        frame = lsp_frames.encode_frame({"jsonrpc": "2.0", **message})
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._writer, self._write, frame))
+
+    def _write(self, frame: bytes) -> None:
+        try:
+            self._outgoing.write(frame)
+            self._outgoing.flush()
+        except (OSError, ValueError) as error:  # the client has stopped reading and will close its other end too
+            log("the client does not read its answers", error=type(error).__name__)

@@ -1,0 +1,181 @@
+"""The façade over HTTP: routes beside ``/mcp``, behind the same checks of hosts, keys and addresses.
+
+A body must say that it is JSON. A page of another site can send other bodies without asking; with this type a
+browser asks first, and no answer of this server lets it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, NoReturn
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from server.sessions.identities import unproven_name
+from server.tiers import dumps
+from server.transports.addresses import group_of
+from server.transports.facade.discovery import MAX_INPUT_BYTES, SHORT_ROUTES
+from server.transports.facade.envelope import Envelope, refuse
+from server.transports.facade.openapi import describe_api
+from server.transports.facade.problems import Refusal, problem_of_status, refusal
+from server.transports.facade.service import Asker, FacadeService, Invocation, too_large
+from server.transports.sessions import KEY_NAME
+
+_JSON = "application/json"
+_LARGEST_MAJOR_CHARS = 6
+_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+
+_Answering = Callable[[Asker, Request], Awaitable[Any]]
+
+
+def facade_routes(facade: FacadeService) -> list[Route]:
+    """The routes of the façade."""
+
+    async def discover(asker: Asker, request: Request) -> Any:
+        return await facade.discover(asker)
+
+    async def prompt(asker: Asker, request: Request) -> Any:
+        domain, name, major = (request.path_params[part] for part in ("domain", "name", "major"))
+        return await facade.prompt(asker, domain, name, _parse_major(major))
+
+    async def schema(asker: Asker, request: Request) -> Any:
+        tool, version, kind = (request.path_params[part] for part in ("tool", "version", "kind"))
+        return await facade.schema(asker, tool, version, kind)
+
+    async def openapi(asker: Asker, request: Request) -> Any:
+        return describe_api(await facade.tools(asker))
+
+    async def call(asker: Asker, request: Request) -> Any:
+        return await invoke(asker, request, request.path_params["name"])
+
+    def call_of(tool: str) -> _Answering:
+        async def call_short(asker: Asker, request: Request) -> Any:
+            return await invoke(asker, request, tool, from_any_pack=True)
+
+        return call_short
+
+    async def invoke(asker: Asker, request: Request, tool: str, *, from_any_pack: bool = False) -> Envelope:
+        invocation = Invocation(
+            tool,
+            await _read_json(request),
+            keys=tuple(request.headers.getlist("idempotency-key")),
+            is_fresh="no-cache" in request.headers.get("cache-control", ""),
+            from_any_pack=from_any_pack,
+        )
+        answering = facade.invoke(asker, invocation)
+        # A client that sends a key may come back for the result.
+        return await (answering if invocation.keys else _while_connected(request, answering))
+
+    def route(path: str, answering: _Answering, method: str = "GET") -> Route:
+        return Route(path, _endpoint(facade, answering), methods=[method])
+
+    return [
+        route("/mcp/discover", discover),
+        route("/mcp/prompt/{domain}/{name}/{major}", prompt),
+        route("/mcp/schema/{tool}/{version}/{kind}.json", schema),
+        route("/mcp/tool/{name}", call, "POST"),
+        *(route(f"/v1/{name}", call_of(tool), "POST") for name, tool in SHORT_ROUTES.items()),
+        route("/openapi.json", openapi),
+    ]
+
+
+def _endpoint(facade: FacadeService, answering: _Answering) -> Callable[[Request], Awaitable[Response]]:
+    """A route that answers with a plain document, or with an envelope: of a tool, or of an error."""
+
+    async def answer(request: Request) -> Response:
+        async def in_envelope() -> Envelope:
+            found = await answering(_asker_of(request), request)
+            return found if isinstance(found, Envelope) else Envelope(found, {})
+
+        envelope = await facade.answer(in_envelope(), request.path_params.get("name", "")[:100])
+        is_plain = envelope.problem is None and not envelope.meta
+        return _respond(envelope.data if is_plain else envelope.as_json(), envelope.status, envelope.headers)
+
+    return answer
+
+
+async def answer_refused(request: Request, error: Exception) -> Response:
+    """The envelope for a route that is not there, and for a method that a route does not take."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = (error.headers if isinstance(error, HTTPException) else None) or {}
+    reason = "METHOD" if status == 405 else "NOT_FOUND"
+    message = (
+        f"this route takes {headers.get('Allow', 'other methods')}"
+        if status == 405
+        else "no such route; GET /openapi.json lists them, and GET /mcp/discover the tools"
+    )
+    return _respond(refuse(refusal(reason, message).problem).as_json(), status, headers)
+
+
+def describe_refusal(path: str, status: int, message: str) -> Mapping[str, Any]:
+    """The body of an answer with which a request was refused before it reached its route."""
+    if path.startswith(("/mcp/", "/v1/")) or path == "/openapi.json":
+        return refuse(problem_of_status(status, message)).as_json()
+    return {"error": {"status": status, "message": message}}
+
+
+def _respond(body: Any, status: int, headers: Mapping[str, str]) -> Response:
+    text = dumps(body).encode("utf-8", "replace")
+    return Response(text, status, {**_HEADERS, **headers}, media_type=_JSON)
+
+
+def _asker_of(request: Request) -> Asker:
+    """The client: its key, or a client of its own for each request, as one that returns no token over MCP."""
+    name = request.scope.get(KEY_NAME) or unproven_name(secrets.token_hex(16))
+    return Asker(str(name), group_of(request.client.host) if request.client else "")
+
+
+def _parse_major(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= _LARGEST_MAJOR_CHARS):
+        raise refusal("NOT_FOUND", "a version of a prompt is a number, such as 1; discovery lists them")
+    return int(text)
+
+
+async def _read_json(request: Request) -> Any:
+    """The JSON value of the body. Raises ``Refusal`` for another type, too many bytes, and what is not JSON."""
+    kind, _, parameters = request.headers.get("content-type", "").partition(";")
+    if kind.strip().lower() != _JSON or parameters.replace(" ", "").lower() not in ("", "charset=utf-8"):
+        raise refusal("MEDIA_TYPE", "the body is JSON in UTF-8: send the header 'Content-Type: application/json'")
+    try:
+        return json.loads(await _read_body(request), parse_constant=_refuse_constant)
+    except ClientDisconnect:
+        raise refusal("REFUSED", "the client has closed the connection") from None
+    except (ValueError, RecursionError):
+        raise refusal(
+            "INVALID_REQUEST", 'the body is not JSON in UTF-8; send an object, such as {"query": "…"}'
+        ) from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+async def _read_body(request: Request) -> str:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_INPUT_BYTES:
+            stated = request.headers.get("content-length", "")
+            size = int(stated) if stated.isascii() and stated.isdecimal() and len(stated) < 16 else len(body)
+            raise Refusal(too_large(size))
+    return body.decode("utf-8")
+
+
+async def _while_connected(request: Request, answering: Coroutine[Any, Any, Envelope]) -> Envelope:
+    """The envelope, unless the client leaves before it is there: then the call ends."""
+    call, left = asyncio.ensure_future(answering), asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait((call, left), return_when=asyncio.FIRST_COMPLETED)
+        if not call.done():
+            raise refusal("REFUSED", "the client has closed the connection")
+        return call.result()
+    finally:
+        for task in (call, left):
+            task.cancel()
+        await asyncio.gather(call, left, return_exceptions=True)

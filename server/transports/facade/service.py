@@ -1,0 +1,241 @@
+"""The façade: discovery, prompts and calls of tools for doors other than MCP.
+
+A door turns its requests into calls of ``FacadeService`` and renders what it returns. A call of a tool goes
+through the dispatcher, as over MCP: the same limits, rights, contracts, audit and payload. A result that is
+replayed goes through it, too, as the answer of a tool that has it already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from server import __version__
+from server.errors import WinnowError, internal_error
+from server.knowledge import DIRECT, Knowledge
+from server.runtime.logs import log
+from server.settings import Settings
+from server.tiers import dumps
+from server.tools import Context, Tool, ToolResult
+from server.transports.call_results import CallResult
+from server.transports.dispatch import Dispatcher
+from server.transports.facade import discovery
+from server.transports.facade.envelope import Envelope, beside, envelope_of, refuse
+from server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
+from server.transports.facade.replays import Replays, check_key, fingerprint_of
+
+if TYPE_CHECKING:
+    from server.prompts.library import PromptLibrary
+
+
+class Services(Protocol):
+    """What the façade needs of the application beside its tools."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+
+    @property
+    def kb(self) -> Knowledge:
+        """The knowledge base."""
+
+    @property
+    def prompts(self) -> PromptLibrary:
+        """The prompts, of which those are offered whose tools are listed."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known which tools can be offered."""
+
+    def start(self) -> None:
+        """Begin to load; returns at once."""
+
+    async def ready(self) -> None:
+        """Wait until it is known which tools can be offered."""
+
+    async def refresh_tools(self) -> None:
+        """Read the operator's tools anew if their files have changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks: the name of a connection (``server.sessions.identities``), and an address as limits count it."""
+
+    client: str
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A call of a tool. ``keys`` are the idempotency keys sent with it; ``is_fresh``: no result by content.
+
+    ``from_any_pack``: also of a pack that this server does not list.
+    """
+
+    tool: str
+    input: Any
+    keys: tuple[str, ...] = ()
+    is_fresh: bool = False
+    from_any_pack: bool = False
+
+
+class FacadeService:
+    """Answers requests of any door. One for each server: it keeps the results that may be replayed."""
+
+    def __init__(self, dispatcher: Dispatcher, services: Services) -> None:
+        self._dispatcher = dispatcher
+        self._services = services
+        self._replays = Replays()
+
+    async def discover(self, asker: Asker) -> dict[str, Any]:
+        """The server, its tools and prompts, and its state. Raises ``WinnowError``."""
+        self._count_read(asker)
+        await self._refresh()
+        listed = self._dispatcher.list_tools(asker.client)
+        return {
+            "server": {"name": "winnow", "version": __version__},
+            "tools": [discovery.describe_tool(each.tool, self._services.settings) for each in listed],
+            "prompts": discovery.describe_prompts(await self._library(), self._tool_names(asker)),
+            "health": discovery.describe_health(is_settled=self._services.is_settled),
+        }
+
+    async def prompt(self, asker: Asker, domain: str, name: str, major: int) -> dict[str, Any]:
+        """A version of a prompt, as ``{body, spec}``. Raises ``WinnowError`` and ``Refusal``."""
+        self._count_read(asker)
+        await self._services.ready()
+        for prompt in (await self._library()).offered(self._tool_names(asker)):
+            if (prompt.domain, prompt.name, prompt.major) == (domain, name, major):
+                return discovery.describe_prompt(prompt)
+        raise refusal("NOT_FOUND", "no such prompt, or none of this version; discovery lists them")
+
+    async def schema(self, asker: Asker, name: str, version: str, kind: str) -> dict[str, Any]:
+        """The JSON schema of a tool's input or output. Raises ``WinnowError`` and ``Refusal``."""
+        self._count_read(asker)
+        tool = await self._find(asker, name)
+        if version != __version__ or kind not in ("input", "output"):
+            raise refusal("NOT_FOUND", f"there is {discovery.schema_path(tool.name, 'input')} and output.json")
+        if kind == "input":
+            return dict(discovery.input_schema(tool.arguments))
+        return dict(discovery.data_schema(tool.answer))
+
+    async def tools(self, asker: Asker) -> list[Tool]:
+        """The tools that this client sees in lists. Raises ``WinnowError``."""
+        self._count_read(asker)
+        await self._refresh()
+        return [each.tool for each in self._dispatcher.list_tools(asker.client)]
+
+    async def invoke(self, asker: Asker, invocation: Invocation) -> Envelope:
+        """The envelope of a call. Raises only when cancelled."""
+        return await self.answer(self._invoke(asker, invocation), tool=invocation.tool[:100])
+
+    async def answer(self, answering: Awaitable[Envelope], tool: str = "") -> Envelope:
+        """The envelope, or that of the error that was raised for it."""
+        try:
+            return await answering
+        except Refusal as refused:
+            return refuse(refused.problem, tool)
+        except WinnowError as error:
+            return refuse(problem_of_error(error), tool)
+        except Exception:
+            envelope = refuse(problem_of_error(internal_error()), tool)
+            log("request failed", exc_info=True, level=40, trace_id=envelope.meta["traceId"])
+            return envelope
+
+    async def _invoke(self, asker: Asker, invocation: Invocation) -> Envelope:
+        tool = await self._find(asker, invocation.tool, from_any_pack=invocation.from_any_pack)
+        key, arguments = check_key([*invocation.keys]), _check_input(invocation.input)
+        content = fingerprint_of(tool.name, arguments)
+
+        async def call() -> CallResult:
+            return await self._call(asker, tool, arguments)
+
+        if key:
+            result, is_replay = await self._replays.by_key(asker.client, key, content, call)
+            return envelope_of(await self._replay(asker, tool, arguments, result) if is_replay else result)
+        if tool.name not in discovery.REPEATABLE or not (state := await self._state(asker)):
+            return envelope_of(await call())
+        content = fingerprint_of(tool.name, arguments, state)
+        kept = None if invocation.is_fresh else self._replays.by_content(asker.client, content)
+        if kept is not None:
+            return envelope_of(await self._replay(asker, tool, arguments, kept))
+        result = await call()
+        self._replays.keep(asker.client, content, result)
+        return envelope_of(result)
+
+    async def _call(self, asker: Asker, tool: Tool, arguments: Mapping[str, Any]) -> CallResult:
+        return await self._dispatcher.call(
+            tool, arguments, asker.client, _ignore_progress, asker.address, beside=beside
+        )
+
+    async def _replay(
+        self, asker: Asker, tool: Tool, arguments: Mapping[str, Any], kept: CallResult
+    ) -> CallResult:
+        """The kept result as the answer of a new call, with a trace id of its own."""
+
+        async def answer(context: Context, arguments: dict[str, Any]) -> ToolResult:
+            return ToolResult(
+                dict(kept.payload),
+                kept.text,
+                kept.summary,
+                kept.warnings,
+                cache_hit=True,
+                links=kept.links,
+                failed=kept.failed,
+            )
+
+        return await self._call(asker, replace(tool, handler=answer), arguments)
+
+    async def _state(self, asker: Asker) -> str:
+        """The state of the index for this client; "" where it cannot be read, so that nothing is replayed."""
+        kb = self._services.kb
+        try:
+            answer = await kb.call("index_state", {}, kb.caller(asker.client, DIRECT))
+        except WinnowError:
+            return ""
+        return str(answer.payload["state"])
+
+    async def _find(self, asker: Asker, name: str, *, from_any_pack: bool = False) -> Tool:
+        self._services.start()
+        await self._services.refresh_tools()
+        if from_any_pack and (known := self._dispatcher.find_in_any_pack(name)) is not None:
+            return known
+        tool = await self._dispatcher.find_when_ready(name, self._services.ready)
+        if tool is None:
+            raise refusal("NOT_FOUND", self._dispatcher.explain_unknown(name, asker.client))
+        return tool
+
+    async def _library(self) -> PromptLibrary:
+        # At their first use packs are read, which takes too long for the event loop.
+        return await asyncio.to_thread(lambda: self._services.prompts)
+
+    def _tool_names(self, asker: Asker) -> Collection[str]:
+        return {each.tool.name.replace(".", "_") for each in self._dispatcher.list_tools(asker.client)}
+
+    async def _refresh(self) -> None:
+        await self._services.ready()
+        await self._services.refresh_tools()
+
+    def _count_read(self, asker: Asker) -> None:
+        self._dispatcher.limits.take(asker.client, "read", asker.address)
+
+
+def _check_input(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise WinnowError("INVALID_REQUEST", "the input of a tool is one JSON object, such as {}")
+    size = len(dumps(value).encode("utf-8", "replace"))
+    if size > discovery.MAX_INPUT_BYTES:
+        raise Refusal(too_large(size))
+    return value
+
+
+def too_large(size: int) -> FacadeProblem:
+    """The problem of an input that is larger than tools take."""
+    most = discovery.MAX_INPUT_BYTES
+    message = f"the input has {size:,} bytes, at most {most:,} are taken; send less in one request"
+    return refusal("INPUT_BYTES", message, size=size, max=most).problem
+
+
+async def _ignore_progress(seconds: float, message: str) -> None:
+    """Progress, which these doors do not send."""
