@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "watch": ("watching.watch", "keep the index up to date while files change"),
         "sources": ("watching.sources", "add, list and remove the folders that are watched"),
         "project": ("projects.project", "create, show, change, rename and delete projects"),
+        "claims": ("claims.notebooks", "list, show, check, export and back up the claims that agents wrote"),
         "job": ("jobs", "list, show and cancel the ingests that agents asked for"),
         "reindex": ("reindex", "embed everything anew, with another model or the same"),
         "search": ("search", "search from the shell"),

@@ -61,6 +61,7 @@ from server.operations.base import (
     count_answer_tokens,
 )
 from server.operations.citing import cite_rows
+from server.operations.claims.table import OF_CLAIMS, WRITING
 from server.operations.core.executing import execute_research
 from server.operations.core.planning import plan_perspectives
 from server.operations.core.searching import search_vectors
@@ -414,6 +415,10 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "graph.children": _over_graph(GraphChildren, graph_children),
         "graph.entities_for_sections": _over_graph(EntitiesForSections, graph_entities_for_sections),
         "graph.sections_for_entities": _over_graph(SectionsForEntities, graph_sections_for_entities),
+        **{
+            name: Operation(request, answer, in_scripts=name not in WRITING)
+            for name, (request, answer) in OF_CLAIMS.items()
+        },
         "find_vendor_info": _over_graph(FindVendorInfo, find_vendor_info),
         "ingest_from_source": _searching(IngestFromSource, queue_ingest, in_scripts=False),
         "job_status": Operation(JobStatus, show_job, in_scripts=False),

@@ -23,6 +23,7 @@ from server.backends.vectors.current_store import BuildVectors, CurrentVectors
 from server.backends.vectors.index_build import build_in_subprocess
 from server.backends.vectors.migration import check_finished
 from server.backends.vectors.reindex_plan import folder_name, remove_leftovers
+from server.claims.library import ClaimLibrary
 from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters, Labels
@@ -55,7 +56,8 @@ class Backends:
 
     ``reranker`` loads the second stage at its first call and raises what loading raises; it returns None if there
     is none. ``graph`` is None if it is switched off. ``scope_of``, ``labels_of``, ``fields_of`` and ``sizes_of``
-    are the cached functions behind ``admitted``, ``labels``, ``fields`` and ``figures``.
+    are the cached functions behind ``admitted``, ``labels``, ``fields`` and ``figures``. ``claims`` are what
+    agents wrote.
     """
 
     catalogue: Catalogue
@@ -67,6 +69,7 @@ class Backends:
     labels_of: Callable[[Filters], Labels]
     fields_of: Callable[[Filters], frozenset[str]]
     sizes_of: Callable[[Sequence[str]], tuple[tuple[ProjectSize, ...], int]]
+    claims: ClaimLibrary
     reranker: Callable[[], Reranker | None] = _no_reranker
 
     def admits(self, filters: Filters, document: Document) -> bool:
@@ -106,6 +109,7 @@ class Backends:
         self.store.close()
         if self.graph:
             self.graph.close()
+        self.claims.close()
         self.catalogue.close()
 
 
@@ -177,6 +181,7 @@ def _open(
         cache_labels(catalogue),
         cache_fields(catalogue),
         _cache_sizes(catalogue, store),
+        ClaimLibrary(settings.store),
         _reranker_of(settings),
     )
 

@@ -158,7 +158,11 @@ class Settings(BaseModel):
     )
     enable_writes: bool = Field(
         default=False,
-        description="list the tools of the research pack that change the index: ingest_from_source and job_cancel",
+        description="list tools of packs that write: ingest_from_source, job_cancel, wild_write and wild_revise",
+    )
+    review_claims: bool = Field(
+        default=False,
+        description="claims that agents write are seen by their session alone, until winnow claims approve",
     )
     ingest_roots: Roots = Field(
         default=(),
@@ -206,7 +210,7 @@ class Settings(BaseModel):
     tools: ToolSets = Field(
         default=("all",),
         description="listed tools: all, or code for execute_code, kb_retrieve_evidence and help alone; "
-        "research adds tools for projects with sources, core tools for plans, citations and exports",
+        "research adds tools for projects with sources, core for plans, citations and exports, claims a notebook",
     )
     tool_names: Literal["underscore", "dotted"] = Field(
         default="underscore",

@@ -117,6 +117,7 @@ _BESIDE = (
     "tests/bench",
     "tests/contract",
     "tests/flow/test_bench.py",
+    "tests/flow/test_claim_commands.py",
     "tests/flow/test_bench_tokens.py",
     "tests/flow/test_engine.py",
     "tests/flow/test_fastmcp.py",

@@ -144,7 +144,7 @@ class SqliteClaimStore:
         with self.database.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO comparisons VALUES (?, ?, ?)",
-                ((entry_id, each.other_id, each.model_dump_json()) for each in comparisons),
+                ((*sorted((entry_id, each.other_id)), each.model_dump_json()) for each in comparisons),
             )
 
     @_own_advice()
@@ -175,6 +175,20 @@ class SqliteClaimStore:
         missing = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.entry = entries.number AND v.model = ?)"
         query = f"SELECT {_ENTRY} FROM entries WHERE project = ? AND owner = ? AND {missing} LIMIT ?"
         return self._entries(query, notebook.project, notebook.owner, model, limit)
+
+    def compared(self, entry_ids: Sequence[str]) -> set[str]:
+        """Those of these entries whose claims have vectors, so that they were compared."""
+        query = (
+            "SELECT DISTINCT e.id FROM entries e JOIN vectors v ON v.entry = e.number"
+            " WHERE e.id IN (SELECT value FROM json_each(?))"
+        )
+        return {row[0] for row in self._rows(query, json.dumps(list(entry_ids)))}
+
+    def count_without_vectors(self, notebook: Notebook, model: str) -> int:
+        """The number of entries whose claims have no vectors of this model yet."""
+        missing = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.entry = entries.number AND v.model = ?)"
+        query = f"SELECT count(*) FROM entries WHERE project = ? AND owner = ? AND {missing}"
+        return int(self._rows(query, notebook.project, notebook.owner, model)[0][0])
 
     def entry_numbers(self, view: View) -> list[int]:
         """The numbers of the entries that a view has."""
@@ -275,6 +289,11 @@ class SqliteClaimStore:
         query = f"SELECT {_CHANGE} FROM history WHERE project = ? AND owner = ? AND (? = '' OR entry = ?)"
         rows = self._rows(f"{query} ORDER BY sequence", notebook.project, notebook.owner, entry_id, entry_id)
         return [Change(*row) for row in rows]
+
+    def last_sequence(self, notebook: Notebook) -> int:
+        """The sequence of the last change, 0 for an empty notebook."""
+        query = "SELECT coalesce(max(sequence), 0) FROM history WHERE project = ? AND owner = ?"
+        return int(self._rows(query, notebook.project, notebook.owner)[0][0])
 
     def notebooks(self) -> list[Notebook]:
         """All notebooks of the file, by project and owner."""

@@ -96,7 +96,7 @@ class ClaimStore(Protocol):
         """Store what was found out about entries (status, friction, warnings); none of it is a revision."""
 
     def compare(self, entry_id: str, comparisons: Sequence[Comparison]) -> None:
-        """Store the comparisons of an entry with others, in place of earlier ones with the same entries."""
+        """Store the comparisons of an entry with others, in place of earlier ones of the same two entries."""
 
     def read(self, view: View, entry_ids: Sequence[str]) -> dict[str, Entry]:
         """The entries that the view has, by id. One query."""

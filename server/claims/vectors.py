@@ -34,6 +34,15 @@ class NearestClaim:
     similarity: float
 
 
+@dataclass(frozen=True, slots=True)
+class NearEntry:
+    """An entry, the ids of its claims, and their vectors in the same order."""
+
+    entry_id: str
+    claim_ids: tuple[str, ...]
+    vectors: Any
+
+
 @dataclass(slots=True)
 class _Matrix:
     """The vectors of a notebook: ``rows`` has room for more than ``size``; the entry -1 marks a removed row."""
@@ -49,7 +58,7 @@ class ClaimVectors:
     """The vectors of the claims of a store. Safe to use from several threads."""
 
     def __init__(self, store: SqliteClaimStore) -> None:
-        self._store = store
+        self.store = store
         self._held: OrderedDict[tuple[Notebook, str], _Matrix] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -64,11 +73,11 @@ class ClaimVectors:
             own = rows[first : first + len(entry.claims)]
             first += len(entry.claims)
             pairs = [(claim.id, row.tobytes()) for claim, row in zip(entry.claims, own, strict=True)]
-            self._store.save_vectors(entry.id, embedder.fingerprint, pairs)
+            self.store.save_vectors(entry.id, embedder.fingerprint, pairs)
 
     def embed_missing(self, embedder: Embedder, notebook: Notebook, limit: int) -> bool:
         """Embed at most ``limit`` entries that were written without this model; whether none are left."""
-        missing = self._store.without_vectors(notebook, embedder.fingerprint, limit)
+        missing = self.store.without_vectors(notebook, embedder.fingerprint, limit)
         self.embed(embedder, missing)
         return len(missing) < limit
 
@@ -77,19 +86,40 @@ class ClaimVectors:
     ) -> list[NearestClaim]:
         """The entries of the view whose nearest claim is nearest to the query, the best first."""
         (vector,) = np.asarray(embedder.embed([query]), dtype=np.float32)
-        allowed = np.asarray(self._store.entry_numbers(view), dtype=np.int64)
+        allowed = np.asarray(self.store.entry_numbers(view), dtype=np.int64)
         with self._lock:
             matrix = self._current(view.notebook, embedder)
             numbers = matrix.numbers[: matrix.size]
             scores = np.where(np.isin(numbers, allowed), matrix.rows[: matrix.size] @ vector, -2.0)
             return _best(matrix, scores, limit, min_similarity)
 
+    def neighbours(self, embedder: Embedder, view: View, entry: Entry, limit: int) -> list[NearEntry]:
+        """The entries of the view with claims nearest to those of this one, the nearest first, and their vectors.
+
+        The first is the entry itself, whose vectors must be stored.
+        """
+        allowed = np.asarray(self.store.entry_numbers(view), dtype=np.int64)
+        with self._lock:
+            matrix = self._current(view.notebook, embedder)
+            numbers = matrix.numbers[: matrix.size]
+            of_entry: dict[str, list[int]] = {}
+            for at in np.flatnonzero(np.isin(numbers, allowed)):
+                of_entry.setdefault(matrix.claims[at][0], []).append(int(at))
+            own = of_entry.pop(entry.id)
+            similar = matrix.rows[own] @ matrix.rows[: matrix.size].T
+            best = similar.max(axis=0)
+            nearest = sorted(of_entry, key=lambda other: (-float(best[of_entry[other]].max()), other))[:limit]
+            return [
+                NearEntry(each, tuple(matrix.claims[at][1] for at in rows), matrix.rows[rows].copy())
+                for each, rows in ((entry.id, own), *((other, of_entry[other]) for other in nearest))
+            ]
+
     def _current(self, notebook: Notebook, embedder: Embedder) -> _Matrix:
         key = (notebook, embedder.fingerprint)
         matrix = self._held.get(key)
         if matrix is None or matrix.size > 2 * MOST_CLAIMS:  # mostly rows of earlier states
             matrix = _Matrix(np.zeros((0, embedder.dimension), np.float32), np.zeros(0, np.int64))
-        added = self._store.vectors(notebook, embedder.fingerprint, matrix.through, MOST_CLAIMS)
+        added = self.store.vectors(notebook, embedder.fingerprint, matrix.through, MOST_CLAIMS)
         if added:
             _append(matrix, added)
         self._held[key] = matrix

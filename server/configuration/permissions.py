@@ -54,7 +54,7 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
         # Only at the start of a process, so that a forgotten file cannot remove a wall.
         "Files to read": {"allow_weaker_reader": _OPERATOR},
         # Only at the start of a process, so that no file and no agent can widen what agents may write.
-        "Writes by agents": {"enable_writes": _OPERATOR, "ingest_roots": _OPERATOR},
+        "Writes by agents": {"enable_writes": _OPERATOR, "ingest_roots": _OPERATOR, "review_claims": _OPERATOR},
         "Index and graph": {
             "index_memory_mb": _USER,
             "qdrant_url": _USER,

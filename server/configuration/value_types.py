@@ -12,8 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, St
 from server.configuration.addresses import Address, to_address
 
 # Tools that are listed only where the setting ``tools`` names their pack.
-ToolPack = Literal["research", "core"]
-ToolSet = Literal["all", "code", "research", "core"]
+ToolPack = Literal["research", "core", "claims"]
+ToolSet = Literal["all", "code", "research", "core", "claims"]
 
 
 def split_names(value: Any) -> Any:

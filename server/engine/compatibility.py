@@ -44,7 +44,7 @@ OWN_SETTINGS = frozenset(
         *("workers", "queue", "queue_seconds", "audit", "audit_mb", "audit_days"),
         *("log_file", "log_mb", "log_files"),
         *("daemon", "engine_idle_minutes", "drain_seconds", "watch", "allow_weaker_reader"),
-        *("enable_writes", "ingest_roots"),
+        *("enable_writes", "ingest_roots", "review_claims"),
     )
 )
 # Not compared: the values of the client that started the engine apply (every client has the same ``store``).

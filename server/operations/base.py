@@ -23,6 +23,7 @@ from server.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
     from server.backends.base import DocumentStore, EmbedderSource, Reranker, Vector
+    from server.claims.library import ClaimLibrary
     from server.graph.base import GraphStore
     from server.graph.base import Scope as GraphScope
     from server.jobs.queue import JobQueue
@@ -56,6 +57,10 @@ class Library(Protocol):
     @property
     def graph(self) -> GraphStore | None:
         """The graph store; None if graphs are switched off."""
+
+    @property
+    def claims(self) -> ClaimLibrary:
+        """The entries that agents wrote."""
 
     def reranker(self) -> Reranker | None:
         """The reranking model, if one is configured. Raises what its loading raises."""

@@ -23,6 +23,10 @@ _FOREIGN = (
     "relationships",
     "items",
     "sample_payloads",
+    "entries",
+    "changes",
+    "topics",
+    "content",
 )
 
 

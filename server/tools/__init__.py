@@ -30,6 +30,7 @@ from server.tools import (
     semantic_search,
 )
 from server.tools.base import Context, Tool, ToolResult
+from server.tools.claims import CLAIM_TOOLS
 from server.tools.core import CORE_TOOLS
 from server.tools.research import RESEARCH_TOOLS
 
@@ -57,6 +58,7 @@ _TOOLS: tuple[Tool, ...] = (
     read_result.TOOL,
     *RESEARCH_TOOLS,
     *CORE_TOOLS,
+    *CLAIM_TOOLS,
 )
 # Earlier names of tools and their successors. The graph tool took the same arguments, so with the setting
 # legacy_tools a call by its earlier name is a call of the successor.

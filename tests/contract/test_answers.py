@@ -24,12 +24,12 @@ from server.transports.protocol import build_server
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 
 QUESTION = "how are backups encrypted"
-CALLS_PER_MINUTE = 200  # one client tries every tool
+CALLS_PER_MINUTE = 400  # one client tries every tool
 NAMES = [tool.name.replace(".", "_") for tool in TOOLS if tool.listed]
 # What leads on to another call, and what a result is chosen by: never in one channel alone.
 IDS = frozenset(
     {
-        *("id", "passage_id", "section_id", "session_id", "next_cursor", "next_start_char", "topic"),
+        *("id", "passage_id", "section_id", "session_id", "next_cursor", "next_start_char", "topic", "entry_id"),
         *("from_id", "vendor_id", "source_id", "target_id", "entity_id"),
     }
 )
@@ -46,7 +46,8 @@ async def application(store: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         "ingest_roots": (tmp_path_factory.mktemp("allowed"),),
         "calls_per_minute": CALLS_PER_MINUTE,
     }
-    settings = load_settings(store=store, project="handbook", legacy_tools=True, tools="research,core", **writes)
+    tools = "research,core,claims"
+    settings = load_settings(store=store, project="handbook", legacy_tools=True, tools=tools, **writes)
     async with open_application(settings, wait_for_model=True, starts_engine=True) as app:
         yield app
 
@@ -115,6 +116,9 @@ async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
     unknown = "0" * 12
     debug = {"include_scores": True, "include_debug": True, "max_per_doc": 3, "mode": "hybrid_local"}
     modes = ("ids", "metadata", "preview", "full")
+    claim = {"text": "Pages are old.", "evidence": [{"section_id": sections[0], "quote": "a quote"}]}
+    written = await call_checked(client, "wild_write", {"topic": "memory/pages", "claims": [claim]})
+    entry = written.structured_content["entry_id"]
     return {
         "kb_retrieve_evidence": [
             {"question": QUESTION},
@@ -164,6 +168,16 @@ async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
         ],
         "execute_code": [{"code": "print('seen')\nreturn {'answer': [1, 2.5, None, 'é']}"}, {"code": "x = 1"}],
         "help": [{}, {"topic": "sdk"}, {"topic": "kb.search"}],
+        "wild_search": [{"query": "old pages"}, {"query": "nowhere else", "mode": "lexical"}],
+        "wild_related": [{"entry_id": entry}],
+        "wild_claims": [{"entry_ids": [entry, unknown]}],
+        "wild_read": [{"entry_id": entry}],
+        "wild_topics": [{}, {"prefix": "none of ours"}],
+        "wild_friction": [{"min_friction": 0.0}],
+        "wild_recent": [{"limit": 3}],
+        "wild_status": [{}],
+        "wild_write": [{"topic": "memory", "claims": [claim]}, {"topic": "memory", "content": "Pages are old."}],
+        "wild_revise": [{"entry_id": entry, "title": "Pages"}],
         "list_projects": [{}, {"prefix": "none of ours"}],
         "ingest_from_source": [{"project": "handbook", "source": "."}],
         "job_status": [{"job_id": job["job_id"]}],
@@ -256,6 +270,7 @@ async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], 
     lists = ("passage_ids", "section_ids", "ids", "from_ids", "to_ids", "entity_ids")
     required |= {"vendor_name": "acme", "pattern": "rule", "document": "guide/backups.md"}
     required |= {"project": "handbook", "text": QUESTION, "source": ".", "job_id": "job_of_nobody"}
+    required |= {"topic": "memory", "entry_id": "0" * 12, "entry_ids": ["0" * 12]}  # type: ignore[dict-item]
     required |= {key: ["0" * 12] for key in lists}  # type: ignore[dict-item]
     for tool in (await client.list_tools()).tools:
         known = tool.input_schema["properties"]

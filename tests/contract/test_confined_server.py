@@ -140,6 +140,19 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "get_section_text": lambda chunk: {"section_ids": [chunk]},
     "list_projects": lambda _: {},
     "index_state": lambda _: {},
+    "claims.search": lambda _: {"query": QUESTION, "min_similarity": 0.0},
+    "claims.related": lambda _: {"entry_id": "0" * 12},
+    "claims.claims": lambda _: {"entry_ids": ["0" * 12]},
+    "claims.read": lambda _: {"entry_id": "0" * 12},
+    "claims.topics": lambda _: {},
+    "claims.friction": lambda _: {"min_friction": 0.0},
+    "claims.recent": lambda _: {},
+    "claims.status": lambda _: {},
+    "claims.write": lambda chunk: {
+        "topic": "t",
+        "claims": [{"text": "It is so.", "evidence": [{"section_id": chunk, "quote": "a"}]}],
+    },
+    "claims.revise": lambda _: {"entry_id": "0" * 12},
     "ingest_from_source": lambda _: {"project": "p", "source": "notes"},
     "job_status": lambda _: {"job_id": "job_of_nobody"},
     "job_cancel": lambda _: {"job_id": "job_of_nobody"},
@@ -277,6 +290,8 @@ async def test_an_earlier_tool_has_no_scope_to_name_and_no_filter_that_leads_out
     of_no_document = {"tokens", "read_result", "save", "load", "saved", "list_projects", "index_state"}
     # Those of packs name their project; tests/contract/test_research.py tries them.
     of_packs = {"query", "query_hybrid", "inspect_collection"}
+    # tests/contract/test_claim_tools.py tries them
+    of_packs |= {name for name in OPERATIONS if name.startswith("claims.")}
     of_jobs = {"ingest_from_source", "job_status", "job_cancel"}  # tests/flow/test_jobs.py tries them
     assert set(earlier) == set(OPERATIONS) - set(SCOPED) - of_no_document - of_packs - of_jobs
     settings = load_settings(store=labelled[0], project="p", embedding="off", doc_tags=("v1",), environment="dev")

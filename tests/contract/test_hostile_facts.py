@@ -79,7 +79,13 @@ def ingest(own: Settings, folder: Path) -> IngestReport:
 
 def own_settings(folder: Path) -> Settings:
     return load_settings(
-        store=folder, project="p", embedding="off", legacy_tools=True, tools="research,core", execute_code="off"
+        store=folder,
+        project="p",
+        embedding="off",
+        legacy_tools=True,
+        tools="research,core,claims",
+        enable_writes=True,
+        execute_code="off",
     )
 
 
@@ -135,6 +141,12 @@ async def call_every_tool(own: Settings) -> int:
         await call("find_vendor_info", vendor_name="acme", include_content=True)
         await call("search_sections", query=QUERY, page_size=100)
         await call("get_section_text", section_ids=ids[:20])
+        evidence = [{"section_id": id, "quote": "the"} for id in ids[:3]]
+        claims = [{"text": "It is so.", "evidence": evidence}]
+        for _ in range(2):
+            written = await call("wild_write", topic="t", claims=claims)
+        await call("wild_read", entry_id=written["entry_id"])
+        await call("wild_search", query="it is so")
         await call("list_projects")
         await call("inspect_collection", project="p", sample=5)
         await call("vector_query_search", query=QUERY, top_k=100)

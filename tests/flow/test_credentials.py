@@ -29,6 +29,7 @@ ARGUMENTS = {
     "watch": ["{notes}", "--once"],
     "sources": ["list"],
     "project": ["list"],
+    "claims": ["list"],
     "job": ["list"],
     "prompt": ["list"],
     "pack": ["list"],

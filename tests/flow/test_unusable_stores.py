@@ -134,6 +134,10 @@ def _arguments(tool: str) -> dict[str, Any]:
         "planner.multi_perspective": {"question": ASKED["query"]},
         "research.execute": {"question": ASKED["query"]},
         "ingest_from_source": {"project": "p", "source": "notes"},
+        "wild_claims": {"entry_ids": ["0" * 12]},
+        **{name: {"entry_id": "0" * 12} for name in ("wild_related", "wild_read", "wild_revise")},
+        **{name: {} for name in ("wild_topics", "wild_friction", "wild_recent", "wild_status")},
+        "wild_write": {"topic": "t", "claims": [{"text": "It is so."}]},
         "job_status": {"job_id": "job_of_nobody"},
         "job_cancel": {"job_id": "job_of_nobody"},
     }

@@ -108,8 +108,8 @@ ROOMS: Mapping[str, str] = {
     "server.errors server.text",
     "server.jobs.ingesting": "server.jobs server.ingest server.libraries.zotero server.ingest.target "
     "server.projects server.opening server.errors server.models server.settings server.text",
-    "server.opening": "server.backends server.backends.base server.errors server.graph server.retrieval "
-    "server.models server.settings server.runtime server.text",
+    "server.opening": "server.backends server.backends.base server.claims server.errors server.graph "
+    "server.retrieval server.models server.settings server.runtime server.text",
     "server.projects": "server.backends server.backends.base server.errors server.graph server.ids server.ingest "
     "server.ingest.target server.models server.opening server.projects.settings server.projects.states "
     "server.settings server.text server.watching",
@@ -125,7 +125,8 @@ ROOMS: Mapping[str, str] = {
     # access keys: no room below the transports and commands reads them
     "server.keys": "server.backends server.errors server.models server.text",
     # the seam, and the rooms that use it
-    "server.operations": "server.backends.base server.jobs server.libraries server.projects.settings "
+    "server.operations": "server.backends.base server.claims server.jobs server.libraries "
+    "server.projects.settings "
     "server.projects.states "
     "server.libraries.zotero "
     "server.runtime server.graph "

@@ -71,6 +71,7 @@ OTHER = {
     "allow_weaker_reader": "true",
     "enable_writes": "true",
     "ingest_roots": '["/elsewhere"]',
+    "review_claims": "true",
     "allow_weaker_sandbox": '["landlock"]',
     "skills": '["/elsewhere"]',
     "prompt_packs": '["/elsewhere"]',

@@ -158,6 +158,9 @@ CLAIMS: Mapping[str, Call] = {
     "judge": lambda one: one.judge(
         _BOOK, [Verdict(claim_id=_CLAIM.id, other_id=f"{_ENTRY_ID}.2", judgement="agrees")]
     ),
+    "compared": lambda one: one.compared([_ENTRY_ID]),
+    "count_without_vectors": lambda one: one.count_without_vectors(_BOOK, "m/1"),
+    "last_sequence": lambda one: one.last_sequence(_BOOK),
     "listing": lambda one: one.listing(_SEEN, 0, 5),
     "most_contested": lambda one: one.most_contested(_SEEN, 0.0, 5),
     "notebooks": lambda one: one.notebooks(),

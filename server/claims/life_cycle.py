@@ -1,0 +1,86 @@
+"""The life of entries: checked again when documents change, and weighed by evidence, comparisons and verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from server.claims.comparing import standing
+from server.claims.records import Comparison, Entry
+from server.claims.store import Notebook, View
+from server.claims.verifying import CurrentIndex, check_entry
+
+if TYPE_CHECKING:
+    from server.claims.sqlite_store import SqliteClaimStore
+
+_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What a check of a notebook found: entries that changed, and its evidence by status."""
+
+    entries: int
+    changed: int
+    evidence: Mapping[str, int]
+
+
+def comparisons_of(store: SqliteClaimStore, notebook: Notebook, entry: Entry) -> list[Comparison]:
+    """The comparisons of an entry with others that its own readers see, from its side, the nearest first."""
+    found = {
+        each.other_id: each for each in (_from_side(entry.id, each) for each in store.comparisons([entry.id]))
+    }
+    seen = store.read(View(notebook, entry.session), list(found))
+    return sorted(
+        (each for other, each in found.items() if other in seen), key=lambda each: (each.entropy, each.other_id)
+    )
+
+
+def _from_side(entry_id: str, comparison: Comparison) -> Comparison:
+    """A comparison from the side of this one of its entries."""
+    if comparison.entry_id == entry_id:
+        return comparison
+    pairs = tuple(
+        pair.model_copy(update={"claim_id": pair.other_id, "other_id": pair.claim_id}) for pair in comparison.pairs
+    )
+    return comparison.model_copy(update={"entry_id": entry_id, "other_id": comparison.entry_id, "pairs": pairs})
+
+
+def weigh(store: SqliteClaimStore, notebook: Notebook, entry_ids: Collection[str]) -> None:
+    """Store the friction and the status that follow from the evidence and the comparisons of these entries."""
+    compared = store.compared(list(entry_ids))
+    changed = []
+    for entry in store.read(View(notebook, sees_all=True), list(entry_ids)).values():
+        comparisons = comparisons_of(store, notebook, entry)
+        stands = standing(entry, comparisons, is_compared=entry.id in compared)
+        if (stands.friction, stands.status) != (entry.friction, entry.integration_status):
+            fields = {"friction": stands.friction, "integration_status": stands.status}
+            changed.append(entry.model_copy(update=fields))
+    store.refresh(changed)
+
+
+def check_notebook(
+    store: SqliteClaimStore,
+    notebook: Notebook,
+    index: CurrentIndex,
+    at: float,
+    on_page: Callable[[], None] = lambda: None,
+) -> CheckReport:
+    """Look for every quote of a notebook again, and store what changed; ``at`` in seconds since 1970.
+
+    Quotes that were verified in a document which has not changed since are not looked for. ``on_page`` is called
+    now and then and may raise, to end the check; what was found so far is stored.
+    """
+    after, entries, changed = 0, 0, 0
+    statuses: Counter[str] = Counter()
+    while page := store.listing(View(notebook, sees_all=True), after, _PAGE):
+        on_page()
+        checked = [check_entry(entry, index, at) for entry in page]
+        differing = [now for now, was in zip(checked, page, strict=True) if now != was]
+        store.refresh(differing)
+        weigh(store, notebook, [entry.id for entry in differing])
+        statuses.update(each.status for entry in checked for claim in entry.claims for each in claim.evidence)
+        entries, changed, after = entries + len(page), changed + len(differing), page[-1].sequence
+    return CheckReport(entries, changed, dict(statuses))

@@ -1,0 +1,1 @@
+"""``winnow claims``: the notebooks of a store, for the people who own it."""

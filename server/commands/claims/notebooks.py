@@ -1,0 +1,288 @@
+"""``winnow claims``: list, show, check, approve, export, import, back up and report what agents wrote."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from server.commands.terminal.output import (
+    Json,
+    Project,
+    Store,
+    command,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from server.errors import WinnowError
+from server.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from server.claims.records import Entry
+    from server.claims.sqlite_store import SqliteClaimStore
+    from server.claims.store import Notebook
+
+app = command(
+    no_args_is_help=True,
+    help="The claims that agents wrote: list, show, check, approve, export, import and back up.",
+    epilog="Examples: winnow claims list | winnow claims check | winnow claims report > claims.md | "
+    "winnow claims export > claims.jsonl | winnow claims backup claims.sqlite3",
+)
+
+Key = Annotated[
+    str, typer.Option("--key", metavar="ID", help="the notebook of this access key; default: of clients without")
+]
+Topic = Annotated[str, typer.Option("--topic", metavar="PREFIX", help="only this topic and those below")]
+EntryName = Annotated[str, typer.Argument(metavar="ENTRY", help="id of an entry")]
+_MOST = 100_000
+
+
+@app.command(name="list", epilog="Examples: winnow claims list | winnow claims list --topic memory --json")
+def list_entries(
+    project: Project = None, key: Key = "", topic: Topic = "", store: Store = None, as_json: Json = False
+) -> None:
+    """List the entries of a notebook by their last change, those that wait for approval included."""
+    with report_errors(as_json=as_json), _opened(store, project) as (settings, claims):
+        entries = _entries(claims, _notebook(settings, key), topic)
+        others = [each for each in claims.notebooks() if each != _notebook(settings, key)]
+    if as_json:
+        rows = [_row(entry) for entry in entries]
+        print_json({"project": settings.project, "key": key, "entries": rows, "others": [*map(_name, others)]})
+        return
+    print_lines(*(_line(entry) for entry in entries))
+    print_lines(f"{len(entries):,} entries in the notebook of {settings.project}")
+    for other in others:
+        print_lines(f"another notebook: {_name(other)}")
+
+
+@app.command(epilog="Examples: winnow claims show 0123456789ab | winnow claims show 0123456789ab --json")
+def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
+    """Show an entry with its claims, their quotes and its history."""
+    from server.commands.claims.report import report_lines
+
+    with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
+        notebook, entry = _find(claims, name)
+        history = [
+            {"sequence": change.sequence, "kind": change.kind, "at": change.at}
+            for change in claims.history(notebook, entry.id)
+        ]
+    if as_json:
+        print_json({**entry.model_dump(mode="json"), "history": history})
+        return
+    print_lines(*report_lines(notebook, [entry]), "")
+    print_lines(*entry.content.splitlines())
+    print_lines(*(f"change {each['sequence']}: {each['kind']}" for each in history))
+
+
+@app.command(epilog="Examples: winnow claims check | winnow claims check --json")
+def check(store: Store = None, as_json: Json = False) -> None:
+    """Look for every quote of every notebook again, and check that no change was altered or removed.
+
+    Exits with 1 where a change was altered or removed.
+    """
+    from server.backends.catalogue import Catalogue
+    from server.claims.life_cycle import check_notebook
+    from server.claims.verifying import CurrentIndex
+    from server.models import Filters
+    from server.opening import catalogue_path
+
+    rows = []
+    with (
+        report_errors(as_json=as_json),
+        _opened(store, None) as (settings, claims),
+        closing(Catalogue(catalogue_path(settings))) as catalogue,
+    ):
+        for notebook in claims.notebooks():
+            index = CurrentIndex(catalogue, Filters(notebook.project))
+            report = check_notebook(claims, notebook, index, time.time())
+            flaw = claims.first_flaw(notebook)
+            rows.append(
+                {
+                    "notebook": _name(notebook),
+                    "entries": report.entries,
+                    "changed": report.changed,
+                    "evidence": dict(report.evidence),
+                    "altered_at": flaw,
+                }
+            )
+    if as_json:
+        print_json({"notebooks": rows})
+    else:
+        print_lines(*map(_check_line, rows))
+    if any(row["altered_at"] is not None for row in rows):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Examples: winnow claims approve 0123456789ab | winnow claims approve 0123456789ab --json")
+def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None:
+    """Let others see an entry that waits for approval (setting review_claims)."""
+    from server.claims.life_cycle import weigh
+    from server.claims.records import entry_of
+
+    with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
+        notebook, entry = _find(claims, name)
+        if entry.needs_review:
+            claims.revise(notebook, entry.model_copy(update={"needs_review": False}), "approved")
+            verdicts = claims.verdicts([entry.id])
+            weigh(claims, notebook, {entry_of(id) for each in verdicts for id in (each.claim_id, each.other_id)})
+    if as_json:
+        print_json({"entry_id": entry.id, "approved": entry.needs_review})
+        return
+    print_lines(f"{entry.id} is {'approved' if entry.needs_review else 'no entry that waits for approval'}")
+
+
+@app.command(
+    epilog="Examples: winnow claims export > claims.jsonl | winnow claims export --project team --key 1f0c9a2b"
+)
+def export(project: Project = None, key: Key = "", store: Store = None) -> None:
+    """Write the history of a notebook to stdout as JSON Lines, whole: winnow claims import reads it."""
+    import sys
+
+    from server.claims.exchange import export_lines
+
+    with report_errors(as_json=False), _opened(store, project) as (settings, claims):
+        for line in export_lines(claims, _notebook(settings, key)):
+            sys.stdout.write(f"{line}\n")
+
+
+@app.command(
+    name="import", epilog="Examples: winnow claims import claims.jsonl | winnow claims import claims.jsonl --json"
+)
+def import_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="a file that winnow claims export wrote")],
+    project: Annotated[
+        str | None,
+        typer.Option("--project", metavar="NAME", help="project; default: the file's", show_default=False),
+    ] = None,
+    key: Key = "",
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Append a notebook from a file. What the notebook has is left out, and all quotes are checked anew."""
+    from server.claims.exchange import MAX_LINE_BYTES, import_lines
+    from server.claims.store import Notebook
+
+    with report_errors(as_json=as_json), _opened(store, None, creates=True) as (_, claims):
+        try:
+            with file.open("rb") as lines:
+                bounded = iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b"")
+                report = import_lines(claims, bounded, Notebook(project, key) if project else None)
+        except OSError as error:
+            raise WinnowError("NOT_FOUND", f"{file} cannot be read: {error.strerror or error}") from None
+    if as_json:
+        print_json({"appended": report.appended, "known": report.known, "refused": list(report.refused)})
+        return
+    print_lines(f"{report.appended:,} changes appended, {report.known:,} left out")
+    for entry_id in report.refused:
+        print_lines(f"not imported: entry {entry_id} went on differently here")
+    print_lines("next: winnow claims check")
+
+
+@app.command(
+    epilog="Examples: winnow claims backup claims-2026-11.sqlite3 | winnow claims backup copy.sqlite3 --json"
+)
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="a new file for the copy")],
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Copy all notebooks of the store to a new file, while servers may go on writing."""
+    from server.claims.exchange import back_up
+
+    with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
+        back_up(claims, file)
+        path = claims.database.path
+    if as_json:
+        print_json({"file": str(file)})
+        return
+    print_lines(f"{file} is a copy of {path}")
+
+
+@app.command(epilog="Examples: winnow claims report > claims.md | winnow claims report --topic memory --json")
+def report(
+    project: Project = None, key: Key = "", topic: Topic = "", store: Store = None, as_json: Json = False
+) -> None:
+    """Print a notebook as Markdown: each claim with its quotes, their pages, and whether they were found."""
+    from server.commands.claims.report import report_lines
+
+    with report_errors(as_json=as_json), _opened(store, project) as (settings, claims):
+        entries = _entries(claims, _notebook(settings, key), topic)
+    lines = list(report_lines(_notebook(settings, key), entries))
+    if as_json:
+        print_json({"project": settings.project, "markdown": "\n".join(lines)})
+        return
+    print_lines(*lines)
+
+
+@contextmanager
+def _opened(
+    store: str | None, project: str | None, *, creates: bool = False
+) -> Iterator[tuple[Settings, SqliteClaimStore]]:
+    from server.claims.sqlite_store import SqliteClaimStore, claims_path
+
+    settings = load_settings(store=store, project=project)
+    path = claims_path(settings.store)
+    if creates:
+        from server.backends.files.store_folder import prepare_store
+
+        prepare_store(settings.store)
+    elif not path.exists():
+        raise WinnowError(
+            "NOT_FOUND", f"no agent wrote claims in {settings.store} (winnow serve --tools all,claims)"
+        )
+    with closing(SqliteClaimStore(path)) as claims:
+        yield settings, claims
+
+
+def _notebook(settings: Settings, key: str) -> Notebook:
+    from server.claims.store import Notebook
+
+    return Notebook(settings.project, key)
+
+
+def _entries(claims: SqliteClaimStore, notebook: Notebook, topic: str) -> list[Entry]:
+    from server.claims.store import View
+
+    return claims.listing(View(notebook, sees_all=True, topic_prefix=topic), 0, _MOST)
+
+
+def _find(claims: SqliteClaimStore, name: str) -> tuple[Notebook, Entry]:
+    from server.claims.store import View
+
+    for notebook in claims.notebooks():
+        if entry := claims.read(View(notebook, sees_all=True), [name]).get(name):
+            return notebook, entry
+    raise WinnowError("NOT_FOUND", f"there is no entry {name[:80]!r}; winnow claims list shows them")
+
+
+def _name(notebook: Notebook) -> str:
+    return f"{notebook.project} --key {notebook.owner}" if notebook.owner else notebook.project
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    return {
+        "entry_id": entry.id,
+        "topic": entry.topic,
+        "claims": [claim.text for claim in entry.claims],
+        "integration_status": entry.integration_status,
+        "friction": entry.friction,
+        "author": entry.author,
+        "needs_review": entry.needs_review,
+        "revision": entry.revision,
+    }
+
+
+def _line(entry: Entry) -> str:
+    waits = ", waits for approval" if entry.needs_review else ""
+    return f"{entry.id} {entry.topic}: {entry.integration_status}{waits}: {entry.claims[0].text}"
+
+
+def _check_line(row: dict[str, Any]) -> str:
+    evidence = ", ".join(f"{count:,} {status}" for status, count in sorted(row["evidence"].items())) or "no quotes"
+    chain = "" if row["altered_at"] is None else f"; change {row['altered_at']} was altered or removed"
+    return f"{row['notebook']}: {row['entries']:,} entries, {row['changed']:,} changed; {evidence}{chain}"

@@ -1,0 +1,1 @@
+"""The contracts of the tools of claims: arguments and answers."""

@@ -1,0 +1,1 @@
+"""Operations over notebooks: claims that agents wrote, and how they stand."""

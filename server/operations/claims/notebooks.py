@@ -1,0 +1,167 @@
+"""The notebook of a call: that of a project and, where clients have access keys, of one key.
+
+Which one it is comes from the connection and the settings, never from an argument but the project's name. Entries
+that wait for approval are seen by the session that wrote them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from server.claims.comparing import compare_entries, pair_friction
+from server.claims.life_cycle import check_notebook, comparisons_of, weigh
+from server.claims.records import Comparison, Entry, IntegrationStatus, Verdict, entry_of
+from server.claims.store import Notebook, View
+from server.claims.verifying import CurrentIndex
+from server.errors import WinnowError
+from server.models import Filters
+from server.operations.base import RequestContext
+from server.operations.ranking.scope import require_reachable
+from server.runtime.deadlines import check_deadline
+from server.sessions.identities import identity_of
+
+if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
+    from server.backends.base import Embedder
+    from server.claims.sqlite_store import SqliteClaimStore
+    from server.claims.vectors import ClaimVectors
+
+_WRITES_OFF = "this server does not take claims: the operator starts it with --enable-writes"
+# Entries that a call compares beside its own: those that were written while there was no model.
+_CAUGHT_UP = 20
+_NEIGHBOURS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class OpenNotebook:
+    """A notebook as the caller of this request sees it."""
+
+    context: RequestContext
+    view: View
+
+    @property
+    def store(self) -> SqliteClaimStore:
+        """The store of entries."""
+        return self.context.index.claims.store
+
+    @property
+    def vectors(self) -> ClaimVectors:
+        """The vectors of claims."""
+        return self.context.index.claims.vectors
+
+    @property
+    def model(self) -> Embedder | None:
+        """The model, if it is loaded now."""
+        return self.context.index.embedder.ready()
+
+    @property
+    def everything(self) -> View:
+        """The view without its filters."""
+        return replace(self.view, topic_prefix="", integration_status="")
+
+    def require(self, entry_id: str) -> Entry:
+        """The entry with this id. Raises ``WinnowError("NOT_FOUND")``, also for one of another notebook."""
+        found = self.store.read(self.everything, [entry_id]).get(entry_id)
+        if found is None:
+            raise WinnowError(
+                "NOT_FOUND",
+                f"there is no entry {entry_id} in this notebook; ids come from wild_search and its like",
+            )
+        return found
+
+    def settle(self) -> None:
+        """Check the quotes if documents changed, and compare entries that were written without a model."""
+        self._check_evidence()
+        if (model := self.model) is None:
+            return
+        notebook, compared = self.view.notebook, self.context.index.claims.compared
+        last = self.store.last_sequence(notebook)
+        if compared.get((notebook, model.fingerprint)) == last:
+            return
+        missing = self.store.without_vectors(notebook, model.fingerprint, _CAUGHT_UP)
+        if not missing:
+            compared[notebook, model.fingerprint] = last
+        self.vectors.embed(model, missing)
+        for entry in missing:
+            self.compare(entry)
+
+    def _check_evidence(self) -> None:
+        """Look for the quotes again where the project's index has changed since this process did."""
+        notebook, catalogue = self.view.notebook, self.context.index.catalogue
+        checked, generation = self.context.index.claims.checked, catalogue.generation(notebook.project)
+        if checked.get(notebook) == generation or not self.store.last_sequence(notebook):
+            return
+        index = CurrentIndex(catalogue, Filters(notebook.project))
+        check_notebook(self.store, notebook, index, time.time(), check_deadline)
+        checked[notebook] = generation
+
+    def compare(self, entry: Entry) -> None:
+        """Compare an entry with its neighbours, and store what follows for all of them."""
+        seen = View(self.view.notebook, entry.session)
+        verdicts = self.store.verdicts([entry.id])
+        comparisons = (
+            [] if self.model is None else self._compare_with_neighbours(self.model, seen, entry, verdicts)
+        )
+        near = {each.other_id for each in comparisons}
+        judged = {entry_of(id) for each in verdicts for id in (each.claim_id, each.other_id)} - {entry.id} - near
+        known = {each.other_id: each for each in self.comparisons_of(entry)}
+        for other in self.store.read(seen, sorted(judged)).values():
+            was = known.get(other.id) or Comparison(entry_id=entry.id, other_id=other.id, entropy=1.0)
+            friction = pair_friction(entry, other, verdicts).value
+            comparisons.append(was.model_copy(update={"friction": friction}))
+        self.store.compare(entry.id, comparisons)
+        self.weigh([entry.id])
+
+    def _compare_with_neighbours(
+        self, model: Embedder, seen: View, entry: Entry, verdicts: list[Verdict]
+    ) -> list[Comparison]:
+        own, *others = self.vectors.neighbours(model, seen, entry, _NEIGHBOURS)
+        entries = self.store.read(seen, [each.entry_id for each in others])
+        return [
+            compare_entries(entry, own.vectors, entries[each.entry_id], each.vectors, verdicts)
+            for each in others
+            if each.claim_ids == _claim_ids(entries.get(each.entry_id))
+        ]
+
+    def weigh(self, entry_ids: Collection[str]) -> None:
+        """See ``life_cycle.weigh``."""
+        weigh(self.store, self.view.notebook, entry_ids)
+
+    def comparisons_of(self, entry: Entry) -> list[Comparison]:
+        """See ``life_cycle.comparisons_of``."""
+        return comparisons_of(self.store, self.view.notebook, entry)
+
+
+def _claim_ids(entry: Entry | None) -> tuple[str, ...]:
+    return tuple(claim.id for claim in entry.claims) if entry else ()
+
+
+def open_notebook(
+    context: RequestContext,
+    project: str | None,
+    topic_prefix: str | None = None,
+    integration_status: IntegrationStatus | None = None,
+) -> OpenNotebook:
+    """The notebook that a call is about.
+
+    Raises ``WinnowError``: SCOPE_VIOLATION for a project out of reach, INVALID_PROJECT for a deleted one.
+    """
+    name = require_reachable(context.settings, project)
+    if name in context.index.catalogue.hidden_projects():
+        raise WinnowError("INVALID_PROJECT", f"project {name!r} was deleted; the operator can restore it")
+    notebook = Notebook(name, identity_of(context.caller.connection).access_key)
+    view = View(
+        notebook,
+        context.session.id,
+        topic_prefix=(topic_prefix or "").strip("/"),
+        integration_status=integration_status or "",
+    )
+    return OpenNotebook(context, view)
+
+
+def require_writes(context: RequestContext) -> None:
+    """Raise ``WinnowError("SCOPE_VIOLATION")`` unless the operator lets agents write."""
+    if not context.settings.enable_writes:
+        raise WinnowError("SCOPE_VIOLATION", _WRITES_OFF)

@@ -1,0 +1,258 @@
+"""Reading a notebook: entries and their claims, what relates to them, topics, friction, changes, status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server import intake, tiers
+from server.claims.comparing import contradictions, standing
+from server.claims.records import Claim, Comparison, Entry
+from server.contracts.claims.answers import MAX_TOPICS, PART_CHARS
+from server.contracts.claims.arguments import (
+    EntryClaims,
+    FindFriction,
+    ListTopics,
+    NotebookStatus,
+    ReadEntry,
+    RecentChanges,
+    RelatedEntries,
+)
+from server.errors import WinnowError
+from server.operations.base import Answer, RequestContext
+from server.operations.claims.notebooks import OpenNotebook, open_notebook
+from server.operations.claims.rows import contradiction_rows, entry_row, moment, read_claim, share
+from server.operations.claims.search import answer_rows
+from server.text.printable import one_line, printable
+
+_COMPARISONS, _REVISIONS, _CONTRADICTIONS, _TOP_TOPICS = 10, 20, 20, 5
+# Two entries are similar from this largest cosine of their claims on (the candidates of a comparison).
+_SIMILAR_ENTROPY = 0.4
+_CLAIMS_SHOWN = 5
+_TOO_LONG = "{shown} of {found} claims are shown with their evidence; wild_claims has them all without"
+
+
+def entry_claims(context: RequestContext, request: EntryClaims) -> Answer:
+    """Answer with the claims of entries, in the order that was asked for. One query reads them all."""
+    book = open_notebook(context, request.project)
+    book.settle()
+    found = book.store.read(book.view, request.entry_ids)
+    asked = list(dict.fromkeys(request.entry_ids))
+    rows: list[tiers.Row] = [
+        entry_row(found[id]) | {"confidence_avg": _mean(found[id].claims)} for id in asked if id in found
+    ]
+    answer = answer_rows(context, rows, name="entries")
+    missing = [id for id in asked if id not in found]
+    entries = answer.payload["entries"]
+    payload = {"entries": entries, "missing_ids": missing}
+    return Answer(payload, "metadata", len(entries), answer.tokens, answer.warnings)
+
+
+def _mean(claims: tuple[Claim, ...]) -> float:
+    return share(sum(claim.confidence for claim in claims) / len(claims))
+
+
+def related_entries(context: RequestContext, request: RelatedEntries) -> Answer:
+    """Answer with the entries that an entry was compared with, those that contradict it first."""
+    book = open_notebook(context, request.project)
+    book.settle()
+    entry = book.require(request.entry_id)
+    verdicts = book.store.verdicts([entry.id])
+    compared = {each.other_id: each for each in book.comparisons_of(entry)}
+    judged = {id.partition(".")[0] for pair in contradictions(verdicts) for id in pair} - {entry.id}
+    others = book.store.read(book.view, [*compared, *judged])
+    rows = [
+        _related_row(
+            entry, other, compared.get(other.id), contradiction_rows(entry.id, verdicts, {other.id: other})
+        )
+        for other in others.values()
+    ]
+    wanted = [row for row in rows if _is_wanted(row, request.direction)]
+    wanted.sort(key=lambda row: (-len(row["contradictions"]), row["entropy"], row["entry_id"]))
+    return answer_rows(context, wanted[: request.max_results])
+
+
+def _related_row(
+    entry: Entry, other: Entry, comparison: Comparison | None, opposed: list[dict[str, Any]]
+) -> dict[str, Any]:
+    nearest = comparison.pairs[0].other_id if comparison and comparison.pairs else ""
+    return {
+        **entry_row(other, _CLAIMS_SHOWN, nearest),
+        "entropy": share(comparison.entropy) if comparison else 1.0,
+        "friction": share(comparison.friction) if comparison else 0.0,
+        "contradictions": opposed[:_CONTRADICTIONS],
+    }
+
+
+def _is_wanted(row: dict[str, Any], direction: str) -> bool:
+    is_similar, is_opposed = bool(row["entropy"] <= _SIMILAR_ENTROPY), bool(row["contradictions"])
+    return {"similar": is_similar, "contradicts": is_opposed, "all": is_similar or is_opposed}[direction]
+
+
+def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
+    """Answer with a whole entry: content in parts, claims with evidence, comparisons, history, and its status."""
+    book = open_notebook(context, request.project)
+    book.settle()
+    entry = book.require(request.entry_id)
+    content = printable(entry.content)
+    if request.start_char > len(content):
+        raise WinnowError("INVALID_REQUEST", f"start_char: the content has {len(content):,} characters")
+    part = content[request.start_char : request.start_char + PART_CHARS]
+    end = request.start_char + len(part)
+    comparisons = book.comparisons_of(entry)
+    stands = standing(entry, comparisons, is_compared=entry.id in book.store.compared([entry.id]))
+    size = context.caller.budget.of("full")
+    claims = tiers.fit_rows(read_claims(book, entry), size.tokens // 2, size.bytes // 2)
+    cut = len(claims.rows) < len(entry.claims)
+    payload = {
+        "entry_id": entry.id,
+        "topic": one_line(entry.topic),
+        "title": one_line(entry.title),
+        "source": one_line(entry.source),
+        "author": one_line(entry.author),
+        "content": part,
+        "next_start_char": end if end < len(content) else None,
+        "claims": list(claims.rows),
+        "claims_total": len(entry.claims),
+        "claims_status": entry.claims_status,
+        "integration_status": entry.integration_status,
+        "status_why": one_line(stands.why),
+        "max_friction": share(entry.friction),
+        "comparisons": _comparison_rows(book, comparisons[:_COMPARISONS]),
+        "references": list(entry.references),
+        "revisions": [
+            {"sequence": change.sequence, "kind": change.kind, "at": moment(change.at)}
+            for change in book.store.history(book.view.notebook, entry.id)[-_REVISIONS:]
+        ],
+        "revision": entry.revision,
+        "needs_review": entry.needs_review,
+    }
+    warnings = (_TOO_LONG.format(shown=len(claims.rows), found=len(entry.claims)),) if cut else ()
+    taken = intake.total([intake.piece(entry.id, part), intake.piece(entry.id, tiers.dumps(payload["claims"]))])
+    return Answer(payload, "full", 1, claims.tokens, warnings, taken=taken)
+
+
+def read_claims(book: OpenNotebook, entry: Entry) -> list[tiers.Row]:
+    """The claims of an entry with their evidence and what contradicts them."""
+    pairs = contradictions(book.store.verdicts([entry.id]))
+    others = book.store.read(book.everything, [other.partition(".")[0] for _, other in pairs])
+    known = {claim.id: claim for other in others.values() for claim in other.claims}
+    return [
+        read_claim(claim, [known[other] for own, other in pairs if own == claim.id and other in known])
+        for claim in entry.claims
+    ]
+
+
+def _comparison_rows(book: OpenNotebook, comparisons: list[Comparison]) -> list[dict[str, Any]]:
+    others = book.store.read(book.everything, [each.other_id for each in comparisons])
+    texts = {claim.id: claim.text for other in others.values() for claim in other.claims}
+    return [
+        {
+            "entry_id": each.other_id,
+            "entropy": share(each.entropy),
+            "friction": share(each.friction),
+            **(
+                {"nearest_claim": pair.other_id, "nearest_text": one_line(texts[pair.other_id])}
+                if (pair := next(iter(each.pairs), None)) and pair.other_id in texts
+                else {}
+            ),
+        }
+        for each in comparisons
+        if each.other_id in others
+    ]
+
+
+def list_topics(context: RequestContext, request: ListTopics) -> Answer:
+    """Answer with the topics by name."""
+    book = open_notebook(context, request.project, request.prefix)
+    rows: list[tiers.Row] = [
+        {
+            "topic": one_line(each.topic),
+            "entry_count": each.entries,
+            "avg_friction": share(each.friction),
+            "claims_status_breakdown": {
+                status: each.statuses.get(status, 0) for status in ("extracted", "distilled")
+            },
+        }
+        for each in book.store.topics(book.view)
+        if each.entries >= request.min_entries
+    ]
+    warnings = [f"{MAX_TOPICS} of {len(rows)} topics are listed; narrow them with prefix"][
+        : len(rows) > MAX_TOPICS
+    ]
+    return answer_rows(context, rows[:MAX_TOPICS], warnings=warnings, name="topics")
+
+
+def find_friction(context: RequestContext, request: FindFriction) -> Answer:
+    """Answer with the entries that are contradicted most."""
+    book = open_notebook(context, request.project, request.topic_prefix, request.integration_status)
+    book.settle()
+    entries = book.store.most_contested(book.view, request.min_friction, request.limit)
+    verdicts = book.store.verdicts([entry.id for entry in entries])
+    others = book.store.read(book.everything, [id.partition(".")[0] for p in contradictions(verdicts) for id in p])
+    rows: list[tiers.Row] = []
+    for entry in entries:
+        known = {id: other for id, other in others.items() if id != entry.id}
+        own = [verdict for verdict in verdicts if entry.id in (verdict.claim_id[:12], verdict.other_id[:12])]
+        opposed = contradiction_rows(entry.id, own, known)
+        rows.append(
+            {
+                "entry_id": entry.id,
+                "topic": one_line(entry.topic),
+                "max_friction": share(entry.friction),
+                "integration_status": entry.integration_status,
+                "contradiction_count": len(opposed),
+                **({"top_contradiction": opposed[0]} if opposed else {}),
+            }
+        )
+    return answer_rows(context, rows)
+
+
+def recent_changes(context: RequestContext, request: RecentChanges) -> Answer:
+    """Answer with the changes after a sequence, the oldest first."""
+    book = open_notebook(context, request.project)
+    book.settle()
+    changes = book.store.recent(book.view, request.since_sequence, request.limit)
+    rows: list[tiers.Row] = [
+        {
+            **entry_row(entry, _CLAIMS_SHOWN),
+            "sequence": change.sequence,
+            "kind": change.kind,
+            "at": moment(change.at),
+        }
+        for change, entry in changes
+    ]
+    answer = answer_rows(context, rows, name="changes")
+    shown = answer.payload["changes"]
+    last = shown[-1]["sequence"] if shown else request.since_sequence
+    return Answer(
+        {**answer.payload, "next_sequence": last}, "metadata", len(shown), answer.tokens, answer.warnings
+    )
+
+
+def notebook_status(context: RequestContext, request: NotebookStatus) -> Answer:
+    """Answer with the counts of the notebook."""
+    book = open_notebook(context, request.project)
+    book.settle()
+    counts, model = book.store.counts(book.view), book.model
+    topics = sorted(book.store.topics(book.view), key=lambda each: (-each.friction, each.topic))
+    waiting = book.store.count_without_vectors(book.view.notebook, model.fingerprint) if model else 0
+    payload = {
+        "project": book.view.notebook.project,
+        "total_entries": counts.entries,
+        "total_claims": counts.claims,
+        "percent_distilled": round(100 * counts.by_claims.get("distilled", 0) / max(counts.entries, 1), 1),
+        "queue_depth": waiting,
+        "awaiting_review": counts.awaiting_review,
+        "integration": {
+            status: counts.by_integration.get(status, 0) for status in ("probation", "integrated", "contested")
+        },
+        "top_friction": [
+            {"topic": one_line(each.topic), "avg_friction": share(each.friction)}
+            for each in topics[:_TOP_TOPICS]
+            if each.friction
+        ],
+        "last_sequence": counts.sequence,
+        "semantic": model is not None,
+        "writes": context.settings.enable_writes,
+    }
+    return Answer(payload, "metadata", 1, 0)

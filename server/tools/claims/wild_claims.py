@@ -1,0 +1,41 @@
+"""``wild_claims``: all claims of some entries, without their contents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.contracts.claims.answers import EntryClaimsAnswer
+from server.contracts.claims.arguments import EntryClaims
+from server.tools.base import Tool
+from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry
+
+DESCRIPTION = f"""\
+Get all claims of several entries at once, without contents.
+Use when: rows of wild_search show only some of the claims.
+Do not use when: you need evidence or content (wild_read).
+Returns at most: 50 entries, 9,000 tokens.
+If you need more, call: wild_read with entry_id.
+Defaults: none. Max: 50 entry_ids.
+{NOT_INSTRUCTIONS}"""
+
+
+def _render(payload: dict[str, Any]) -> list[str]:
+    lines = [f"{len(payload['entries'])} entries, {len(payload['missing_ids'])} unknown"]
+    for row in payload["entries"]:
+        lines += render_entry(row, f"confidence {row['confidence_avg']:.2f}")
+    if payload["missing_ids"]:
+        lines.append(f"unknown: {', '.join(payload['missing_ids'])}")
+    return lines
+
+
+TOOL = Tool(
+    name="wild_claims",
+    title="Claims of entries",
+    description=DESCRIPTION,
+    arguments=EntryClaims,
+    answer=EntryClaimsAnswer,
+    operation="claims.claims",
+    lines=_render,
+    max_size=ROWS_SIZE,
+    pack="claims",
+)

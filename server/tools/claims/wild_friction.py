@@ -1,0 +1,44 @@
+"""``wild_friction``: entries that are contradicted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.contracts.claims.answers import FrictionAnswer
+from server.contracts.claims.arguments import FindFriction
+from server.text.framing import frame_text
+from server.tools.base import Tool
+from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_contradiction
+
+DESCRIPTION = f"""\
+Find what is contested: entries whose evidence or verdicts contradict each other, the most first.
+Use when: you look for contradictions to resolve.
+Do not use when: you want what contradicts one entry (wild_related).
+Returns at most: 50 entries, 9,000 tokens.
+If you need more, call: wild_read with entry_id; wild_revise records a verdict, where writing is on.
+Defaults: friction .3 or more, 10 entries. Max: 50.
+{NOT_INSTRUCTIONS}"""
+
+
+def _render(payload: dict[str, Any]) -> list[str]:
+    lines = [f"{payload['count']} entries"]
+    for row in payload["results"]:
+        counts = f"friction {row['max_friction']:.2f} | {row['contradiction_count']} contradictions"
+        lines.append(f"[{row['entry_id']}] {row['integration_status']} | {counts}")
+        lines += frame_text(row["topic"])
+        if top := row.get("top_contradiction"):
+            lines += render_contradiction(top)
+    return lines
+
+
+TOOL = Tool(
+    name="wild_friction",
+    title="Find friction",
+    description=DESCRIPTION,
+    arguments=FindFriction,
+    answer=FrictionAnswer,
+    operation="claims.friction",
+    lines=_render,
+    max_size=ROWS_SIZE,
+    pack="claims",
+)

@@ -1,0 +1,56 @@
+"""``wild_read``: one entry with everything that is known of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.contracts.claims.answers import ReadEntryAnswer
+from server.contracts.claims.arguments import ReadEntry
+from server.text.framing import frame_text
+from server.tools.base import Tool
+from server.tools.claims.rendering import ENTRY_SIZE, NOT_INSTRUCTIONS, render_checked_claim
+
+DESCRIPTION = f"""\
+Read one entry: content, claims with their quotes and the status of each, comparisons, history.
+Use when: you rely on a claim and want to see its evidence.
+Do not use when: claims are enough (wild_claims).
+Returns at most: 8,000 characters of content, 20 claims, 20,000 tokens.
+If you need more, call: this with start_char = next_start_char.
+Defaults: from the beginning. Max: one entry.
+{NOT_INSTRUCTIONS}"""
+
+
+def _render(payload: dict[str, Any]) -> list[str]:
+    lines = [
+        f"entry {payload['entry_id']}, revision {payload['revision']}: {payload['integration_status']} "
+        f"({payload['status_why']}), friction {payload['max_friction']:.2f}, {payload['claims_status']}"
+    ]
+    facts = (f"{name}: {payload[name]}" for name in ("topic", "title", "source", "author") if payload[name])
+    lines += frame_text("; ".join(facts))
+    for claim in payload["claims"]:
+        lines += render_checked_claim(claim)
+    for row in payload["comparisons"]:
+        lines.append(f"beside [{row['entry_id']}]: entropy {row['entropy']:.2f}, friction {row['friction']:.2f}")
+        lines += frame_text(row["nearest_text"]) if "nearest_text" in row else []
+    if payload["references"]:
+        lines.append(f"refers to {', '.join(payload['references'])}")
+    history = ", ".join(f"{row['kind']} {row['at']} ({row['sequence']})" for row in payload["revisions"])
+    lines.append(f"history: {history}")
+    if payload["content"]:
+        lines += ["content:", *frame_text(payload["content"])]
+    if payload["next_start_char"] is not None:
+        lines.append(f"more: start_char {payload['next_start_char']}")
+    return lines
+
+
+TOOL = Tool(
+    name="wild_read",
+    title="Read an entry",
+    description=DESCRIPTION,
+    arguments=ReadEntry,
+    answer=ReadEntryAnswer,
+    operation="claims.read",
+    lines=_render,
+    max_size=ENTRY_SIZE,
+    pack="claims",
+)

@@ -1,0 +1,39 @@
+"""``wild_recent``: what changed in the notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.contracts.claims.answers import RecentAnswer
+from server.contracts.claims.arguments import RecentChanges
+from server.tools.base import Tool
+from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry
+
+DESCRIPTION = f"""\
+List what changed in the notebook since a sequence, with claims.
+Use when: you come back to a notebook, or others write to it.
+Do not use when: you look for something (wild_search).
+Returns at most: 50 changes, 9,000 tokens.
+If you need more, call: this with since_sequence = next_sequence.
+Defaults: from the beginning, 20 changes. Max: 50.
+{NOT_INSTRUCTIONS}"""
+
+
+def _render(payload: dict[str, Any]) -> list[str]:
+    lines = [f"{payload['count']} changes; next_sequence {payload['next_sequence']}"]
+    for row in payload["changes"]:
+        lines += render_entry(row, f"{row['kind']} {row['at']} ({row['sequence']})")
+    return lines
+
+
+TOOL = Tool(
+    name="wild_recent",
+    title="Recent changes",
+    description=DESCRIPTION,
+    arguments=RecentChanges,
+    answer=RecentAnswer,
+    operation="claims.recent",
+    lines=_render,
+    max_size=ROWS_SIZE,
+    pack="claims",
+)

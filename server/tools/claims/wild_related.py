@@ -1,0 +1,41 @@
+"""``wild_related``: what relates to an entry, by comparisons and verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.contracts.claims.answers import RelatedAnswer
+from server.contracts.claims.arguments import RelatedEntries
+from server.tools.base import Tool
+from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_contradiction, render_entry
+
+DESCRIPTION = f"""\
+Follow an entry to others: what says the same, what contradicts it.
+Use when: a found entry matters and you want to know what stands against it.
+Do not use when: you have no entry_id yet (wild_search).
+Returns at most: 50 entries, 9,000 tokens.
+If you need more, call: wild_read with entry_id.
+Defaults: both directions, 10 entries. Max: 50.
+{NOT_INSTRUCTIONS}"""
+
+
+def _render(payload: dict[str, Any]) -> list[str]:
+    lines = [f"{payload['count']} related entries"]
+    for row in payload["results"]:
+        lines += render_entry(row, f"entropy {row['entropy']:.2f}", f"between them {row['friction']:.2f}")
+        for each in row["contradictions"]:
+            lines += render_contradiction(each)
+    return lines
+
+
+TOOL = Tool(
+    name="wild_related",
+    title="Related entries",
+    description=DESCRIPTION,
+    arguments=RelatedEntries,
+    answer=RelatedAnswer,
+    operation="claims.related",
+    lines=_render,
+    max_size=ROWS_SIZE,
+    pack="claims",
+)

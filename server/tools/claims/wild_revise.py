@@ -1,0 +1,31 @@
+"""``wild_revise``: revises an entry, adds evidence, records verdicts."""
+
+from __future__ import annotations
+
+from server.contracts.claims.answers import WriteAnswer
+from server.contracts.claims.arguments import ReviseEntry
+from server.tools.base import Tool
+from server.tools.claims.rendering import ENTRY_SIZE, may_write, render_written
+
+DESCRIPTION = """\
+Revise an entry: its topic, source, content or claims; add evidence; record that claims contradict each other.
+Use when: an entry is wrong or incomplete, or you judged a pair of claims.
+Do not use when: you found something new (wild_write).
+Returns at most: the entry as it was checked, 20,000 tokens.
+If you need more, call: wild_read with entry_id.
+Defaults: what is left out stays; earlier revisions are kept. Max: 20 claims, quotes and verdicts."""
+
+TOOL = Tool(
+    name="wild_revise",
+    title="Revise an entry",
+    description=DESCRIPTION,
+    arguments=ReviseEntry,
+    answer=WriteAnswer,
+    operation="claims.revise",
+    lines=render_written,
+    max_size=ENTRY_SIZE,
+    pack="claims",
+    read_only=False,
+    idempotent=False,
+    is_offered=may_write,
+)

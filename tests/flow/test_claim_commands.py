@@ -1,0 +1,142 @@
+"""``winnow claims`` over a real store: what the people who own a notebook see, check, approve and move."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from server.claims.records import Claim, Entry, Evidence, claim_id, new_entry_id
+from server.claims.sqlite_store import SqliteClaimStore, claims_path
+from server.claims.store import Notebook, View
+from server.commands.claims.notebooks import app
+from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
+from server.opening import open_backends
+from server.settings import load_settings
+
+QUOTE = "Backups are kept for ninety days on a second machine."
+BOOK = Notebook("default")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A store over a folder with one document, and the ids of an entry about it and of one that waits."""
+
+    store: Path
+    document: Path
+    entry_id: str
+    waiting_id: str
+
+    def ingest(self) -> None:
+        settings = load_settings(store=self.store, embedding="off", graph="off")
+        with closing(open_backends(settings, wait_for_model=False)) as backends:
+            ingest_paths(target_of(settings, backends, None), [self.document.parent])
+
+    def run(self, *arguments: str) -> tuple[int, Any]:
+        done = CliRunner().invoke(app, [*arguments, "--store", str(self.store), "--json"])
+        return done.exit_code, json.loads(done.stdout)
+
+    def text(self, *arguments: str) -> str:
+        return CliRunner().invoke(app, [*arguments, "--store", str(self.store)]).stdout
+
+
+def _entry(topic: str, text: str, **more: Any) -> Entry:
+    entry_id = new_entry_id()
+    evidence = Evidence(quote=QUOTE, document="backups.md")
+    claims = (Claim(id=claim_id(entry_id, 1), text=text, confidence=0.9, evidence=(evidence,)),)
+    return Entry(id=entry_id, project="default", topic=topic, claims=claims, author="ada", **more)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    document = tmp_path / "files" / "backups.md"
+    document.parent.mkdir()
+    document.write_text(f"# Backups\n\n{QUOTE}\n", "utf-8")
+    (document.parent / "other.md").write_text("# Other\n\nThe gateway listens on port 8443.\n", "utf-8")
+    store = tmp_path / "store"
+    entry, waiting = _entry("backups", "Backups stay 90 days."), _entry("backups", "Evil.", needs_review=True)
+    with closing(SqliteClaimStore(claims_path(store))) as claims:
+        for each in (entry, waiting):
+            claims.add(BOOK, each)
+    made = Place(store, document, entry.id, waiting.id)
+    made.ingest()
+    return made
+
+
+def test_a_check_finds_quotes_and_follows_the_document(place: Place) -> None:
+    """One ingest each time."""
+    assert place.run("check") == (
+        0,
+        {
+            "notebooks": [
+                {
+                    "notebook": "default",
+                    "entries": 2,
+                    "changed": 2,
+                    "evidence": {"verified": 2},
+                    "altered_at": None,
+                }
+            ]
+        },
+    )
+    place.document.write_text("# Backups\n\nBackups are kept for sixty days on a second machine.\n", "utf-8")
+    place.ingest()
+    assert place.run("check")[1]["notebooks"][0]["evidence"] == {"drifted": 2}
+    place.document.unlink()
+    place.ingest()
+    assert place.run("check")[1]["notebooks"][0]["evidence"] == {"missing": 2}
+    assert "MISSING" in place.text("report")
+
+
+def test_a_check_fails_where_the_history_was_altered(place: Place) -> None:
+    with closing(sqlite3.connect(claims_path(place.store))) as connection, connection:
+        connection.execute("UPDATE history SET body = replace(body, '90 days', '9 days')")
+    code, found = place.run("check")
+    assert (code, found["notebooks"][0]["altered_at"]) == (1, 1)
+
+
+def test_an_entry_is_listed_shown_and_approved(place: Place) -> None:
+    _, listed = place.run("list")
+    assert [row["entry_id"] for row in listed["entries"]] == [place.entry_id, place.waiting_id]
+    assert place.run("list", "--topic", "back")[1]["entries"] == []
+    assert place.run("approve", place.waiting_id) == (0, {"entry_id": place.waiting_id, "approved": True})
+    _, shown = place.run("show", place.waiting_id)
+    assert [each["kind"] for each in shown["history"]] == ["written", "approved"]
+    assert not shown["needs_review"]
+    with closing(SqliteClaimStore(claims_path(place.store))) as claims:
+        assert claims.read(View(BOOK), [place.waiting_id])
+    code, refused = place.run("show", "0" * 12)
+    assert (code, refused["error"]["details"]["reason"]) == (2, "NOT_FOUND")
+
+
+def test_a_report_has_quotes_and_status_and_no_markup_of_an_agent(place: Place) -> None:
+    with closing(SqliteClaimStore(claims_path(place.store))) as claims:
+        claims.add(BOOK, _entry("a/b", "# [Click](http://evil.example) <img src=x>"))
+    place.run("check")
+    report = place.text("report")
+    assert f'**verified**: "{QUOTE}" (backups.md)' in report
+    assert "\n## a/b\n" in report
+    assert r"\# \[Click\](http://evil.example) \<img src=x\>" in report
+
+
+def test_a_notebook_moves_to_another_store_and_a_backup_is_one(place: Place, tmp_path: Path) -> None:
+    exported = tmp_path / "claims.jsonl"
+    exported.write_text(place.text("export"), "utf-8")
+    other = Place(tmp_path / "other", place.document, place.entry_id, place.waiting_id)
+    assert other.run("list")[0] == 2
+    assert other.run("import", str(exported)) == (0, {"appended": 2, "known": 0, "refused": []})
+    assert other.run("import", str(exported)) == (0, {"appended": 0, "known": 2, "refused": []})
+    assert other.text("export") == place.text("export")
+    copy = tmp_path / "copy.sqlite3"
+    assert place.run("backup", str(copy))[0] == 0
+    assert place.run("backup", str(copy))[0] == 2
+    with closing(SqliteClaimStore(copy)) as claims:
+        assert claims.first_flaw(BOOK) is None
+        assert len(claims.listing(View(BOOK, sees_all=True), 0, 10)) == 2
