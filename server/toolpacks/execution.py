@@ -112,7 +112,8 @@ def _(field: HttpField, find: Locate, variables: Collection[str]) -> PackRequest
 def _own_python(find: Locate) -> Path:
     """The interpreter of this server, or that of the system where it is in root's home: others cannot read it."""
     own = Path(sys.executable)
-    return own if os.geteuid() != 0 or find_closed(own) is None else _find_program("python3", find)
+    is_roots = sys.platform != "win32" and os.geteuid() == 0 and find_closed(own) is not None
+    return _find_program("python3", find) if is_roots else own
 
 
 def _check(text: str, place: str, variables: Collection[str], *, in_url: bool = False) -> None:

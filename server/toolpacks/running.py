@@ -27,6 +27,7 @@ _MOST_WAITING = 16
 _RETRY_SECONDS = 2.0
 _KEPT_ANSWERS = 256
 _KEPT_SECONDS = 600.0
+_KEPT_CHARS = 128 * 1024  # all of them together stay below 64 MiB
 _MESSAGE_CHARS = 290
 _STDERR_CHARS = 1_000
 
@@ -74,7 +75,7 @@ class PackRunner:
             raise WinnowError("INVALID_REQUEST", one_line(f"{pack.id}: {error}", _MESSAGE_CHARS)) from None
         except _ContractBroken as broken:
             raise await self._count_break(pack, broken) from None
-        if key is not None:
+        if key is not None and len(dumps(data)) <= _KEPT_CHARS:
             self._answers.put(key, (data,))
         return PackAnswer(data)
 
