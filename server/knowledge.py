@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -97,6 +97,7 @@ from server.runtime.caches import CacheCounters
 from server.runtime.call_threads import CallThreads
 from server.runtime.deadlines import deadline_after
 from server.runtime.metrics import Metrics
+from server.runtime.remote import backend_figures
 from server.runtime.store_figures import StoreFigures
 from server.sessions.passage_store import PassageStore, PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
@@ -120,11 +121,15 @@ _SECONDS_PER_MINUTE = 60
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeCounters:
-    """Counters of the passage store and of the caches, and the figures of the store, None until it is open."""
+    """Counters of the passage store and of the caches, and the figures of the store, None until it is open.
+
+    ``backends``: the circuits and calls of those that may be away, by name (``server.runtime.remote``).
+    """
 
     scratch: PassageStoreCounters
     caches: Mapping[str, CacheCounters]
     store: StoreFigures | None = None
+    backends: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 class Knowledge(Protocol):
@@ -282,7 +287,9 @@ class KnowledgeBase:
 
     async def counters(self) -> KnowledgeCounters:
         """See ``Knowledge.counters``."""
-        return KnowledgeCounters(self.passages.counters, self._caches.counters(), await self._figures())
+        return KnowledgeCounters(
+            self.passages.counters, self._caches.counters(), await self._figures(), backend_figures()
+        )
 
     async def _figures(self) -> StoreFigures | None:
         opening = self._opening

@@ -292,6 +292,13 @@ class Settings(BaseModel):
         le=100_000,
         description="requests for resources, prompts and completions per caller and minute",
     )
+    harvest: Literal["off", "alert", "limit"] = Field(
+        default="limit", description="HTTP clients that list much and read little; limit: alert, then refuse"
+    )
+    harvest_passages: int = Field(
+        default=10_000, ge=100, le=1_000_000, description="ids listed for one client that raise that alert"
+    )
+    harvest_minutes: float = Field(default=60.0, ge=0.01, le=1440, description="time within which they count")
     audit: Literal["on", "off"] = Field(
         default="on", description="write a line to the audit log for each tool call and each script (winnow audit)"
     )

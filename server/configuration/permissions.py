@@ -110,7 +110,14 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
             "queue": _USER,
             "queue_seconds": _USER,
         },
-        "Limits on callers": {"calls_per_minute": _USER, "scripts_per_minute": _USER, "reads_per_minute": _USER},
+        "Limits on callers": {
+            "calls_per_minute": _USER,
+            "scripts_per_minute": _USER,
+            "reads_per_minute": _USER,
+            "harvest": _USER,
+            "harvest_passages": _USER,
+            "harvest_minutes": _USER,
+        },
         "Audit and logs": {
             "audit": _USER,
             "audit_mb": _USER,

@@ -220,7 +220,7 @@ class EngineKnowledge:
         answer = await self._ask("counters", _SHORT_SECONDS)
         caches = {name: CacheCounters(**counters) for name, counters in answer["caches"].items()}
         store = store_figures_from_json(answer["store"]) if answer["store"] else None
-        return KnowledgeCounters(PassageStoreCounters(**answer["scratch"]), caches, store)
+        return KnowledgeCounters(PassageStoreCounters(**answer["scratch"]), caches, store, answer["backends"])
 
     @property
     def tokenizer(self) -> str:

@@ -41,6 +41,7 @@ OWN_SETTINGS = frozenset(
         *("script_calls", "script_text_mb", "script_rows", "script_previews", "script_documents"),
         *("result_kb", "result_tokens"),
         *("calls_per_minute", "scripts_per_minute", "reads_per_minute"),
+        *("harvest", "harvest_passages", "harvest_minutes"),
         *("workers", "queue", "queue_seconds", "audit", "audit_mb", "audit_days"),
         *("log_file", "log_mb", "log_files"),
         *("daemon", "engine_idle_minutes", "drain_seconds", "watch", "allow_weaker_reader"),

@@ -405,6 +405,18 @@ def _capacities(settings: Settings) -> Iterator[Finding]:
         yield Finding("capacities", "server", not full, detail, advice, essential=False)
 
 
+def _circuits(settings: Settings) -> Iterator[Finding]:
+    from server.transports.statistics import ask_servers
+
+    for server in ask_servers(settings.store):
+        for name, figures in (server.get("backends") or {}).items():
+            detail = f"process {server['pid']}: calls pass"
+            if is_away := figures["state"] != "closed":
+                detail = f"process {server['pid']}: {name} did not answer, and is not called for a while"
+            advice = "start it, or mend its address in the settings; calls go on by themselves" if is_away else ""
+            yield Finding("backends", f"{name} calls", not is_away, detail, advice, essential=False)
+
+
 CHECKS: tuple[Check, ...] = (
     _versions,
     _dependencies,
@@ -421,5 +433,6 @@ CHECKS: tuple[Check, ...] = (
     _tool_packs,
     _watching,
     _capacities,
+    _circuits,
     _host,
 )

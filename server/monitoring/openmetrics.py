@@ -102,6 +102,16 @@ def _by(label: str, *path: str, suffix: str = "", names: tuple[str, ...] = ()) -
     return samples
 
 
+def _of_backends(read: Callable[[Figures], float], suffix: str = "") -> Callable[[Figures], Iterator[Sample]]:
+    """One figure of each backend."""
+
+    def samples(figures: Figures) -> Iterator[Sample]:
+        for name, backend in (_find(figures, "backends") or {}).items():
+            yield suffix, {"backend": name}, read(backend)
+
+    return samples
+
+
 def _find(figures: Figures, *path: str) -> Any:
     found: Any = figures
     for name in path:
@@ -305,6 +315,43 @@ FAMILIES: tuple[Family, ...] = (
         "winnow_embedded_batches", "counter", "batches that were embedded", _total("store", "model", "batches")
     ),
     Family("winnow_embedded_texts", "counter", "texts that were embedded", _total("store", "model", "texts")),
+    Family(
+        "winnow_harvest_alerts",
+        "counter",
+        "clients that listed much and read hardly any of it",
+        _total("harvest_alerts"),
+    ),
+    # backends that may be away
+    Family(
+        "winnow_backend_circuit_open",
+        "gauge",
+        "1 while a backend that did not answer is not called",
+        _of_backends(lambda figures: figures["state"] != "closed"),
+    ),
+    Family(
+        "winnow_backend_circuit_openings",
+        "counter",
+        "how often that began",
+        _of_backends(lambda figures: figures["opened"], "_total"),
+    ),
+    Family(
+        "winnow_backend_refused_calls",
+        "counter",
+        "calls of a backend that were refused meanwhile",
+        _of_backends(lambda figures: figures["refused"], "_total"),
+    ),
+    Family(
+        "winnow_backend_running_calls",
+        "gauge",
+        "calls of a backend that run now",
+        _of_backends(lambda figures: figures["running"]),
+    ),
+    Family(
+        "winnow_backend_waiting_calls",
+        "gauge",
+        "calls that wait for a place now",
+        _of_backends(lambda figures: figures["waiting"]),
+    ),
     # capacities
     Family(
         "winnow_capacity_used_ratio",

@@ -48,10 +48,10 @@ class Metrics:
 
     Answers are counted by tool: their number, total bytes and tokens, and the largest. ``note`` adds counters of
     single operations: ``cursors`` (pages after the first), ``duplicates`` (chunks dropped because their document
-    had its share), ``quotes``, ``excerpts`` and ``excerpts_truncated``. Scripts are counted by status, with their
-    calls, the rows they read and the tokens they kept out of a model's context. Refusals are counted by the door
-    at which they happened and a reason: ``call`` and ``read`` with the reasons of ``server.errors``, ``http`` with
-    the names that the transports give.
+    had its share), ``quotes``, ``excerpts``, ``excerpts_truncated`` and ``harvest_alerts``. Scripts are counted by
+    status, with their calls, the rows they read and the tokens they kept out of a model's context. Refusals are
+    counted by the door at which they happened and a reason: ``call`` and ``read`` with the reasons of
+    ``server.errors``, ``http`` with the names that the transports give.
     """
 
     def __init__(self) -> None:
@@ -125,4 +125,4 @@ class Metrics:
 
 
 _COUNTED = ("executions", "sdk_calls", "rows", "tokens_kept_out")
-_NOTED = ("cursors", "duplicates", "quotes", "excerpts", "excerpts_truncated")
+_NOTED = ("cursors", "duplicates", "quotes", "excerpts", "excerpts_truncated", "harvest_alerts")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from typing import Any
 
 from server import __version__
@@ -24,6 +26,7 @@ from server.text.printable import one_line
 from server.tiers import Size, dumps
 from server.tools import EARLIER_NAMES, TOOLS, Context, Tool, ToolResult
 from server.transports.call_results import Beside, CallResult, ListedTool
+from server.transports.harvest import HarvestAlert, HarvestGuard
 from server.transports.limits import RateLimit
 
 _LIMIT_KINDS = {"execute_code": "script"}
@@ -33,6 +36,7 @@ _WARNINGS, _WARNING_CHARS, _ERROR_CHARS = 8, 300, 2_000
 # The maximum size of ``meta``, warnings and links, beside payload and text.
 _MAX_REST = Size(tokens=2_500, bytes=8 * 1024)
 _MS_PER_SECOND = 1000
+_CORPUS_SECONDS = 60.0  # between two looks at the size of the corpus
 
 
 class Dispatcher:
@@ -44,6 +48,8 @@ class Dispatcher:
         self._context = context
         self._settings = settings
         self._limits = RateLimit(settings)
+        self._harvest = HarvestGuard(settings)
+        self._corpus, self._corpus_read = 0, -math.inf
         self._audit = open_audit_log(settings, "calls")
 
     @property
@@ -120,8 +126,10 @@ class Dispatcher:
         """
         started, trace_id = time.perf_counter(), str(uuid.uuid4())
         error: WinnowError | None = None
+        alert: HarvestAlert | None = None
         try:
             self._limits.take(client, _LIMIT_KINDS.get(tool.name, "direct"), address)
+            self._harvest.check(client, address, tool.name)
             _check_rights(tool, client)
             result = await tool.call(self._context_of(client, progress), dict(arguments))
             size = await self._measure_payload(result)
@@ -129,6 +137,7 @@ class Dispatcher:
             duration_ms = _ms_since(started)
             answer, sent = await self._measure(_build_result(tool, result, trace_id, duration_ms), size, beside)
             _check_total(tool, sent)
+            alert = await self._watch_listing(tool, result, client, address)
         except WinnowError as raised:
             error = raised
         except Exception:
@@ -139,8 +148,29 @@ class Dispatcher:
             size, duration_ms = await self._measure_payload(result), _ms_since(started)
             answer, sent = await self._measure(_build_result(tool, result, trace_id, duration_ms), size, beside)
         self._kb.metrics.count_answer(tool.name, sent.tokens, sent.bytes, failed=result.failed)
-        self._log_call(tool, arguments, client, trace_id, duration_ms, result, error, sent)
+        self._log_call(tool, arguments, client, trace_id, duration_ms, result, error, sent, alert)
         return answer
+
+    async def _watch_listing(
+        self, tool: Tool, result: ToolResult, client: str, address: str
+    ) -> HarvestAlert | None:
+        """Count what an answer over HTTP names; returns the alert that this raises."""
+        if not self._harvest.is_counted(address):
+            return None
+        alert = self._harvest.note(client, address, tool.name, dumps(result.payload), await self._count_corpus())
+        if alert is not None:
+            self._kb.metrics.note({"harvest_alerts": 1})
+            log("much is listed and hardly any read", level=30, client=describe_client(client), **asdict(alert))
+        return alert
+
+    async def _count_corpus(self) -> int:
+        """The passages of the projects in reach, as of a minute ago at most."""
+        if time.monotonic() - self._corpus_read > _CORPUS_SECONDS:
+            self._corpus_read = time.monotonic()
+            with suppress(WinnowError):
+                store = (await self._kb.counters()).store
+                self._corpus = sum(project.passages for project in store.projects) if store else 0
+        return self._corpus
 
     @property
     def _kb(self) -> Knowledge:
@@ -177,6 +207,7 @@ class Dispatcher:
         result: ToolResult,
         error: WinnowError | None,
         size: Size,
+        alert: HarvestAlert | None,
     ) -> None:
         plain = self._settings.log_queries
         asked = {
@@ -201,6 +232,7 @@ class Dispatcher:
             "ms": duration_ms,
             "rows": 0 if result.failed else _count_rows(result.payload),
             "tokens": size.tokens,
+            **({"alert": {"harvest": asdict(alert)}} if alert else {}),
         }
         # Not in a thread: writing one line takes less time than handing it over.
         self._audit.write(record)

@@ -24,6 +24,7 @@ from server.transports.access.oidc.tokens import SKEW_SECONDS, TokenVerifier, id
 from server.transports.addresses import parse_networks
 from server.transports.dispatch import Dispatcher
 from server.transports.http import PATH
+from server.transports.operating.pages import Operations
 from server.transports.protocol import build_server
 from tests.oidc_issuer import AUDIENCE, Issuer, serve_issuer
 from tests.serving import serve
@@ -73,11 +74,14 @@ def token(issuer: Issuer, team: str = "red", **claims: object) -> dict[str, str]
 
 
 @asynccontextmanager
-async def requests(application: Application, access: HttpAccess) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of a server with these rules."""
-    server = build_server(Dispatcher(application.context, application.settings), application)
+async def requests(
+    application: Application, access: HttpAccess, settings: Settings | None = None
+) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of a server with these rules; ``settings`` replaces those of its limits."""
+    server = build_server(Dispatcher(application.context, settings or application.settings), application)
+    operations = Operations(application.health, readiness=application.readiness, figures=application.figures)
     async with (
-        serve(server, access=access, health=application.health) as (host, port),
+        serve(server, access=access, operations=operations) as (host, port),
         httpx2.AsyncClient(base_url=f"http://{host}:{port}", timeout=60) as http,
     ):
         yield http
@@ -230,3 +234,28 @@ async def test_the_end_of_a_token_ends_its_stream_and_its_session(
         for headers, status in ((token(issuer), 200), (token(issuer, sub="bob"), 404)):
             again = await http.post(PATH, json=listing, headers={**headers, **session, **accept})
             assert again.status_code == status
+
+
+async def test_a_harvest_is_an_alert_in_the_audit_log_and_then_a_limit(
+    application: Application, settings: Settings, access: HttpAccess, issuer: Issuer
+) -> None:
+    greedy = settings.model_copy(update={"harvest_passages": 1})
+    async with (
+        requests(application, access, greedy) as http,
+        connected(http, token(issuer, "blue", sub="greedy")) as mcp,
+    ):
+        first, *_, last, reading = [
+            await mcp.call_tool(tool, arguments)
+            for tool, arguments in (
+                ("kb_search", {"query": QUESTION, "top_k": 10}),
+                ("kb_documents", {}),
+                ("kb_search", {"query": "every gate closes at ten", "top_k": 10}),
+                ("kb_search", {"query": "gate"}),
+                ("kb_retrieve_evidence", {"question": QUESTION}),
+            )
+        ]
+    assert (first.is_error, last.is_error, reading.is_error) == (False, True, False)
+    assert "RATE_LIMIT" in str(last.structured_content)
+    lines = (settings.audit_folder / "calls.jsonl").read_text("utf-8").splitlines()
+    (alerted,) = [line for line in lines if '"alert":{"harvest"' in line]
+    assert f'"key":"{identify(issuer.address, "greedy")}"' in alerted

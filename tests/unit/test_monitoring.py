@@ -56,6 +56,7 @@ def figures(**changes: Any) -> dict[str, Any]:
         },
         "http": {"connections": 3, "capacity": 4096},
         "access": {"rejected_keys": 2, "blocked_addresses": 1},
+        "backends": {"qdrant": {"state": "open", "opened": 1, "refused": 2, "running": 3, "waiting": 4}},
         "rates": {"direct": {"most_calls": 10, "allowed": 100}},
         **changes,
     }

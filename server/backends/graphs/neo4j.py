@@ -80,6 +80,7 @@ from server.graph.records import (
 )
 from server.ids import point_id
 from server.runtime import deadlines
+from server.runtime.remote import remote_backend
 
 CONNECT_SECONDS = 1.5
 QUERY_SECONDS = 2.0
@@ -116,6 +117,7 @@ class Neo4jGraph:
         query_seconds: float = QUERY_SECONDS,
     ) -> None:
         self._address = Address(url)
+        self._remote = remote_backend("neo4j", f"the graph at {self._address}", "INDEX_UNAVAILABLE")
         self._database = database
         self._space = space
         self._query_seconds = query_seconds
@@ -288,7 +290,7 @@ class Neo4jGraph:
     def _create_indexes(self) -> None:
         if self._has_indexes:
             return
-        with self._map_errors(), self._driver.session(database=self._database) as session:
+        with self._remote.call(), self._map_errors(), self._driver.session(database=self._database) as session:
             for statement in cypher.INDEXES:
                 session.run(statement).consume()
             session.run("CALL db.awaitIndexes(60)").consume()
@@ -296,6 +298,7 @@ class Neo4jGraph:
 
     def _write(self, project: str, change: Callable[[GraphWriter], None]) -> None:
         with (
+            self._remote.call(),
             self._map_errors(),
             self._session(WRITE_ACCESS) as session,
             session.begin_transaction(timeout=_WRITE_SECONDS) as transaction,
@@ -327,7 +330,7 @@ class Neo4jGraph:
         began, is_abandoned = time.monotonic(), False
         while (waited := time.monotonic() - began) <= self._query_seconds:
             deadlines.check_deadline()
-            with self._map_errors(), self._session(READ_ACCESS) as session:
+            with self._remote.call(), self._map_errors(), self._session(READ_ACCESS) as session:
                 answers = self._attempt(session, ReadScope(self._space + project, admitted), work)
             if answers:
                 return answers[0]
@@ -376,11 +379,13 @@ class Neo4jGraph:
             message = f"the graph at {self._address} answered {error.code}; see the log of the Neo4j server"
             raise WinnowError("INDEX_UNAVAILABLE", message) from error
         except (DriverError, ValueError) as error:
-            raise _unavailable(self._address, type(error).__name__) from error
+            is_away = isinstance(error, DriverError)
+            raise _unavailable(self._address, type(error).__name__, is_retryable=is_away) from error
 
 
-def _unavailable(address: Address, why: str) -> WinnowError:
+def _unavailable(address: Address, why: str, *, is_retryable: bool) -> WinnowError:
     return WinnowError(
         "INDEX_UNAVAILABLE",
         f"the graph at {address} cannot be used ({why}); check that Neo4j runs there and the setting neo4j_url",
+        retryable=is_retryable,
     )

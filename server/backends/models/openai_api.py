@@ -19,6 +19,7 @@ from server.backends.models.named_embedder import NamedEmbedder
 from server.configuration.addresses import Address
 from server.errors import WinnowError
 from server.runtime.deadlines import Deadline, current_deadline
+from server.runtime.remote import remote_backend
 
 # Texts in one request: an ingest's portion; services admit 96 to 2,048.
 AT_ONCE = 64
@@ -44,6 +45,7 @@ class OpenAIEndpoint(NamedEmbedder):
         super().__init__(model)
         base = url.rstrip("/")
         self._address = Address(base if base.endswith("/embeddings") else f"{base}/embeddings")
+        self._remote = remote_backend("embedder", f"the embedding endpoint {self._address}", "MODEL_UNAVAILABLE")
         self._pause_seconds = pause_seconds
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.Client(headers=headers)
@@ -52,7 +54,11 @@ class OpenAIEndpoint(NamedEmbedder):
         self._fingerprint = f"openai/{model}/{self._dimension}"  # an endpoint tells no revision
 
     def _embed_texts(self, texts: Sequence[str]) -> Vector:
-        return np.concatenate([self._request(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)])
+        return np.concatenate([self._ask(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)])
+
+    def _ask(self, texts: Sequence[str]) -> Vector:
+        with self._remote.call():
+            return self._request(texts)
 
     def _request(self, texts: Sequence[str]) -> Vector:
         is_query, deadline = len(texts) <= FEW, current_deadline()

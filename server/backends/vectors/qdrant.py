@@ -49,6 +49,7 @@ from server.errors import WinnowError
 from server.ids import chunk_of_point, point_id
 from server.models import CollectionFacts, Filters
 from server.runtime.deadlines import current_deadline
+from server.runtime.remote import remote_backend
 
 MEMORY = ":memory:"
 _TIMEOUT_SECONDS = 10
@@ -99,6 +100,7 @@ class QdrantStore:
         layout: CollectionLayout = DEFAULT_LAYOUT,
     ) -> None:
         self._address = Address(url)
+        self._remote = remote_backend("qdrant", f"the Qdrant server at {self._address}", "INDEX_UNAVAILABLE")
         self._layout = layout
         self._name = collection
         self._client = self._call(lambda: _connect(url, api_key))
@@ -287,16 +289,17 @@ class QdrantStore:
         # The client raises its own, httpx's and gRPC's exceptions, and ValueError for a refused request.
         deadline = current_deadline()
         deadline.check()
-        try:
-            return request()
-        except Exception as error:
-            deadline.check()  # after the deadline the cause may be the short timeout, not the server
-            raise WinnowError(
-                "INDEX_UNAVAILABLE",
-                f"the Qdrant server at {self._address} does not answer: "
-                f"{self._address.without_credentials(error)}",
-                retryable=True,
-            ) from error
+        with self._remote.call():
+            try:
+                return request()
+            except Exception as error:
+                deadline.check()  # after the deadline the cause may be the short timeout, not the server
+                raise WinnowError(
+                    "INDEX_UNAVAILABLE",
+                    f"the Qdrant server at {self._address} does not answer: "
+                    f"{self._address.without_credentials(error)}",
+                    retryable=_retry_wait(error, 0.0) is not None,
+                ) from error
 
 
 def _vectors_of(config: models.CollectionConfig) -> Mapping[str, models.VectorParams]:

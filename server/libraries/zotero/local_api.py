@@ -40,6 +40,7 @@ from server.libraries.zotero.objects import (
     read_tags,
     read_versions,
 )
+from server.runtime.remote import remote_backend
 from server.text.printable import one_line
 
 LOCAL_API = "http://127.0.0.1:23119/api"
@@ -93,6 +94,7 @@ class LocalApi:
         if parts.scheme != "http" or parts.hostname not in _HOSTS or parts.username or parts.query:
             raise WinnowError("INVALID_REQUEST", _NOT_LOOPBACK.format(url=one_line(url), usual=LOCAL_API))
         self.url, self._answer_bytes = url.rstrip("/"), answer_bytes
+        self._remote = remote_backend("zotero", f"Zotero's local API at {self.url}", "SOURCE_UNAVAILABLE")
         timeout = httpx.Timeout(_SILENT_SECONDS, connect=_CONNECT_SECONDS)
         # Neither proxies nor credentials from the environment, no compression, no redirections.
         headers = {"Zotero-API-Version": "3", "Accept-Encoding": "identity"}
@@ -206,12 +208,13 @@ class LocalApi:
 
     def _get(self, path: str, **query: str) -> _Answer:
         """The answer to a request. Raises ``WinnowError`` for anything but a complete answer of Zotero."""
-        try:
-            with self._client.stream("GET", f"{self.url}/{path}", params=query) as response:
-                self._check_status(response, path)
-                body = self._read_body(response, path)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._silent(error) from None
+        with self._remote.call():
+            try:
+                with self._client.stream("GET", f"{self.url}/{path}", params=query) as response:
+                    self._check_status(response, path)
+                    body = self._read_body(response, path)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                raise self._silent(error) from None
         try:
             value = json.loads(body)
             total, version = (int(response.headers.get(name, "0")) for name in (_TOTAL, _VERSION))
