@@ -25,8 +25,8 @@ from server.settings import Settings
 from server.text.printable import one_line
 from server.tiers import Size, dumps
 from server.tools import EARLIER_NAMES, TOOLS, Context, Tool, ToolResult
+from server.transports.access.harvest import HarvestAlert, HarvestGuard
 from server.transports.call_results import Beside, CallResult, ListedTool
-from server.transports.harvest import HarvestAlert, HarvestGuard
 from server.transports.limits import RateLimit
 
 _LIMIT_KINDS = {"execute_code": "script"}

@@ -66,8 +66,7 @@ ROOMS: Mapping[str, str] = {
     "server.text": "server.errors",
     "server.configuration": "server.errors",
     "server.settings": "server.configuration server.models server.errors server.text",
-    "server.runtime": "server.text server.settings",
-    "server.runtime.remote": "server.runtime server.errors",
+    "server.runtime": "server.errors server.text server.settings",
     "server.runtime.memory": "",
     # figures for operators: over records and files, never over an open store
     "server.monitoring": "server.backends server.jobs server.watching server.errors server.runtime",
@@ -78,7 +77,7 @@ ROOMS: Mapping[str, str] = {
     "server.quotes": "",
     "server.locators": "server.libraries server.models server.text",
     "server.libraries": "server.text",
-    "server.libraries.zotero": "server.libraries server.errors server.runtime.remote server.text",
+    "server.libraries.zotero": "server.libraries server.errors server.runtime server.text",
     "server.contracts": "server.errors server.graph server.text",
     "server.tiers": "server.contracts server.locators server.models server.text server",
     "server.graph": "server.runtime server.errors server.ids server.models",
