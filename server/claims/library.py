@@ -23,6 +23,11 @@ class ClaimLibrary:
         self.compared: dict[tuple[Notebook, str], int] = {}
 
     @property
+    def has_file(self) -> bool:
+        """Whether anything was ever written."""
+        return self._path.exists()
+
+    @property
     def store(self) -> SqliteClaimStore:
         """The store of entries. Raises what opening raises."""
         return self.vectors.store

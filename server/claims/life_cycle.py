@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from server.claims.comparing import standing
+from server.claims.comparing import pair_friction, standing
+from server.claims.library import ClaimLibrary
 from server.claims.records import Comparison, Entry
 from server.claims.store import Notebook, View
-from server.claims.verifying import CurrentIndex, check_entry
+from server.claims.verifying import CurrentIndex, IndexedTexts, check_entry
+from server.errors import WinnowError
+from server.models import Filters
 
 if TYPE_CHECKING:
     from server.claims.sqlite_store import SqliteClaimStore
 
 _PAGE = 200
+_NOT_CHECKED = "the quotes of claims are looked for again when their notebook is read: {why}"
+_LOST = (
+    "quotes of claims that do not stand in their documents now: {count} (altered: {drifted}, gone: {missing}); "
+    "winnow claims check names them"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,45 @@ def weigh(store: SqliteClaimStore, notebook: Notebook, entry_ids: Collection[str
     store.refresh(changed)
 
 
+def compare_again(store: SqliteClaimStore, notebook: Notebook, entry_ids: Sequence[str]) -> list[str]:
+    """Store the frictions of the comparisons of entries whose evidence changed; the ids of the other entries."""
+    stored = store.comparisons(entry_ids)
+    others = sorted({id for each in stored for id in (each.entry_id, each.other_id)} - set(entry_ids))
+    entries = store.read(View(notebook, sees_all=True), [*entry_ids, *others])
+    verdicts = store.verdicts(entry_ids)
+    for each in stored:
+        if each.entry_id in entries and each.other_id in entries:
+            friction = pair_friction(entries[each.entry_id], entries[each.other_id], verdicts).value
+            if friction != each.friction:
+                store.compare(each.entry_id, [each.model_copy(update={"friction": friction})])
+    return others
+
+
+def check_project(library: ClaimLibrary, texts: IndexedTexts, project: str) -> tuple[str, ...]:
+    """Check the notebooks of a project after its documents changed; warnings about quotes that stand nowhere now.
+
+    Nothing of it can fail an ingest: what is not checked now is checked when the notebook is read.
+    """
+    try:
+        return _check_notebooks(library, texts, project) if library.has_file else ()
+    except WinnowError as error:
+        return (_NOT_CHECKED.format(why=error.message),)
+
+
+def _check_notebooks(library: ClaimLibrary, texts: IndexedTexts, project: str) -> tuple[str, ...]:
+    statuses: Counter[str] = Counter()
+    changed = 0
+    index, generation = CurrentIndex(texts, Filters(project)), texts.generation(project)
+    for notebook in (each for each in library.store.notebooks() if each.project == project):
+        report = check_notebook(library.store, notebook, index, time.time())
+        library.checked[notebook] = generation
+        statuses.update(report.evidence)
+        changed += report.changed
+    if not changed or not (lost := statuses["drifted"] + statuses["missing"]):
+        return ()
+    return (_LOST.format(count=lost, drifted=statuses["drifted"], missing=statuses["missing"]),)
+
+
 def check_notebook(
     store: SqliteClaimStore,
     notebook: Notebook,
@@ -80,7 +128,8 @@ def check_notebook(
         checked = [check_entry(entry, index, at) for entry in page]
         differing = [now for now, was in zip(checked, page, strict=True) if now != was]
         store.refresh(differing)
-        weigh(store, notebook, [entry.id for entry in differing])
+        ids = [entry.id for entry in differing]
+        weigh(store, notebook, [*ids, *compare_again(store, notebook, ids)])
         statuses.update(each.status for entry in checked for claim in entry.claims for each in claim.evidence)
         entries, changed, after = entries + len(page), changed + len(differing), page[-1].sequence
     return CheckReport(entries, changed, dict(statuses))

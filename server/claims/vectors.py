@@ -102,16 +102,18 @@ class ClaimVectors:
         with self._lock:
             matrix = self._current(view.notebook, embedder)
             numbers = matrix.numbers[: matrix.size]
-            of_entry: dict[str, list[int]] = {}
-            for at in np.flatnonzero(np.isin(numbers, allowed)):
-                of_entry.setdefault(matrix.claims[at][0], []).append(int(at))
-            own = of_entry.pop(entry.id)
-            similar = matrix.rows[own] @ matrix.rows[: matrix.size].T
-            best = similar.max(axis=0)
-            nearest = sorted(of_entry, key=lambda other: (-float(best[of_entry[other]].max()), other))[:limit]
+            latest = reversed(range(matrix.size))  # what was just written stands at the end
+            own = next(int(numbers[at]) for at in latest if numbers[at] >= 0 and matrix.claims[at][0] == entry.id)
+            rows = {own: np.flatnonzero(numbers == own)}
+            best = (matrix.rows[: matrix.size] @ matrix.rows[rows[own]].T).max(axis=1)
+            best = np.where(np.isin(numbers, allowed) & (numbers != own), best, -2.0)
+            for at in _descending(best, limit * MAX_CLAIMS):
+                if len(rows) > limit or best[at] < -1.5:
+                    break
+                rows.setdefault(int(numbers[at]), np.flatnonzero(numbers == numbers[at]))
             return [
-                NearEntry(each, tuple(matrix.claims[at][1] for at in rows), matrix.rows[rows].copy())
-                for each, rows in ((entry.id, own), *((other, of_entry[other]) for other in nearest))
+                NearEntry(matrix.claims[held[0]][0], tuple(matrix.claims[at][1] for at in held), matrix.rows[held])
+                for held in rows.values()
             ]
 
     def _current(self, notebook: Notebook, embedder: Embedder) -> _Matrix:

@@ -13,7 +13,8 @@ Three things run at once: a thread reads and cuts the next batches (``_batches``
 about ``_BATCHES_HELD`` of them, or one that is as large, are in memory; reading waits then.
 
 At the end of the run follow the index of texts (``DocumentStore.index_texts``; scans read what it lacks) and the
-graph (``server.ingest.graph_update``); where one cannot, the next run updates it.
+graph (``server.ingest.graph_update``); where one cannot, the next run updates it. The last step is
+``Target.follow_up``: quotes of claims are looked for again.
 """
 
 from __future__ import annotations
@@ -311,8 +312,10 @@ class _Run:
         self._writer.finish()
         indexing = index_texts(self._target.catalogue)
         graph, warnings = self._update_graph()
+        followed: Sequence[str] = ()
         if self._writer.has_written:
             release_memory()
+            followed = self._target.follow_up(self._target.project) if self._target.follow_up else ()
         environments = environment_warnings(self._unknown_environments)
         return IngestReport(
             project=self._target.project,
@@ -329,7 +332,7 @@ class _Run:
             images_blank=self._parser.blank_images,
             held=self._deletions.held,
             failures=tuple(self._failures),
-            warnings=(*self._deletions.warnings(), *environments, *indexing, *warnings),
+            warnings=(*self._deletions.warnings(), *environments, *indexing, *warnings, *followed),
             graph=graph,
             reading=self._meter.reading.summarize(),
             references=self._references.report() if self._references else None,

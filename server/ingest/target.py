@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
 from server.backends.base import Embedder
+from server.claims.life_cycle import check_project
 from server.errors import WinnowError
 from server.graph.base import GraphStore
 from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer, read_gazetteer
@@ -35,7 +37,8 @@ def target_of(settings: Settings, backends: Backends, embedder: Embedder | None)
             f"--embedder {settings.embedder}",
         )
     graph = graph_target_of(settings, backends.graph) if backends.graph else None
-    return Target(settings.project, backends.catalogue, backends.store, embedder, graph)
+    check_claims = partial(check_project, backends.claims, backends.catalogue)
+    return Target(settings.project, backends.catalogue, backends.store, embedder, graph, follow_up=check_claims)
 
 
 def open_target(settings: Settings, backends: Backends) -> tuple[Target, tuple[str, ...]]:

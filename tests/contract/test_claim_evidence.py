@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from server.claims.records import Claim, Entry, Evidence
+from server.claims.life_cycle import weigh
+from server.claims.records import Claim, Comparison, Entry, Evidence, Verdict
+from server.claims.store import Notebook, View
 from server.claims.verifying import (
     CheckedEvidence,
     CurrentIndex,
@@ -132,6 +134,46 @@ def test_evidence_that_stands_in_an_unchanged_document_is_not_looked_at_again(st
     assert check_entry(checked, store.index(), 2.0) is checked
     (store.folder / "backups.md").write_text(f"{TEXT}\nMore.\n", "utf-8")
     assert check_entry(checked, store.ingest(), 3.0).claims[0].evidence[0].checked_at == 3.0
+
+
+def test_an_ingest_looks_for_the_quotes_of_all_notebooks_of_its_project_again(store: Store) -> None:
+    """Status, friction and standing follow within one ingest, which says how many quotes stand nowhere now."""
+    index = store.ingest()
+    claims, notebook = store.backends.claims.store, Notebook(store.settings.project, "a key")
+    evidence = Evidence(document="backups.md", quote=QUOTE)
+    claim = Claim(id="aaaaaaaaaaaa.1", text="Backups are kept ninety days.", evidence=(evidence,))
+    other = Claim(
+        id="bbbbbbbbbbbb.1",
+        text="The gateway listens on port 8443.",
+        evidence=(Evidence(document="other.md", quote="The gateway listens on port 8443 by default."),),
+    )
+    for written in (claim, other):
+        entry = Entry(id=written.id[:12], project=notebook.project, topic="backups", claims=(written,))
+        claims.add(notebook, check_entry(entry, index, 1.0))
+    claims.judge(
+        notebook, [Verdict(claim_id=claim.id, other_id=other.id, judgement="contradicts", created_at=1.0)]
+    )
+    both = Comparison(entry_id="aaaaaaaaaaaa", other_id="bbbbbbbbbbbb", entropy=0.5, friction=1.0)
+    claims.compare("aaaaaaaaaaaa", [both])
+    weigh(claims, notebook, ["aaaaaaaaaaaa", "bbbbbbbbbbbb"])
+
+    def read() -> list[tuple[str, float]]:
+        found = claims.read(View(notebook, sees_all=True), ["aaaaaaaaaaaa", "bbbbbbbbbbbb"])
+        return [(found[id].claims[0].evidence[0].status, found[id].friction) for id in sorted(found)]
+
+    target = target_of(store.settings, store.backends, None)
+    assert read() == [("verified", 1.0), ("verified", 1.0)]
+    (store.folder / "backups.md").write_text(TEXT.replace("ninety", "sixty"), "utf-8")
+    report = ingest_paths(target, [store.folder])
+    assert read() == [("drifted", 0.0), ("verified", 0.0)]
+    assert report.warnings == (
+        "quotes of claims that do not stand in their documents now: 1 (altered: 1, gone: 0); winnow claims check "
+        "names them",
+    )
+    assert ingest_paths(target, [store.folder]).warnings == ()
+    (store.folder / "backups.md").write_text(TEXT, "utf-8")
+    assert ingest_paths(target, [store.folder]).warnings == ()
+    assert read() == [("verified", 1.0), ("verified", 1.0)]
 
 
 def test_what_is_out_of_scope_is_not_in_the_index(store: Store) -> None:

@@ -101,8 +101,8 @@ ROOMS: Mapping[str, str] = {
     "server.ingest.parsing.reader_pool": "server.ingest sandbox.protocol server.ingest.parsing.walled_children",
     "server.ingest.parsing.walled_children": "server.ingest sandbox.protocol sandbox.runners sandbox.walls",
     "server.ingest.formats.pdf.ocr": "server.ingest server.backends",
-    "server.ingest.target": "server.ingest server.opening server.backends server.backends.base server.graph "
-    "server.graph.extraction server.errors server.settings",
+    "server.ingest.target": "server.ingest server.opening server.backends server.backends.base server.claims "
+    "server.graph server.graph.extraction server.errors server.settings",
     # records, files and the queue of jobs: a server that shares an engine runs none of them
     "server.jobs": "server.backends server.ingest server.libraries.zotero server.runtime server.models "
     "server.errors server.text",

@@ -17,6 +17,7 @@ read to its end.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from server.backends.base import CatalogueChanges, DocumentStore, Embedder, VectorStore, payload_of
@@ -33,7 +34,8 @@ class Target:
     """The stores that an ingest writes to.
 
     ``embedder`` is None without a model: the index is lexical then. ``graph`` is None without a graph. ``state``
-    is what the project must have: "importing" where it stays hidden until the ingest is complete.
+    is what the project must have: "importing" where it stays hidden until the ingest is complete. ``follow_up`` is
+    called with the project after a run that changed its index, and returns warnings for the report.
     """
 
     project: str
@@ -42,6 +44,7 @@ class Target:
     embedder: Embedder | None
     graph: GraphTarget | None = None
     state: ProjectState = ""
+    follow_up: Callable[[str], Sequence[str]] | None = None
 
 
 class IndexWriter:
