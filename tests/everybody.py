@@ -37,6 +37,7 @@ NOBODY = 65_534
 _RARE = (
     "tests/bench/test_code.py",
     "tests/bench/test_exhaustive.py",
+    "tests/bench/test_notebook.py",
     "tests/bench/test_sandbox_peers.py",
     "tests/bench/test_scale.py",
     "tests/bench/test_watching.py",

@@ -23,6 +23,7 @@ def test_the_list_names_every_program() -> None:
         "graph",
         "ingest",
         "kb",
+        "notebook",
         "pdf",
         "scale",
         "scan",
