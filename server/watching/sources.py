@@ -136,16 +136,21 @@ def new_id(path: Path, taken: Sequence[str]) -> str:
 
 
 def find_source(sources: Sequence[WatchedSource], name: str) -> WatchedSource:
-    """The source with this id or path. Raises ``WinnowError("NOT_FOUND")``."""
+    """The source with this id, otherwise the one with this path.
+
+    Raises ``WinnowError``: "NOT_FOUND", and "INVALID_REQUEST" for a path of several sources.
+    """
     path = str(Path(name).expanduser().resolve())
-    found = next((one for one in sources if name == one.id), None)
-    found = found or next((one for one in sources if path in one.paths), None)
-    if found is None:
+    found = [one for one in sources if name == one.id] or [one for one in sources if path in one.paths]
+    if not found:
         ids = ", ".join(one.id for one in sources) or "none"
         raise WinnowError(
             "NOT_FOUND", f"there is no source {name!r}; the sources are: {ids} (winnow sources list)"
         )
-    return found
+    if len(found) > 1:
+        named = ", ".join(f"{one.id} (project {one.project})" for one in found)
+        raise WinnowError("INVALID_REQUEST", f"{name!r} is in several sources; name one by its id: {named}")
+    return found[0]
 
 
 def _write(store: Path, sources: tuple[WatchedSource, ...]) -> None:

@@ -202,6 +202,18 @@ def test_sources_are_added_listed_confirmed_and_removed(store: Path, notes: Path
     assert "the sources are: notes" in sources(store, "remove", "other-notes").stderr
 
 
+def test_a_source_is_named_without_doubt(store: Path, notes: Path) -> None:
+    added = sources(store, "add", notes, "--id", "mine", "--project", "one")
+    assert (added.exit_code, "project 'one' does not exist yet" in added.stderr) == (0, True)
+    taken = sources(store, "add", notes, "--id", "mine", "--project", "two")
+    assert (taken.exit_code, "there is a source 'mine' already" in taken.stderr) == (2, True)
+    assert sources(store, "add", notes, "--project", "two").exit_code == 0
+    doubtful = sources(store, "remove", notes)
+    assert (doubtful.exit_code, "mine (project one), notes (project two)" in doubtful.stderr) == (2, True)
+    assert sources(store, "remove", "mine").exit_code == 0
+    assert [one.id for one in read_sources(store)] == ["notes"]
+
+
 def test_deletions_that_are_confirmed_while_nothing_watches_are_made_by_the_next_watcher(
     store: Path, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from server.commands.terminal.output import (
     command,
     print_json,
     print_lines,
+    print_to_stderr,
     report_errors,
 )
 from server.commands.terminal.reading_options import (
@@ -123,9 +124,18 @@ def add(
             made = make_source(settings, paths or [], name, {**fields, **how, **bibliography})
 
         def append(before: Sequence[WatchedSource]) -> list[WatchedSource]:
+            if name and any(one.id == name for one in before):
+                raise WinnowError(
+                    "INVALID_REQUEST",
+                    f"there is a source {name!r} already; choose another --id, or see: winnow sources list",
+                )
             return [*before, with_free_id(made, before)]
 
         added = change_sources(settings.store, append)[-1]
+        if not _has_project(settings):
+            print_to_stderr(
+                f"project {added.project!r} does not exist yet; it is created when the source is watched"
+            )
     _print_sources(settings, [added], as_json=as_json)
 
 
@@ -257,7 +267,8 @@ def with_free_id(made: WatchedSource, before: Sequence[WatchedSource]) -> Watche
                     f"winnow sources remove {one.id}, then winnow sources add with all its paths and options; "
                     "the documents stay in the index meanwhile",
                 )
-    return made.model_copy(update={"id": new_id(Path(made.id), [one.id for one in before])})
+    taken = [one.id for one in before]
+    return made if made.id not in taken else made.model_copy(update={"id": new_id(Path(made.id), taken)})
 
 
 def hidden_names(settings: Settings) -> frozenset[str]:
@@ -269,6 +280,16 @@ def hidden_names(settings: Settings) -> frozenset[str]:
         return frozenset()
     with closing(Catalogue(catalogue_path(settings))) as catalogue:
         return frozenset(catalogue.hidden_projects())
+
+
+def _has_project(settings: Settings) -> bool:
+    from server.backends.catalogue import Catalogue
+    from server.opening import catalogue_path
+
+    if not catalogue_path(settings).exists():
+        return False
+    with closing(Catalogue(catalogue_path(settings))) as catalogue:
+        return catalogue.has_project(settings.project)
 
 
 def _overlap(one: Path, other: Path) -> bool:
