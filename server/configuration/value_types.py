@@ -36,11 +36,11 @@ def split_table(value: Any) -> Any:
     return tuple((str(name).strip(), factor) for name, factor in value)
 
 
-_EMBEDDER = re.compile(r"(minilm|fastembed:\S+|onnx:.+|openai:https?://[^\s#]+#\S+)")
+EMBEDDER_NAME = re.compile(r"(minilm|fastembed:\S+|onnx:.+|openai:https?://[^\s#]+#\S+)")
 
 
 def _check_embedder(name: Address) -> Address:
-    if not _EMBEDDER.fullmatch(name.whole):
+    if not EMBEDDER_NAME.fullmatch(name.whole):
         raise ValueError("should be minilm, fastembed:MODEL, onnx:FOLDER or openai:URL#MODEL")
     return name
 

@@ -1,7 +1,8 @@
 """The keys of a store: ``keys.json`` in its folder, private to the user who owns it.
 
-Only ``winnow key`` writes it: no tool, no script and no file of a working folder can add a key. A file that others
-may write, or that is no regular file, is refused. A server that cannot use its file of keys refuses every client.
+Only ``winnow key`` and ``winnow project rename`` write it: no tool, no script and no file of a working folder can
+add a key. A file that others may write, or that is no regular file, is refused. A server that cannot use its file
+of keys refuses every client.
 """
 
 from __future__ import annotations
@@ -129,6 +130,27 @@ def remove_key(store: Path, name: str, now: int) -> tuple[AccessKey, int]:
 
     before, after = _change(store, remove)
     return [key for key in before if key not in after][-1], len(after)
+
+
+def rename_in_keys(store: Path, old: str, new: str) -> tuple[str, ...]:
+    """Put the project's new name into the keys that name it; returns the names of the keys that changed.
+
+    Otherwise a key would reach the next project that is called ``old``, and not this one.
+    """
+    if not any(old in key.projects for key in read_keys(store)):
+        return ()
+    before, after = _change(store, lambda keys: [_with_renamed(key, old, new) for key in keys])
+    return tuple(key.name for key, one in zip(after, before, strict=True) if key != one)
+
+
+def _with_renamed(key: AccessKey, old: str, new: str) -> AccessKey:
+    projects = tuple(dict.fromkeys(new if name == old else name for name in key.projects))
+    return key.model_copy(update={"projects": projects})
+
+
+def keys_for_only(store: Path, project: str, now: float) -> tuple[str, ...]:
+    """The names of the valid keys that reach this project and no other."""
+    return tuple(key.name for key in read_keys(store) if key.projects == (project,) and key.state(now) == "active")
 
 
 def _replace(store: Path, name: str, change: Callable[[AccessKey], AccessKey]) -> AccessKey:

@@ -75,15 +75,19 @@ def restore_project(catalogue: Catalogue, name: str) -> None:
     state = catalogue.project_state(name)
     if not state:
         require_project(catalogue, name)
+        raise WinnowError("INVALID_PROJECT", f"project {name!r} is not deleted", details={"project": name})
     check_state(name, state, "deleted")
     catalogue.set_project_state(name, "")
 
 
-def require_project(catalogue: Catalogue, name: str) -> None:
-    """Raise ``WinnowError("INVALID_PROJECT")`` with what to do if no project in use has this name."""
+def require_project(catalogue: Catalogue, name: str, *, can_create: bool = False) -> None:
+    """Raise ``WinnowError("INVALID_PROJECT")`` with what to do if no project in use has this name.
+
+    ``can_create``: whether creating it is among what to do.
+    """
     check_state(name, catalogue.project_state(name))
     if not catalogue.has_project(name):
-        raise unknown_project(name, (info.name for info in catalogue.existing_projects()))
+        raise unknown_project(name, (info.name for info in catalogue.existing_projects()), can_create=can_create)
 
 
 def require_free_name(catalogue: Catalogue, name: str) -> None:

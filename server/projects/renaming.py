@@ -7,6 +7,7 @@ next ingest finds nothing to do::
     the new name, hidden                one row; nobody else can take the name from here on
     copies of the points, new ids       killed here: nothing has changed; the same command completes it
     rows of the catalogue               one transaction: the project has its new name, the former one is hidden
+    what the caller keeps by name       killed here: the same command calls it again
     the graph of the new name           killed here: the next ingest draws it
     what the former name left           as a removal does, see ``server.projects.removal``
 
@@ -45,8 +46,12 @@ class _NewIds:
     payloads: dict[str, Payload] = field(default_factory=dict)
 
 
-def rename_project(settings: Settings, opened: Backends, old: str, new: str, on_step: OnStep) -> None:
+def rename_project(
+    settings: Settings, opened: Backends, old: str, new: str, on_step: OnStep, on_moved: Callable[[], None]
+) -> None:
     """Give a project another name; completes a renaming between these names that was interrupted.
+
+    ``on_moved`` is called when the project has its new name, and again by a run that completes this one.
 
     Raises ``WinnowError``: "INVALID_PROJECT" if no project in use is called ``old``, "INVALID_REQUEST" if ``new``
     is no name, is taken, or ``old`` has an unfinished ingest, "INDEX_HELD" while an ingest runs.
@@ -60,6 +65,7 @@ def rename_project(settings: Settings, opened: Backends, old: str, new: str, on_
             found = _new_ids(catalogue, old, new)
             _copy_points(opened.store, old, found, on_step)
             catalogue.move_project(old, new, found.ids, found.contexts)
+        on_moved()
         on_step("drawing the graph", 0, 1)
         if opened.graph:
             GraphUpdate(new, catalogue, graph_target_of(settings, opened.graph)).update()

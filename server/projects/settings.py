@@ -105,12 +105,15 @@ def check_name(name: str) -> str:
     return name
 
 
-def unknown_project(name: str, available: Iterable[str]) -> WinnowError:
-    """The error for a project that does not exist, with the names of those that do."""
+def unknown_project(name: str, available: Iterable[str], *, can_create: bool = True) -> WinnowError:
+    """The error for a project that does not exist, with the names of those that do.
+
+    ``can_create``: whether the caller could create it first and then go on.
+    """
     return WinnowError(
         "INVALID_PROJECT",
-        f"there is no project {one_line(name, _NAME_CHARS)!r}; projects: {join_names(sorted(available))}. "
-        "Create one with: winnow project create NAME",
+        f"there is no project {one_line(name, _NAME_CHARS)!r}; projects: {join_names(sorted(available))}"
+        f"{'. Create one with: winnow project create NAME' if can_create else ''}",
     )
 
 

@@ -15,7 +15,7 @@ from server.commands.serving.keys import app
 from server.errors import WinnowError
 from server.keys import key_file
 from server.keys.hashing import matches
-from server.keys.key_file import FILE, add_key, new_key, read_keys, revoke_key
+from server.keys.key_file import FILE, add_key, keys_for_only, new_key, read_keys, rename_in_keys, revoke_key
 from server.keys.records import AccessKey, KeyText
 
 NOW = 1_800_000_000
@@ -151,6 +151,21 @@ def test_a_full_file_loses_the_key_that_was_revoked_first(tmp_path: Path, monkey
     revoke_key(tmp_path, "key1", NOW)
     add_key(tmp_path, keys[3], NOW)
     assert [key.name for key in read_keys(tmp_path)] == ["key0", "key2", "key3"]
+
+
+def test_a_renamed_project_keeps_its_keys_and_the_next_of_its_name_has_none(tmp_path: Path) -> None:
+    for number, projects in enumerate([("beta",), ("alpha", "beta"), ("alpha",), ()]):
+        add_key(tmp_path, _record(number).model_copy(update={"projects": projects}), NOW)
+    assert keys_for_only(tmp_path, "beta", NOW) == ("key0",)
+    assert rename_in_keys(tmp_path, "beta", "recipes") == ("key0", "key1")
+    assert [key.projects for key in read_keys(tmp_path)] == [("recipes",), ("alpha", "recipes"), ("alpha",), ()]
+    assert (keys_for_only(tmp_path, "beta", NOW), keys_for_only(tmp_path, "recipes", NOW)) == ((), ("key0",))
+    assert rename_in_keys(tmp_path, "beta", "recipes") == ()
+
+
+def test_a_rename_in_a_store_without_keys_makes_no_file_of_keys(tmp_path: Path) -> None:
+    assert rename_in_keys(tmp_path, "beta", "recipes") == ()
+    assert not (tmp_path / FILE).exists()
 
 
 def _record(number: int) -> AccessKey:

@@ -20,6 +20,7 @@ from server.backends.catalogue import Catalogue
 from server.errors import WinnowError
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
+from server.keys.key_file import add_key, new_key, read_keys
 from server.knowledge import KnowledgeBase
 from server.opening import Backends, catalogue_path, open_backends
 from server.projects.removal import delete_project, purge_projects, restore_project
@@ -60,7 +61,7 @@ setattr(globals()[owner], method, lambda *given, **named: os.kill(os.getpid(), s
 if work == "purge":
     purge_projects(settings, backends)
 else:
-    rename_project(settings, backends, "a/b", "new/name", lambda *step: None)
+    rename_project(settings, backends, "a/b", "new/name", lambda *step: None, lambda: None)
 """
 
 
@@ -170,7 +171,9 @@ def test_delete_asks_says_until_when_it_can_be_undone_and_an_ingest_is_refused(
     asked = winnow("project", "delete", "a/b", *store)
     assert (asked.returncode, "delete project a/b with 3 documents" in asked.stderr) == (2, True)
     assert "--yes" in asked.stderr
+    add_key(indexed.store, new_key("ci", 0, projects=("a/b",))[0], 0)
     done = winnow("project", "delete", "a/b", "--yes", *store)
+    assert "keys that reach only this project, and would reach the next one of its name: ci" in done.stdout
     assert "until the next winnow project purge or winnow reindex: winnow project restore a/b" in done.stdout
     listed = project(indexed.store, "list")
     assert [row["name"] for row in listed["projects"]] == ["other"]
@@ -183,15 +186,19 @@ def test_delete_asks_says_until_when_it_can_be_undone_and_an_ingest_is_refused(
         ("project", "rename", "other", "a/b"),
         ("ingest", str(docs), "--project", "a/b", "--embedder", str(indexed.embedder)),
         ("graph", "stats", "--project", "a/b"),
+        ("search", "backup", "--project", "a/b"),
     ):
         refused = winnow(*command, *store)
         assert (refused.returncode, "winnow project restore a/b" in refused.stderr) == (2, True), command
     assert "which was deleted" in winnow("sources", "list", *store).stdout
     assert "nothing to watch" in winnow("watch", "--once", *store).stderr
     assert project(indexed.store, "restore", "a/b")["settings"]["top_k"] == 9
-    assert (
-        project(indexed.store, "restore", "other", exit_code=2)["error"]["details"]["reason"] == "INVALID_PROJECT"
+    refused = project(indexed.store, "restore", "other", exit_code=2)["error"]
+    assert (refused["details"]["reason"], refused["message"]) == (
+        "INVALID_PROJECT",
+        "project 'other' is not deleted",
     )
+    assert "project create" not in project(indexed.store, "restore", "nothing", exit_code=2)["error"]["message"]
 
 
 def test_a_purge_removes_what_was_deleted_and_nothing_else(indexed: Settings, docs: Path) -> None:
@@ -265,7 +272,9 @@ async def test_a_renamed_project_answers_the_same_and_its_next_ingest_finds_noth
 ) -> None:
     before = await answers(indexed, "a/b")
     assert len(before) > 5
+    add_key(indexed.store, new_key("ci", 0, projects=("a/b",))[0], 0)
     renamed = project(indexed.store, "rename", "a/b", "new/name")
+    assert (renamed["keys"], read_keys(indexed.store)[0].projects) == (["ci"], ("new/name",))
     assert (renamed["name"], renamed["documents"], renamed["settings"]["top_k"]) == ("new/name", len(PAGES), 9)
     assert await answers(indexed, "new/name") == before
     assert_renamed(indexed)
@@ -318,7 +327,7 @@ async def test_a_renaming_that_is_killed_shows_one_name_and_is_completed_by_the_
     if not is_moved:
         assert await answers(indexed, "a/b") == before
     with closing(open_backends(indexed, wait_for_model=True)) as opened:
-        rename_project(indexed, opened, "a/b", "new/name", lambda *step: None)
+        rename_project(indexed, opened, "a/b", "new/name", lambda *step: None, lambda: None)
     assert_renamed(indexed)
     assert await answers(indexed, "new/name") == before
 
@@ -345,7 +354,7 @@ def test_a_renaming_that_is_given_up_leaves_nothing_after_a_purge(indexed: Setti
 def test_a_name_that_is_taken_or_none_is_refused(backends: Backends, old: str, new: str, message: str) -> None:
     settings = load_settings(store=catalogue_store(backends), embedding="off")
     with pytest.raises(WinnowError, match=re.escape(message)):
-        rename_project(settings, backends, old, new, lambda *step: None)
+        rename_project(settings, backends, old, new, lambda *step: None, lambda: None)
     assert [info.name for info in backends.catalogue.existing_projects()] == ["a/b", "other"]
     assert backends.catalogue.hidden_projects() == {}
 

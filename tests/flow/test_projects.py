@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.flow.test_commands import winnow
+from tests.tiny_models import write_model
 
 SETTINGS = {
     "top_k": 9,
@@ -65,6 +66,19 @@ def test_what_a_project_holds_is_shown_and_a_project_that_was_only_ingested_exis
     assert "notes: 1 documents, 1 passages" in winnow("project", "show", "notes", "--store", str(store)).stdout
 
 
+def test_settings_are_reset_by_the_names_of_their_flags(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    before = project(store, "create", "papers")["settings"]
+    project(store, "set", "papers", "--max-chars", "1000", "--doc-tag", "paper", "--language", "de")
+    flags = ("--reset", "max-chars", "--reset", "doc-tag", "--reset", "language")
+    assert project(store, "set", "papers", *flags)["settings"] == before
+
+
+def test_a_project_is_bound_to_a_model_by_the_name_that_ingests_take(tmp_path: Path) -> None:
+    made = project(tmp_path / "store", "create", "papers", "--embedder", f"onnx:{write_model(tmp_path / 'tiny')}")
+    assert made["settings"]["embedder"].startswith("onnx/tiny/")
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason", "message"),
     [
@@ -73,6 +87,7 @@ def test_what_a_project_holds_is_shown_and_a_project_that_was_only_ingested_exis
         (("set", "papers"), "INVALID_REQUEST", "name a setting to change"),
         (("set", "papers", "--reset", "color"), "INVALID_REQUEST", "the settings are all, top_k"),
         (("set", "papers", "--top-k", "101"), "INVALID_REQUEST", "project settings: top_k"),
+        (("set", "papers", "--embedder", "m1"), "INVALID_REQUEST", "should be minilm, fastembed:MODEL"),
         (("set", "papers", "--language", "../x"), "INVALID_REQUEST", "project settings: languages.0"),
         (("create", "papers"), "INVALID_REQUEST", "winnow project show papers"),
         (("create", "a b"), "INVALID_REQUEST", "cannot be the name of a project"),

@@ -82,7 +82,7 @@ def test_a_project_is_renamed_and_purged_on_a_server(settings: Settings, backend
     before = _held(backends)
     points = before[FORMER]
     assert (points[0] > 0, points[1], before[NEW]) == (True, len(PAGES), (0, 0))
-    rename_project(settings, backends, FORMER, NEW, lambda *step: None)
+    rename_project(settings, backends, FORMER, NEW, lambda *step: None, lambda: None)
     assert _held(backends) == {FORMER: (0, 0), NEW: points, OTHER: before[OTHER]}
     assert _ingest(settings, backends, NEW) == (0, len(PAGES))
     delete_project(backends.catalogue, NEW)

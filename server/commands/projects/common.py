@@ -47,7 +47,7 @@ def find_project(catalogue: Catalogue, name: str) -> ProjectInfo:
     """The project of this name. Raises ``WinnowError("INVALID_PROJECT")`` with what to do, or the names of all."""
     from server.projects.removal import require_project
 
-    require_project(catalogue, name)
+    require_project(catalogue, name, can_create=True)
     return next(info for info in catalogue.existing_projects() if info.name == name)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +23,7 @@ from server.commands.projects.common import (
 )
 from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.commands.terminal.reading_options import DocTag, EnvironmentLabel, Repository
+from server.configuration.value_types import EMBEDDER_NAME
 from server.errors import WinnowError
 from server.projects.settings import (
     CitationStyle,
@@ -48,11 +50,13 @@ app.add_typer(archives.app)
 _SETTINGS = """
 A project's settings hold in every server and command of the store. --top-k, --max-chars and --citation-style are
 for the research tools; --fusion and --hybrid for all searches; the labels and --language for ingests into it,
-where a flag of winnow ingest counts more. With --embedder, an ingest whose model has another identity is refused
-(winnow model show prints the identity).
+where a flag of winnow ingest counts more. With --embedder, an ingest with another model is refused; what is stored
+is the model's identity, so the model must be installed.
 """
 _LABELS = ("doc_tag", "environment", "repository")
 _ALL = "all"
+# Names of flags that differ from those of their settings.
+_BY_FLAG: Mapping[str, str] = MappingProxyType({"max-chars": "max_chars_per_chunk", "language": "languages"})
 TopK = Annotated[
     int | None,
     typer.Option("--top-k", metavar="N", help="most results of a research query, 1 to 100", show_default=False),
@@ -78,7 +82,11 @@ Hybrid = Annotated[
 EmbedderIdentity = Annotated[
     str | None,
     typer.Option(
-        "--embedder", metavar="IDENTITY", help="identity that the vectors' model must have", show_default=False
+        "--embedder",
+        metavar="MODEL",
+        help="the only model that its vectors may come from: minilm, fastembed:MODEL, onnx:FOLDER, "
+        "openai:URL#MODEL, or an identity (winnow model show)",
+        show_default=False,
     ),
 ]
 Languages = Annotated[
@@ -117,10 +125,11 @@ def create(
     from server.opening import catalogue_path
     from server.projects.removal import require_free_name
 
-    given = _given(top_k, max_chars, fusion, hybrid, embedder, languages, citation_style)
     labels = {"doc_tag": doc_tag or None, "environment": environment, "repository": repository or None}
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
+        identity = _find_identity(embedder)
+        given = _given(top_k, max_chars, fusion, hybrid, identity, languages, citation_style)
         made = _with_changes(ProjectSettings(), given, labels)
         check_name(name)
         prepare_store(settings.store)
@@ -156,10 +165,11 @@ def change(
     as_json: Json = False,
 ) -> None:
     """Change settings of a project."""
-    given = _given(top_k, max_chars, fusion, hybrid, embedder, languages, citation_style)
     labels = {"doc_tag": doc_tag or None, "environment": environment, "repository": repository or None}
     with report_errors(as_json=as_json), open_catalogue(store) as opened:
         find_project(opened.catalogue, name)
+        identity = _find_identity(embedder)
+        given = _given(top_k, max_chars, fusion, hybrid, identity, languages, citation_style)
         if not (reset or given or any(labels.values())):
             raise WinnowError(
                 "INVALID_REQUEST", f"name a setting to change: winnow project set {name} --top-k 10 (see --help)"
@@ -215,6 +225,18 @@ def _given(
     return {name: value for name, value in values.items() if value is not None}
 
 
+def _find_identity(embedder: str | None) -> str | None:
+    """The identity of the model that ``--embedder`` names, or states itself.
+
+    Raises ``WinnowError``: "MODEL_UNAVAILABLE" for a model that is not here, "INVALID_REQUEST" for another text.
+    """
+    if not embedder or ("/" in embedder and not EMBEDDER_NAME.fullmatch(embedder)):
+        return embedder
+    from server.backends.models.embedders import load_embedder
+
+    return load_embedder(load_settings(embedder=embedder)).fingerprint
+
+
 def _with_changes(
     before: ProjectSettings, given: Mapping[str, object], labels: Mapping[str, str | None]
 ) -> ProjectSettings:
@@ -225,13 +247,15 @@ def _with_changes(
 
 def _reset(catalogue: Catalogue, name: str, reset: Sequence[str]) -> ProjectSettings:
     """The settings of the project, those in ``reset`` with their defaults; "all" does not read the stored ones."""
-    known = (_ALL, *ProjectSettings.model_fields)
-    if unknown := [setting for setting in reset if setting not in known]:
+    known = (_ALL, *ProjectSettings.model_fields, *_LABELS)
+    named = [_BY_FLAG.get(setting, setting.replace("-", "_")) for setting in reset]
+    if unknown := [given for given, setting in zip(reset, named, strict=True) if setting not in known]:
         raise WinnowError("INVALID_REQUEST", f"--reset {unknown[0]!r}: the settings are {', '.join(known)}")
-    if _ALL in reset:
+    if _ALL in named:
         return ProjectSettings()
     before = catalogue.project_settings(name).model_dump()
-    return make_settings({key: value for key, value in before.items() if key not in reset})
+    labels = {label: value for label, value in before["labels"].items() if label not in named}
+    return make_settings({key: value for key, value in {**before, "labels": labels}.items() if key not in named})
 
 
 def _check_embedder(catalogue: Catalogue, name: str, embedder: str) -> None:

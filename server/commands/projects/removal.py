@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -49,19 +50,26 @@ def delete(
     as_json: Json = False,
 ) -> None:
     """Delete a project; it can be restored for a while."""
+    from server.keys.key_file import keys_for_only
     from server.projects.removal import delete_project
 
     with report_errors(as_json=as_json), open_catalogue(store) as opened:
         question = _describe(opened.catalogue, name)
         if not yes:
             _confirm(question)
+        keys = keys_for_only(opened.settings.store, name, time.time())
         is_restorable = delete_project(opened.catalogue, name)
         place = str(opened.settings.store)
     advice = f"it can be restored {_UNTIL}: winnow project restore {name}" if is_restorable else "for good"
     if as_json:
-        print_json({"deleted": name, "can_be_restored": is_restorable, "store": place})
-    else:
-        print_lines(f"{name} is deleted; {advice}")
+        print_json({"deleted": name, "can_be_restored": is_restorable, "keys": list(keys), "store": place})
+        return
+    print_lines(f"{name} is deleted; {advice}")
+    if keys:
+        print_lines(
+            f"keys that reach only this project, and would reach the next one of its name: {', '.join(keys)}; "
+            "to end one: winnow key revoke NAME"
+        )
 
 
 @app.command(epilog="Examples: winnow project restore papers | winnow project restore team/notes --json")
@@ -103,10 +111,11 @@ def purge(
 
 
 @app.command(
-    epilog="Its settings and sources move along. Ids of its documents and passages contain the project's name, so "
-    "all of them change; nothing is embedded again. No other process may have the store open: end its servers, "
-    "and the engine that they share, with winnow engine stop. After Ctrl-C or a crash the same command "
-    "resumes.\n\nExamples: winnow project rename papers library | winnow project rename notes team/notes --json"
+    epilog="Its settings and sources move along, and keys that name it get its new name. Ids of its documents and "
+    "passages contain the project's name, so all of them change; nothing is embedded again. No other process may "
+    "have the store open: end its servers, and the engine that they share, with winnow engine stop. After Ctrl-C "
+    "or a crash the same command resumes.\n\n"
+    "Examples: winnow project rename papers library | winnow project rename notes team/notes --json"
 )
 def rename(
     name: Name,
@@ -115,18 +124,28 @@ def rename(
     as_json: Json = False,
 ) -> None:
     """Give a project another name."""
+    from server.keys.key_file import rename_in_keys
     from server.projects.renaming import rename_project
 
+    keys: list[str] = []
     with report_errors(as_json=as_json):
         try:
             with _open_backends(store) as (settings, backends):
                 with show_terminal_steps() as on_step:
-                    rename_project(settings, backends, name, new, on_step)
+                    rename_project(
+                        settings,
+                        backends,
+                        name,
+                        new,
+                        on_step,
+                        lambda: keys.extend(rename_in_keys(settings.store, name, new)),
+                    )
                 figures = collect_figures(settings, backends.catalogue, new)
         except KeyboardInterrupt:
             print_to_stderr("", "stopped; run the same command again to complete it")
             raise typer.Exit(INTERRUPTED) from None
-    print_project(figures, as_json=as_json, first=f"renamed; it was {name}")
+    moved = f"; keys that reach it by its new name: {', '.join(keys)}" if keys else ""
+    print_project({**figures, "keys": keys}, as_json=as_json, first=f"renamed; it was {name}{moved}")
 
 
 def _describe(catalogue: Catalogue, name: str) -> str:
