@@ -19,6 +19,8 @@ from server.sessions.identities import key_name
 from server.settings import load_settings
 from server.transports import wire
 from server.transports.dispatch import Dispatcher
+from server.transports.facade.openapi import describe_api
+from server.transports.facade.service import Asker, FacadeService, Invocation
 from server.transports.protocol import build_server
 
 pytestmark = [
@@ -113,6 +115,18 @@ async def test_a_wrong_argument_names_its_place_and_the_error_fits_the_schema(cl
     assert error["code"] == "INVALID_ARGUMENT"
     assert error["message"] == "text.count_words: text: has more than 100 characters"
     jsonschema.validate(answer.structured_content, tools["text_count_words"].output_schema)  # type: ignore[arg-type]
+
+
+async def test_other_doors_list_and_call_a_pack_like_any_tool(application: Application) -> None:
+    service = FacadeService(Dispatcher(application.context, application.settings), application)
+    rows = {row["name"]: row for row in (await service.discover(Asker("lsp")))["tools"]}
+    assert rows["text.count_words"]["caps"]["timeoutMs"] == 30_000
+    described = describe_api(await service.tools(Asker("lsp")))
+    assert "/mcp/tool/text.count_words" in described["paths"]
+    answer = (await service.invoke(Asker("lsp"), Invocation("text.count_words", {"text": "a b"}))).as_json()
+    assert (answer["ok"], answer["data"]["data"]["words"]) == (True, 2)
+    refused = (await service.invoke(Asker("lsp"), Invocation("text.count_words", {"words": 1}))).as_json()
+    assert (refused["ok"], refused["errors"][0]["code"]) == (False, "INVALID_INPUT")
 
 
 async def test_help_describes_a_tool_of_the_operator(client: Client) -> None:

@@ -195,6 +195,30 @@ def test_no_grandchild_outlives_a_call(folder: Path) -> None:
     assert mark not in " ".join(_command_lines())
 
 
+def test_a_call_that_its_client_withdraws_ends_with_its_program(folder: Path) -> None:
+    mark = f"86398.{os.getpid()}"
+    write(folder, execution={"kind": "cli", "cmd": ["sleep", mark]})
+    strikes = Strikes(folder)
+    shelf = PackShelf([folder / "packs"], (), strikes)
+    shelf.refresh()
+
+    async def withdraw() -> None:
+        calling = asyncio.create_task(PackRunner(strikes).call(shelf.packs[0], {"q": "x"}, "me"))
+        while not _is_running(mark):
+            await asyncio.sleep(0.02)
+        calling.cancel()
+        while _is_running(mark):
+            await asyncio.sleep(0.02)
+        assert calling.cancelled()
+
+    asyncio.run(withdraw())
+    assert strikes.of(shelf.packs[0]).count == 0
+
+
+def _is_running(mark: str) -> bool:
+    return any(f"sleep {mark}" in line for line in _command_lines())
+
+
 def _command_lines() -> Iterator[str]:
     for each in Path("/proc").glob("[0-9]*/cmdline"):
         try:

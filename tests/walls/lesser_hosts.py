@@ -7,6 +7,7 @@ Run as a program, which puts itself behind the filter of HOST and then does one 
     lesser_hosts.py HOST smaller              start the smaller language, accepting nothing
     lesser_hosts.py HOST layers               try each remaining layer alone
     lesser_hosts.py HOST readers              start the children that read files, and parse a page
+    lesser_hosts.py HOST programs             try the walls of programs, and call one
 """
 
 from __future__ import annotations
@@ -239,12 +240,24 @@ def _read() -> dict[str, Any]:
     return {"missing": started.missing, "walled": is_walled, "text": getattr(page, "text", "")}
 
 
+def _execute() -> dict[str, Any]:
+    """The walls of programs that are missing, and what a call of one says."""
+    from sandbox.runners.programs import ProgramCall, run_program, try_program_walls
+
+    missing = [wall.name for wall in try_program_walls(is_online=False) if not wall.stands]
+    try:
+        said = run_program(ProgramCall(("/bin/echo", "ran"), {}, b"")).stdout.decode()
+    except SandboxUnavailable as error:
+        said = str(error)
+    return {"missing": missing, "said": said}
+
+
 def main(name: str, task: str, accepted: Sequence[str]) -> None:
     """Emulate the host, run the task, print the result."""
     become(name)
     told = {"start": lambda: asyncio.run(_start(accepted)), "attack": lambda: asyncio.run(_attack(accepted)),
             "smaller": lambda: asyncio.run(_start((), "monty")),
-            "layers": _layers, "readers": _read}[task]()  # fmt: skip
+            "layers": _layers, "readers": _read, "programs": _execute}[task]()  # fmt: skip
     print(json.dumps(told))
 
 

@@ -112,3 +112,11 @@ def test_readers_of_files_keep_the_walls_that_are_left_and_the_missing_ones_are_
     told = _on(host, "readers")
     assert (sorted(told["missing"].split(", ")), told["walled"]) == (sorted(MISSING[host]), is_walled)
     assert told["text"] == "Words."
+
+
+@pytest.mark.parametrize("host", MISSING)
+def test_no_program_of_the_operator_runs_without_one_of_its_walls(host: str) -> None:
+    told = _on(host, "programs")
+    own = {"scratch" if wall == "empty_root" else wall for wall in MISSING[host]}
+    assert own <= set(told["missing"])
+    assert " was not raised: " in told["said"]

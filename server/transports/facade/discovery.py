@@ -74,6 +74,8 @@ def schema_path(tool: str, kind: str) -> str:
 
 
 def _seconds(tool: Tool, settings: Settings) -> float:
+    if tool.seconds is not None:
+        return tool.seconds
     if tool.needs_scripts:
         return LONGEST_SECONDS + settings.queue_seconds
     known = OPERATIONS.get(tool.operation)
