@@ -139,6 +139,7 @@ _BESIDE = (
     "tests/unit/test_docx.py",
     "tests/unit/test_epub.py",
     "tests/unit/test_evidence.py",
+    "tests/unit/test_facade.py",
     "tests/unit/test_front_matter.py",
     "tests/unit/test_frugal.py",
     "tests/unit/test_golden.py",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from server.app import Application, open_application
 from server.errors import REASONS
 from server.settings import Settings, load_settings
 from server.tools import TOOLS
-from server.transports.facade.discovery import REPEATABLE, data_schema
+from server.transports.facade.discovery import REPEATABLE, SHORT_ROUTES, data_schema
+from server.transports.facade.lsp_frames import encode_frame
 from server.transports.facade.problems import PROBLEMS
 from tests.doors import DOORS, Door, Seen, open_door
 
@@ -202,3 +203,161 @@ async def test_over_the_limit_every_door_says_when_to_try_again(settings: Settin
 
 def test_every_reason_has_a_code_and_a_status() -> None:
     assert set(REASONS) <= set(PROBLEMS)
+
+
+# --- the façade over HTTP ----------------------------------------------------------------------------------------
+
+SEARCH = {"query": QUESTION}
+TYPE = {"content-type": "application/json"}
+LATIN = {"content-type": "application/json; charset=latin-1"}
+# A request that reaches no tool: method, path, body, headers; status and code of the answer.
+REFUSED: tuple[tuple[str, str, bytes, dict[str, str], int, str], ...] = (
+    ("POST", "/mcp/tool/kb.search", b"{}", {}, 415, "UNSUPPORTED"),
+    ("POST", "/mcp/tool/kb.search", b"query=x", {"content-type": "text/plain"}, 415, "UNSUPPORTED"),
+    (
+        "POST",
+        "/mcp/tool/kb.search",
+        b"{}",
+        {"content-type": "application/json; charset=latin-1"},
+        415,
+        "UNSUPPORTED",
+    ),
+    ("POST", "/mcp/tool/kb.search", b"{", TYPE, 400, "INVALID_INPUT"),
+    ("POST", "/mcp/tool/kb.search", b"\xff", TYPE, 400, "INVALID_INPUT"),
+    ("POST", "/mcp/tool/kb.search", b"[" * 60_000, TYPE, 400, "INVALID_INPUT"),
+    ("POST", "/mcp/tool/kb.search", b'{"query": NaN}', TYPE, 400, "INVALID_INPUT"),
+    ("POST", "/mcp/tool/kb.search", b"[]", TYPE, 400, "INVALID_INPUT"),
+    ("POST", "/mcp/tool/kb.search", b'{"query": "' + b"x" * 65_536 + b'"}', TYPE, 413, "INVALID_INPUT"),
+    ("POST", "/mcp/tool/kb.search", b"{}", {**TYPE, "idempotency-key": "x" * 256}, 400, "INVALID_INPUT"),
+    ("POST", "/mcp/tool/no.such.tool", b"{}", TYPE, 404, "NOT_FOUND"),
+    ("GET", "/mcp/tool/kb.search", b"", {}, 405, "UNSUPPORTED"),
+    ("POST", "/mcp/discover", b"", {}, 405, "UNSUPPORTED"),
+    ("GET", "/mcp/prompt/winnow/answer_question/99", b"", {}, 404, "NOT_FOUND"),
+    ("GET", "/mcp/prompt/winnow/answer_question/one", b"", {}, 404, "NOT_FOUND"),
+    ("GET", "/mcp/schema/kb.search/9.9.9/input.json", b"", {}, 404, "NOT_FOUND"),
+    ("GET", "/v1/nowhere", b"", {}, 404, "NOT_FOUND"),
+    ("GET", "/nowhere", b"", {}, 404, "NOT_FOUND"),
+)
+
+
+async def test_a_request_that_reaches_no_tool_is_answered_in_the_envelope(doors: Mapping[str, Any]) -> None:
+    http = doors["facade"].http
+    for method, path, body, headers, status, code in REFUSED:
+        answer = await http.request(method, path, content=body, headers=headers)
+        envelope = answer.json()
+        seen = answer.status_code, [error["code"] for error in envelope["errors"]], envelope["data"]
+        assert (method, path, body[:20], seen) == (method, path, body[:20], (status, [code], None))
+        assert set(envelope["meta"]) == {"tool", "version", "durationMs", "traceId", "warnings"}
+
+
+async def test_the_same_input_has_the_same_data_unless_a_new_answer_is_asked_for(doors: Mapping[str, Any]) -> None:
+    http = doors["facade"].http
+    first, second = [(await http.post("/mcp/tool/kb.search", json=SEARCH)).json() for _ in range(2)]
+    assert (first["ok"], first["data"]) == (second["ok"], second["data"])
+    assert second["meta"]["cacheHit"] is True
+    assert first["meta"]["traceId"] != second["meta"]["traceId"]
+    fresh = (await http.post("/mcp/tool/kb.search", json=SEARCH, headers={"cache-control": "no-cache"})).json()
+    assert fresh["data"]["session_id"] != first["data"]["session_id"]
+
+
+async def test_a_script_is_run_again_unless_its_request_has_a_key(doors: Mapping[str, Any]) -> None:
+    http = doors["facade"].http
+    code = {"code": "import random\nreturn random.random()"}
+
+    async def run(**headers: str) -> Any:
+        return (await http.post("/mcp/tool/execute_code", json=code, headers=headers)).json()["data"]["result"]
+
+    assert await run() != await run()
+    key = {"idempotency-key": "one run"}
+    assert await run(**key) == await run(**key)
+    reused = await http.post("/mcp/tool/execute_code", json={"code": "return 2"}, headers=key)
+    assert (reused.status_code, reused.json()["errors"][0]["details"]["reason"]) == (422, "KEY_REUSED")
+
+
+async def test_the_openapi_document_has_valid_schemas_and_references_that_lead_somewhere(
+    doors: Mapping[str, Any],
+) -> None:
+    document = (await doors["facade"].http.get("/openapi.json")).json()
+    assert document["openapi"].startswith("3.1")
+    listed = {tool.name for tool in LISTED}
+    assert {path.removeprefix("/mcp/tool/") for path in document["paths"]} >= listed
+    assert {f"/v1/{name}" for name in SHORT_ROUTES} <= set(document["paths"])
+    parts = list(_walk(document))
+    for reference in {part["$ref"] for part in parts if isinstance(part.get("$ref"), str)}:
+        found: Any = document
+        for name in reference.removeprefix("#/").split("/"):
+            found = found[name]
+        assert found
+    schemas = [part["schema"] for part in parts if isinstance(part.get("schema"), dict)]
+    for schema in [*schemas, *document["components"]["schemas"].values()]:
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def _walk(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _walk(part)
+
+
+async def test_short_routes_answer_with_tools_that_this_server_does_not_list(doors: Mapping[str, Any]) -> None:
+    http = doors["facade"].http
+    for name, tool in SHORT_ROUTES.items():
+        asked = SEARCH if name == "search" else {"question": QUESTION}
+        envelope = (await http.post(f"/v1/{name}", json=asked)).json()
+        assert (envelope["ok"], envelope["meta"]["tool"]) == (True, tool), envelope["errors"]
+        assert (await http.post(f"/mcp/tool/{tool}", json=asked)).status_code == 404
+
+
+# --- LSP frames --------------------------------------------------------------------------------------------------
+
+
+async def test_prompts_and_discovery_are_the_same_over_http_and_in_frames(doors: Mapping[str, Any]) -> None:
+    http, lsp = doors["facade"].http, doors["lsp"]
+    discovered = (await http.get("/mcp/discover")).json()
+    framed = (await lsp.ask("mcp.discover", {}))["result"]
+    assert {**framed, "health": ""} == {**discovered, "health": ""}
+    for prompt in discovered["prompts"]:
+        domain, _, name = prompt["id"].partition("/")
+        for version in prompt["versions"]:
+            over_http = (await http.get(version["specRef"])).json()
+            params = {"domain": domain, "name": name, "major": version["major"]}
+            assert over_http == (await lsp.ask("mcp.prompt.get", params))["result"]
+            assert set(over_http) == {"body", "spec"}
+    unknown = await lsp.ask("mcp.prompt.get", {"domain": "winnow", "name": "none", "major": 1})
+    assert unknown["error"]["data"]["code"] == "NOT_FOUND"
+
+
+async def test_a_slow_call_holds_up_no_other_and_can_be_cancelled(doors: Mapping[str, Any]) -> None:
+    lsp = doors["lsp"]
+    slow = {"tool": "execute_code", "input": {"code": "while True: pass", "timeout": 60}}
+    lsp.wire.write(encode_frame({"jsonrpc": "2.0", "id": "slow", "method": "mcp.tool.invoke", "params": slow}))
+    assert (await lsp.call("list_projects", {})).reason == ""
+    lsp.wire.write(encode_frame({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": "slow"}}))
+    answer = await lsp.wire.read()
+    assert (answer["id"], answer["error"]["code"]) == ("slow", -32800)
+
+
+async def test_what_is_not_a_request_is_answered_and_the_stream_goes_on(doors: Mapping[str, Any]) -> None:
+    lsp = doors["lsp"]
+    lsp.wire.write(b"Content-Length: 1\r\n\r\n{")
+    assert (await lsp.wire.read())["error"]["code"] == -32700
+    assert (await lsp.ask("no.such.method", {}))["error"]["code"] == -32601
+    assert (await lsp.ask("mcp.tool.invoke", {"tool": 1}))["error"]["code"] == -32602
+    assert (await lsp.call("list_projects", {})).reason == ""
+
+
+async def test_a_broken_header_ends_the_stream_with_a_message(application: Application) -> None:
+    async with open_door(application, "lsp") as lsp:
+        lsp.wire.write(b"Content-Length: 999999999999\r\n\r\n")
+        answer = await lsp.wire.read()
+        assert answer["id"] is None
+        assert "the stream is read no further" in answer["error"]["message"]
+
+
+async def test_at_the_end_of_the_input_answers_that_are_being_made_are_written(application: Application) -> None:
+    async with open_door(application, "lsp") as lsp:
+        params = {"tool": "list_projects", "input": {}}
+        lsp.wire.write(encode_frame({"jsonrpc": "2.0", "id": 1, "method": "mcp.tool.invoke", "params": params}))
+        lsp.wire.close()
+        assert (await lsp.wire.read())["result"]["ok"] is True
