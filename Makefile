@@ -80,6 +80,9 @@ lock:
 	uv pip compile --quiet --universal --python-version 3.11 --extra ocr -c constraints.txt --generate-hashes --no-emit-index-url \
 		--no-emit-find-links --no-header --no-annotate pyproject.toml | \
 		awk 'NR == FNR {known[$$1] = 1; next} /^[a-z]/ {ours = !($$1 in known)} ours' constraints.txt - > requirements-ocr.txt
+	uv pip compile --quiet --universal --python-version 3.11 --extra otlp -c constraints.txt --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --no-header --no-annotate pyproject.toml | \
+		awk 'NR == FNR {known[$$1] = 1; next} /^[a-z]/ {ours = !($$1 in known)} ours' constraints.txt - > requirements-otlp.txt
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

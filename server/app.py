@@ -24,6 +24,7 @@ from server.monitoring.readiness import Readiness
 from server.runtime.draining import Drain
 from server.runtime.logs import log
 from server.runtime.priority import SWITCH_SECONDS
+from server.runtime.traces import shut_down_traces
 from server.scripts.script_runs import Scripts
 from server.settings import Settings
 from server.tools import Context
@@ -170,6 +171,7 @@ class Application:
             await asyncio.to_thread(self._watcher.stop)
         await self.scripts.close()
         await self.kb.aclose()
+        await asyncio.to_thread(shut_down_traces)
 
 
 def make_knowledge_base(settings: Settings, *, wait_for_model: bool, runs_jobs: bool = False) -> KnowledgeBase:

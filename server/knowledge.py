@@ -99,6 +99,7 @@ from server.runtime.deadlines import deadline_after
 from server.runtime.metrics import Metrics
 from server.runtime.remote import backend_figures
 from server.runtime.store_figures import StoreFigures
+from server.runtime.traces import annotate, span
 from server.sessions.passage_store import PassageStore, PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
 from server.sessions.rights import settings_for
@@ -337,7 +338,9 @@ class KnowledgeBase:
                 self.saved,
                 self._jobs,
             )
-            answer = await self._calls.run(deadline, partial(_answer_and_count, known, context, request))
+            with span("operation", name=operation):
+                answer = await self._calls.run(deadline, partial(_answer_and_count, known, context, request))
+                annotate(rows=answer.rows, tokens=answer.tokens)
         except TimeoutError:
             raise WinnowError(
                 "TIMEOUT", f"no answer within {known.seconds:.0f} s; {advice}", retryable=True

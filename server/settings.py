@@ -304,6 +304,10 @@ class Settings(BaseModel):
     )
     audit_mb: float = Field(default=16.0, ge=0.01, le=1024, description="size of one file of the audit log")
     audit_days: int = Field(default=90, ge=1, le=3650, description="how long lines of the audit log are kept")
+    otlp_url: ServerAddress | None = Field(
+        default=None,
+        description="OpenTelemetry collector that gets traces over OTLP/HTTP, such as http://localhost:4318",
+    )
     log_file: Path | None = Field(
         default=None, description="file for the log of the server in place of stderr; several servers may share it"
     )

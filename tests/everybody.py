@@ -84,6 +84,7 @@ _ORDINARY_ALONE = (
     "tests/flow/test_scale.py",
     "tests/flow/test_scarcity.py",
     "tests/flow/test_store_migration.py",
+    "tests/flow/test_traces.py",
     "tests/flow/test_tool_pack_calls.py",
     "tests/flow/test_watching.py",
     "tests/flow/test_zotero_*.py",

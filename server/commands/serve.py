@@ -126,11 +126,13 @@ async def serve_settings(
     with _pause_garbage_collector():
         from server.app import open_application
         from server.runtime.logs import set_up_logs
+        from server.runtime.traces import set_up_traces
         from server.transports.dispatch import Dispatcher
         from server.transports.protocol import build_server
         from server.transports.statistics import StatisticsSocket
 
     set_up_logs(handler=_open_log_file(settings))
+    set_up_traces(settings, "winnow")
     listeners = None
     if http is not None:
         from server.transports.access.http_access import HttpOptions

@@ -123,6 +123,7 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
             "audit_mb": _USER,
             "audit_days": _USER,
             "log_queries": _USER,
+            "otlp_url": _USER,
             "log_file": _USER,
             "log_mb": _USER,
             "log_files": _USER,

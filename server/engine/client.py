@@ -35,6 +35,7 @@ from server.runtime.deadlines import NEVER, Deadline, deadline_after
 from server.runtime.logs import log
 from server.runtime.metrics import Metrics
 from server.runtime.store_figures import store_figures_from_json
+from server.runtime.traces import span, trace_context
 from server.sessions.passage_store import PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
 from server.sessions.saved_values import SavedValues
@@ -199,7 +200,9 @@ class EngineKnowledge:
     async def _call_engine(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         known = OPERATIONS.get(operation)
         request = CallRequest(operation, arguments, caller.connection, not caller.budget.is_direct, caller.run)
-        answer = await self._ask("call", known.seconds if known else OTHER_SECONDS, **request.to_fields())
+        with span("engine"):
+            seconds = known.seconds if known else OTHER_SECONDS
+            answer = await self._ask("call", seconds, **request.to_fields(), trace=trace_context())
         return answer_from_json(answer)
 
     async def passage(self, connection: str, passage_id: str) -> tuple[str, StoredPassage | None]:

@@ -36,6 +36,7 @@ from server.runtime.call_threads import CallThreads
 from server.runtime.deadlines import deadline_after, use_deadline
 from server.runtime.logs import log
 from server.runtime.priority import lower_priority
+from server.runtime.traces import continued
 from server.settings import Settings
 
 # A well-behaved client has at most ten requests running.
@@ -221,7 +222,7 @@ class ClientConnection(Connection):
         self._call_count += 1
         request = CallRequest.from_message(message)
         caller = self._kb.caller(request.connection, SCRIPT if request.script else DIRECT, request.run)
-        with use_deadline(deadline_after(read_seconds(message))):
+        with use_deadline(deadline_after(read_seconds(message))), continued(message.get("trace")):
             return answer_to_json(await self._kb.call(request.operation, request.arguments, caller))
 
     async def passage(self, message: Message) -> Message:

@@ -52,7 +52,7 @@ OWN_SETTINGS = frozenset(
 ENGINE_SETTINGS = frozenset(
     (
         *("store", "models", "index_memory_mb", "qdrant_shards", "qdrant_replicas", "qdrant_on_disk"),
-        *("watch_scan_minutes", "watch_poll_seconds"),
+        *("watch_scan_minutes", "watch_poll_seconds", "otlp_url"),
     )
 )
 SECRET_SETTINGS = frozenset({"qdrant_api_key", "neo4j_password", "embedder_key"})

@@ -25,6 +25,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -36,6 +37,7 @@ from server.errors import WinnowError
 from server.runtime.log_files import SharedLogFile
 from server.runtime.logs import log, set_up_logs
 from server.runtime.priority import SWITCH_SECONDS
+from server.runtime.traces import set_up_traces, shut_down_traces
 from server.settings import MIB, Settings
 from server.text.tokens import count_tokens
 
@@ -125,6 +127,8 @@ async def _serve(settings: Settings, listener: endpoint.Listener, pipe: int) -> 
     from server.engine.service import EngineService
 
     sys.setswitchinterval(SWITCH_SECONDS)
+    with suppress(WinnowError):  # the server that started this engine has the same settings, and said it
+        set_up_traces(settings, "winnow-engine")
     backends = _EngineBackends(settings)
     service = EngineService(settings, backends.open, backends.ingest, backends.run_job, backends.make_watcher)
     loop = asyncio.get_running_loop()
@@ -136,6 +140,7 @@ async def _serve(settings: Settings, listener: endpoint.Listener, pipe: int) -> 
     finally:
         await service.close()
         heartbeats.cancel()
+        await asyncio.to_thread(shut_down_traces)
 
 
 class _EngineBackends:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from server.runtime.traces import span
+
 
 @dataclass(slots=True)
 class SearchNotes:
@@ -27,7 +29,8 @@ class SearchNotes:
         started = time.perf_counter()
         self._inner.append(0.0)
         try:
-            yield
+            with span(name):
+                yield
         finally:
             milliseconds = (time.perf_counter() - started) * 1000
             self.stages[name] = self.stages.get(name, 0.0) + milliseconds - self._inner.pop()

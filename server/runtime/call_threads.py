@@ -11,6 +11,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from typing import TypeVar
 
@@ -39,7 +40,9 @@ class CallThreads:
         cancellable = replace(deadline, is_cancelled=lambda: abandoned.is_set() or deadline.is_cancelled())
         try:
             async with asyncio.timeout(deadline.remaining()), self._slots:
-                return await asyncio.wrap_future(self._threads.submit(_run_under, cancellable, work))
+                return await asyncio.wrap_future(
+                    self._threads.submit(copy_context().run, _run_under, cancellable, work)
+                )
         except CallEnded:
             raise TimeoutError from None
         finally:

@@ -23,6 +23,7 @@ from server.errors import WinnowError
 from server.knowledge import OPERATIONS, SCRIPT, Answer, Caller, Knowledge
 from server.runtime.audit import fingerprint, hash_of, open_audit_log
 from server.runtime.logs import log, redact_text
+from server.runtime.traces import annotate, span
 from server.scripts.run_warnings import RunWarnings
 from server.scripts.skills import SkillSet, load_skills
 from server.scripts.text_meter import TextMeter
@@ -300,16 +301,19 @@ class Scripts:
         caller = self._kb.caller(client, SCRIPT, secrets.token_hex(8))
         meter = _Meter(self._kb, caller, self._allowance)
         began = time.monotonic()
-        outcome = await self._sandbox.run(
-            code,
-            client=queue_key(client),
-            call=meter.call,
-            left=meter.budget,
-            limits=replace(self._limits, wall_seconds=seconds),
-            count_tokens=self._kb.count_tokens,
-            on_progress=progress,
-            skills=self.shelf.for_scripts().to_job() if self.shelf.is_named_in(code) else None,
-        )
+        with span("script"):
+            outcome = await self._sandbox.run(
+                code,
+                client=queue_key(client),
+                call=meter.call,
+                left=meter.budget,
+                limits=replace(self._limits, wall_seconds=seconds),
+                count_tokens=self._kb.count_tokens,
+                on_progress=progress,
+                skills=self.shelf.for_scripts().to_job() if self.shelf.is_named_in(code) else None,
+            )
+            usage = outcome.usage
+            annotate(status=outcome.status, sdk_calls=usage.sdk_calls, tokens_kept_out=usage.tokens_kept_out)
         self._kb.metrics.count_wait(max(0.0, time.monotonic() - began - outcome.usage.wall_ms / 1000))
         execution_id = new_execution_id()
         outcome = replace(outcome, warnings=meter.warnings.lines())

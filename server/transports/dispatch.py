@@ -19,6 +19,7 @@ from server.reference.guides import spell_tool_names
 from server.reference.sdk import list_functions
 from server.runtime.audit import fingerprint, open_audit_log
 from server.runtime.logs import log, redact_text
+from server.runtime.traces import span
 from server.sessions.identities import describe_client, identity_of
 from server.sessions.rights import settings_for
 from server.settings import Settings
@@ -131,7 +132,8 @@ class Dispatcher:
             self._limits.take(client, _LIMIT_KINDS.get(tool.name, "direct"), address)
             self._harvest.check(client, address, tool.name)
             _check_rights(tool, client)
-            result = await tool.call(self._context_of(client, progress), dict(arguments))
+            with span("call", tool=tool.name, trace_id=trace_id, **self._redact(arguments)):
+                result = await tool.call(self._context_of(client, progress), dict(arguments))
             size = await self._measure_payload(result)
             _check_payload(tool, result, size)
             duration_ms = _ms_since(started)
@@ -172,6 +174,12 @@ class Dispatcher:
                 self._corpus = sum(project.passages for project in store.projects) if store else 0
         return self._corpus
 
+    def _redact(self, arguments: Mapping[str, Any], *, plain: bool = False) -> dict[str, str]:
+        """The texts that a client asks with, as hash and length or, if ``plain``, as they are."""
+        return {
+            key: redact_text(str(arguments[key]), plain=plain) for key in _LOGGED_ARGUMENTS if key in arguments
+        }
+
     @property
     def _kb(self) -> Knowledge:
         return self._context_of("").kb
@@ -209,10 +217,7 @@ class Dispatcher:
         size: Size,
         alert: HarvestAlert | None,
     ) -> None:
-        plain = self._settings.log_queries
-        asked = {
-            key: redact_text(str(arguments[key]), plain=plain) for key in _LOGGED_ARGUMENTS if key in arguments
-        }
+        asked = self._redact(arguments, plain=self._settings.log_queries)
         verdict = error.reason if error else result.payload.get("status", "ok")
         self._kb.metrics.count_call(tool.name, verdict, duration_ms / _MS_PER_SECOND)
         if result.failed:

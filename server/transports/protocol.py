@@ -37,11 +37,12 @@ from server.errors import WinnowError
 from server.knowledge import Knowledge
 from server.reference.guides import instructions
 from server.runtime.logs import log
+from server.runtime.traces import continued, span
 from server.sessions.passage_store import URI_TEMPLATE, parse_uri
 from server.sessions.result_store import parse_uri as parse_result
 from server.sessions.rights import settings_for
 from server.settings import Settings
-from server.text.printable import printable, shorten
+from server.text.printable import one_line, printable, shorten
 from server.transports import prompts, resources, wire
 from server.transports.dispatch import Dispatcher
 from server.transports.sessions import (
@@ -114,10 +115,21 @@ def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Se
         on_completion=handlers.complete,
         get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
     )
-    server.middleware.extend(
-        (handlers.load_after_answer, hide_internal_errors, handlers.count_refusals, Tokens().hand_out)
+    # In place of the SDK's own tracing, which puts names and messages that a client chose into spans.
+    server.middleware[:] = (
+        trace_request,
+        handlers.load_after_answer,
+        hide_internal_errors,
+        handlers.count_refusals,
+        Tokens().hand_out,
     )
     return server
+
+
+async def trace_request(ctx: Connection, call_next: CallNext) -> HandlerResult:
+    """Middleware: a span around a request, which continues the trace that ``_meta`` of the request names."""
+    with continued((ctx.params or {}).get("_meta")), span("request", "server", method=one_line(ctx.method, 40)):
+        return await call_next(ctx)
 
 
 async def hide_internal_errors(ctx: Connection, call_next: CallNext) -> HandlerResult:

@@ -19,7 +19,6 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import Tool
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from server.app import Application, open_application
 from server.errors import WinnowError
@@ -174,6 +173,8 @@ async def test_a_server_that_cannot_open_its_store_is_alive_and_not_ready(
 async def test_the_metrics_of_a_server_count_its_calls_its_refusals_and_what_it_holds(
     application: Application, access: HttpAccess, red: Client, keys: Path
 ) -> None:
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
     operator = make_client(keys, "operator")
     operations = replace(operations_of(application), metrics=application.kb.metrics)
     async with (

@@ -66,7 +66,7 @@ ROOMS: Mapping[str, str] = {
     "server.text": "server.errors",
     "server.configuration": "server.errors",
     "server.settings": "server.configuration server.models server.errors server.text",
-    "server.runtime": "server.errors server.text server.settings",
+    "server.runtime": "server.errors server.text server.settings server",
     "server.runtime.memory": "",
     # figures for operators: over records and files, never over an open store
     "server.monitoring": "server.backends server.jobs server.watching server.errors server.runtime",

@@ -99,6 +99,7 @@ OTHER = {
     "audit_mb": "1.0",
     "audit_days": "1",
     "log_queries": "true",
+    "otlp_url": '"http://localhost:4318"',
     "log_file": '"/srv/winnow.log"',
     "log_mb": "1.0",
     "log_files": "2",

@@ -20,7 +20,7 @@ import server
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-PIN_FILES = ("constraints.txt", "requirements-fuzz.txt", "requirements-ocr.txt")
+PIN_FILES = ("constraints.txt", "requirements-fuzz.txt", "requirements-ocr.txt", "requirements-otlp.txt")
 CONSTRAINTS = "".join((ROOT / name).read_text("utf-8") for name in PIN_FILES)
 NOT_SHIPPED = (".venv", ".git", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
 
