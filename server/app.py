@@ -24,7 +24,7 @@ from server.monitoring.readiness import Readiness
 from server.runtime.draining import Drain
 from server.runtime.logs import log
 from server.runtime.priority import SWITCH_SECONDS
-from server.runtime.traces import shut_down_traces
+from server.runtime.reports.traces import shut_down_traces
 from server.scripts.script_runs import Scripts
 from server.settings import Settings
 from server.tools import Context

@@ -98,8 +98,8 @@ from server.runtime.call_threads import CallThreads
 from server.runtime.deadlines import deadline_after
 from server.runtime.metrics import Metrics
 from server.runtime.remote import backend_figures
-from server.runtime.store_figures import StoreFigures
-from server.runtime.traces import annotate, span
+from server.runtime.reports.store_figures import StoreFigures
+from server.runtime.reports.traces import annotate, span
 from server.sessions.passage_store import PassageStore, PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
 from server.sessions.rights import settings_for

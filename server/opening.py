@@ -28,7 +28,7 @@ from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters, Labels
 from server.retrieval.hybrid import Retriever
-from server.runtime.store_figures import ProjectSize, StoreFigures
+from server.runtime.reports.store_figures import ProjectSize, StoreFigures
 from server.runtime.waits import WaitSummary
 from server.settings import Settings
 from server.text.languages import is_mixed, load_language_model

@@ -126,7 +126,7 @@ async def serve_settings(
     with _pause_garbage_collector():
         from server.app import open_application
         from server.runtime.logs import set_up_logs
-        from server.runtime.traces import set_up_traces
+        from server.runtime.reports.traces import set_up_traces
         from server.transports.dispatch import Dispatcher
         from server.transports.protocol import build_server
         from server.transports.statistics import StatisticsSocket
@@ -185,7 +185,7 @@ def _open_log_file(settings: Settings) -> logging.Handler | None:
     """What writes the log to the file of the settings; None for stderr. Raises ``WinnowError``."""
     if settings.log_file is None:
         return None
-    from server.runtime.log_files import SharedLogFile
+    from server.runtime.reports.log_files import SharedLogFile
 
     try:
         return SharedLogFile(settings.log_file, int(settings.log_mb * MIB), settings.log_files)

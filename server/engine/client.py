@@ -34,8 +34,8 @@ from server.runtime.caches import CacheCounters
 from server.runtime.deadlines import NEVER, Deadline, deadline_after
 from server.runtime.logs import log
 from server.runtime.metrics import Metrics
-from server.runtime.store_figures import store_figures_from_json
-from server.runtime.traces import span, trace_context
+from server.runtime.reports.store_figures import store_figures_from_json
+from server.runtime.reports.traces import span, trace_context
 from server.sessions.passage_store import PassageStoreCounters, StoredPassage
 from server.sessions.result_store import ResultStore
 from server.sessions.saved_values import SavedValues

@@ -36,7 +36,7 @@ from server.runtime.call_threads import CallThreads
 from server.runtime.deadlines import deadline_after, use_deadline
 from server.runtime.logs import log
 from server.runtime.priority import lower_priority
-from server.runtime.traces import continued
+from server.runtime.reports.traces import continued
 from server.settings import Settings
 
 # A well-behaved client has at most ten requests running.

@@ -34,10 +34,10 @@ from server.backends.files.lock import ENGINE, StoreLock
 from server.engine import endpoint, heartbeat
 from server.engine.launch import READY, TAKEN
 from server.errors import WinnowError
-from server.runtime.log_files import SharedLogFile
 from server.runtime.logs import log, set_up_logs
 from server.runtime.priority import SWITCH_SECONDS
-from server.runtime.traces import set_up_traces, shut_down_traces
+from server.runtime.reports.log_files import SharedLogFile
+from server.runtime.reports.traces import set_up_traces, shut_down_traces
 from server.settings import MIB, Settings
 from server.text.tokens import count_tokens
 

@@ -13,7 +13,7 @@ from server.contracts.base import Mode, Tier
 from server.intake import Intake
 from server.models import Document, Filters, Labels, Legs, Ranking
 from server.runtime.caches import Cache, CacheCounters
-from server.runtime.store_figures import StoreFigures
+from server.runtime.reports.store_figures import StoreFigures
 from server.runtime.waits import WaitSummary
 from server.sessions.identities import identity_of
 from server.sessions.passage_store import PassageLink, Session

@@ -23,7 +23,7 @@ from server.errors import WinnowError
 from server.knowledge import OPERATIONS, SCRIPT, Answer, Caller, Knowledge
 from server.runtime.audit import fingerprint, hash_of, open_audit_log
 from server.runtime.logs import log, redact_text
-from server.runtime.traces import annotate, span
+from server.runtime.reports.traces import annotate, span
 from server.scripts.run_warnings import RunWarnings
 from server.scripts.skills import SkillSet, load_skills
 from server.scripts.text_meter import TextMeter

@@ -19,7 +19,7 @@ from server.reference.guides import spell_tool_names
 from server.reference.sdk import list_functions
 from server.runtime.audit import fingerprint, open_audit_log
 from server.runtime.logs import log, redact_text
-from server.runtime.traces import span
+from server.runtime.reports.traces import span
 from server.sessions.identities import describe_client, identity_of
 from server.sessions.rights import settings_for
 from server.settings import Settings

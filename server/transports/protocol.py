@@ -37,7 +37,7 @@ from server.errors import WinnowError
 from server.knowledge import Knowledge
 from server.reference.guides import instructions
 from server.runtime.logs import log
-from server.runtime.traces import continued, span
+from server.runtime.reports.traces import continued, span
 from server.sessions.passage_store import URI_TEMPLATE, parse_uri
 from server.sessions.result_store import parse_uri as parse_result
 from server.sessions.rights import settings_for

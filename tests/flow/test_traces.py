@@ -24,7 +24,7 @@ CANARY = "canary" + "5c2e11"
 def test_without_a_collector_nothing_is_imported_and_spans_do_nothing() -> None:
     program = (
         "import sys\n"
-        "from server.runtime.traces import span, set_up_traces, trace_context\n"
+        "from server.runtime.reports.traces import span, set_up_traces, trace_context\n"
         "from server.settings import Settings\n"
         "set_up_traces(Settings(), 'x')\n"
         "with span('one', tool='x'):\n    assert trace_context() == {}\n"
@@ -101,7 +101,8 @@ def test_a_call_continues_the_trace_of_its_client_through_the_engine(store: Path
 def test_a_context_that_is_none_begins_a_trace_of_its_own_and_a_collector_that_is_away_harms_nothing() -> None:
     pytest.importorskip("opentelemetry.sdk", reason="the extra otlp is not installed")
     program = (
-        "from server.runtime.traces import continued, set_up_traces, shut_down_traces, span, trace_context\n"
+        "from server.runtime.reports.traces import continued, set_up_traces, shut_down_traces\n"
+        "from server.runtime.reports.traces import span, trace_context\n"
         "from server.settings import Settings\n"
         "set_up_traces(Settings(otlp_url='http://127.0.0.1:9'), 'x')\n"
         "odd_ones = None, 5, [], {'traceparent': 5}, {'traceparent': 'x' * 9999}, {'traceparent': '00-zz-1-01'}\n"

@@ -25,7 +25,7 @@ from server.backends.models import weights
 from server.backends.models.conversion_space import check_space, map_conversion_errors
 from server.backends.models.embedder_use import EmbedderUse
 from server.errors import WinnowError
-from server.runtime.store_figures import ModelFigures
+from server.runtime.reports.store_figures import ModelFigures
 from server.settings import Settings
 
 _OFF = "the embedding model is switched off (embedding = off)"
