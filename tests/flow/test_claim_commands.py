@@ -62,11 +62,11 @@ def place(tmp_path: Path) -> Place:
     (document.parent / "other.md").write_text("# Other\n\nThe gateway listens on port 8443.\n", "utf-8")
     store = tmp_path / "store"
     entry, waiting = _entry("backups", "Backups stay 90 days."), _entry("backups", "Evil.", needs_review=True)
+    made = Place(store, document, entry.id, waiting.id)
+    made.ingest()  # before the entries are there, or it would check their quotes
     with closing(SqliteClaimStore(claims_path(store))) as claims:
         for each in (entry, waiting):
             claims.add(BOOK, each)
-    made = Place(store, document, entry.id, waiting.id)
-    made.ingest()
     return made
 
 
