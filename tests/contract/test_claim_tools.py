@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
 
-from server.app import Application
+from server.app import Application, open_application
+from server.claims.sqlite_store import SqliteClaimStore, claims_path
+from server.claims.store import Notebook
+from server.engine import endpoint
 from server.errors import WinnowError
 from server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
 from server.opening import Backends
 from server.sessions.identities import key_name
-from server.settings import Settings
+from server.settings import Settings, load_settings
 from server.text.tokens import count_tokens
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
@@ -123,6 +126,22 @@ async def test_the_tools_are_listed_on_request_and_those_that_write_where_writin
         async with serving(opened, **changed) as (client, _):
             names = {tool.name for tool in (await client.list_tools()).tools}
             assert {name for name in names if name.startswith("wild_")} == expected
+
+
+async def test_the_prompts_of_claims_are_offered_where_their_tools_are(opened: tuple[Settings, Backends]) -> None:
+    asked = {"research": "question", "contradictions": "topic", "explore": "interest"}
+    for changed, expected in (({}, set(asked)), ({"tools": ("all",)}, set())):
+        async with serving(opened, **changed) as (client, _):
+            names = {prompt.name for prompt in (await client.list_prompts()).prompts}
+            assert names & set(asked) == expected
+    for writes, told in ((True, "wild_write"), (False, "does not take verdicts")):
+        async with serving(opened, enable_writes=writes) as (client, _):
+            for name, argument in asked.items():
+                result = await client.get_prompt(name, {argument: "memory/paging"})
+                text = getattr(result.messages[0].content, "text", "")
+                assert "memory/paging" in text
+                assert ("wild_write" in text) <= writes
+                assert name != "contradictions" or told in text
 
 
 async def test_writing_is_refused_where_the_operator_or_the_key_does_not_allow_it(
@@ -396,6 +415,34 @@ async def test_with_review_an_entry_is_seen_by_its_session_alone_and_an_approved
         arguments = {"entry_id": approved.payload["entry_id"], "topic": "hidden"}
         with pytest.raises(WinnowError, match="was approved"):
             await kb.call("claims.revise", arguments, kb.caller("one"))
+
+
+@pytest.mark.skipif(not endpoint.is_supported(), reason="no engines")
+async def test_servers_that_share_an_engine_write_to_one_notebook_through_it(tmp_path: Path) -> None:
+    settings = load_settings(
+        store=tmp_path, project=MINE, embedding="off", graph="off", execute_code="off", daemon="on",
+        tools="claims", enable_writes=True, engine_idle_minutes=0.01,
+    )  # fmt: skip
+    reading = settings.model_copy(update={"enable_writes": False})
+    async with (
+        open_application(settings, wait_for_model=False, starts_engine=True) as one,
+        open_application(settings, wait_for_model=False, starts_engine=True) as two,
+        open_application(reading, wait_for_model=False, starts_engine=True) as three,
+    ):
+        sequences = []
+        for number in range(4):
+            for each in (one, two):
+                arguments = {"topic": "shared", "claims": [claim(f"Claim {number} of an engine.")]}
+                written = await each.kb.call("claims.write", arguments, each.caller("a"))
+                sequences.append(written.payload["sequence"])
+        assert sequences == [*range(1, 9)]
+        for each in (one, two, three):
+            found = await each.kb.call("claims.search", {"query": "engine"}, each.caller("b"))
+            assert found.payload["count"] == 8
+        with pytest.raises(WinnowError, match="--enable-writes"):
+            await three.kb.call("claims.write", arguments, three.caller("a"))
+    with closing(SqliteClaimStore(claims_path(tmp_path))) as store:
+        assert store.first_flaw(Notebook(MINE)) is None
 
 
 async def test_a_claim_full_of_instructions_comes_out_as_data(client: Client) -> None:

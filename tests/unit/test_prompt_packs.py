@@ -74,6 +74,9 @@ def test_the_prompts_that_come_with_winnow_are_all_read() -> None:
         "mcp.prompt:winnow/answer_question@1",
         "mcp.prompt:winnow/cited-answer@1",
         "mcp.prompt:winnow/write_script@1",
+        "mcp.prompt:winnow/research@1",
+        "mcp.prompt:winnow/contradictions@1",
+        "mcp.prompt:winnow/explore@1",
     ]
 
 

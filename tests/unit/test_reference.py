@@ -14,12 +14,14 @@ from server.reference.schemas import answer_table, arguments_table
 from server.reference.sdk import SDK, explain, sdk_reference
 from server.settings import Settings, load_settings
 from server.text.tokens import count_tokens
+from server.tools import TOOLS
 
 KB = ("kb_search", "kb_retrieve_evidence", "kb_read_excerpt", "kb_expand_excerpt", "kb_extract_evidence")
 GRAPH = ("graph_describe", "graph_expand", "graph_paths", "graph_parents", "graph_children")
 PROMPTS = load_prompts(())
 BY_NAME = {prompt.name: prompt for prompt in PROMPTS.prompts}
-ALL = (*KB, "semantic_search", *GRAPH, "execute_code", "help")
+WILD = [tool.name for tool in TOOLS if tool.pack == "claims"]
+ALL = (*KB, "semantic_search", *GRAPH, "execute_code", "help", *WILD)
 
 
 def test_the_playbook_takes_no_more_than_1200_tokens() -> None:
@@ -84,7 +86,8 @@ def test_dotted_servers_spell_the_ladder_with_dots() -> None:
 
 def test_a_prompt_is_offered_where_its_tool_is() -> None:
     assert [prompt.name for prompt in PROMPTS.offered(ALL)] == list(BY_NAME)
-    assert list(BY_NAME) == ["answer_question", "cited-answer", "write_script"]
+    of_claims = ["research", "contradictions", "explore"]
+    assert list(BY_NAME) == ["answer_question", "cited-answer", "write_script", *of_claims]
     assert [prompt.name for prompt in PROMPTS.offered(KB)] == ["answer_question", "cited-answer"]
 
 
