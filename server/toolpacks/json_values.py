@@ -46,7 +46,7 @@ def take_answer(value: Any, path: Sequence[str | int]) -> Any:
     >>> take_answer({"ok": True, "data": {"hits": [1, 2]}}, ["hits", 1])
     2
     """
-    if isinstance(value, Mapping) and isinstance(value.get("ok"), bool) and value.keys() <= _ENVELOPE:
+    if _is_envelope(value):
         if not value["ok"]:
             raise ReportedFailure(_describe(value.get("errors")))
         value = value.get("data")
@@ -56,6 +56,12 @@ def take_answer(value: Any, path: Sequence[str | int]) -> Any:
         except (LookupError, TypeError):
             raise NoValue(f"it has nothing at {one_line(str(step), 60)!r} of onSuccess.path") from None
     return value
+
+
+def _is_envelope(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not isinstance(value.get("ok"), bool) or not value.keys() <= _ENVELOPE:
+        return False
+    return "data" in value or not value["ok"]
 
 
 def _describe(errors: Any) -> str:

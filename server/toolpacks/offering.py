@@ -24,9 +24,10 @@ _LOOK_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A pack that was read, and why it is not offered, "" where it is."""
+    """A pack that was read, how often it broke its contract, and why it is not offered, "" where it is."""
 
     pack: ToolPack
+    breaks: int = 0
     why_not: str = ""
 
 
@@ -62,7 +63,7 @@ class PackShelf:
     @property
     def offers(self) -> Sequence[Offer]:
         """Every pack that could be read."""
-        return [Offer(pack, self._why_not(pack)) for pack in self._read.packs]
+        return [self._offer(pack) for pack in self._read.packs]
 
     @property
     def packs(self) -> Sequence[ToolPack]:
@@ -75,15 +76,13 @@ class PackShelf:
         hidden = [LeftOut(str(offer.pack.file), offer.why_not) for offer in self.offers if offer.why_not]
         return [*self._read.left_out, *hidden]
 
-    def _why_not(self, pack: ToolPack) -> str:
-        if why := self._obstacles.get(pack.id):
-            return why
+    def _offer(self, pack: ToolPack) -> Offer:
         breaks = self._strikes.of(pack)
-        if breaks.count < MOST:
-            return ""
-        return (
-            f"it broke its contract {breaks.count} times, the last time because it {breaks.last}; mend its files"
-        )
+        why_not = self._obstacles.get(pack.id, "")
+        if not why_not and breaks.count >= MOST:
+            last = f"the last time because it {breaks.last}"
+            why_not = f"it broke its contract {breaks.count} times, {last}; mend its files"
+        return Offer(pack, breaks.count, why_not)
 
 
 def _find_obstacle(pack: ToolPack) -> str:

@@ -28,6 +28,7 @@ _MOST_PACKS = 100
 _REASON_CHARS = 300
 _MS_PER_SECOND = 1000
 _REF = "$ref"
+_OF_THE_KERNEL = frozenset({"proc", "sys", "dev"})
 _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")
 _NO_PHP = "execution.kind: php is not supported; use cli with cmd: [php, ./tool.php]"
 
@@ -171,6 +172,8 @@ def _readable(names: Sequence[str]) -> tuple[Path, ...]:
     for path in paths:
         if not path.is_absolute() or path == Path("/") or ".." in path.parts:
             raise UnusableFile(f"caps.read: {path} is not the absolute path of a file or a folder")
+        if path.resolve().parts[1] in _OF_THE_KERNEL:
+            raise UnusableFile(f"caps.read: {path} shows processes and devices; no pack reads it")
         if not path.exists():
             raise UnusableFile(f"caps.read: there is no {path}")
     return tuple(paths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -103,7 +104,12 @@ class PackRunner:
 
 def _check_input(pack: ToolPack, given: Mapping[str, Any]) -> bytes:
     """The line that a program reads. Raises ``WinnowError("INVALID_REQUEST")`` for an input that does not fit."""
-    stdin = dumps({"input": given}).encode("utf-8", "surrogatepass") + b"\n"
+    try:
+        # Strict: a program would fail at halves of characters and at numbers that JSON does not have.
+        stdin = json.dumps({"input": given}, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    except (ValueError, RecursionError):
+        message = f"{pack.id}: the input has a number, a character or a depth that JSON cannot carry"
+        raise WinnowError("INVALID_REQUEST", message) from None
     if len(stdin) > pack.bounds.input_bytes:
         message = f"{pack.id} takes at most {pack.bounds.input_bytes:,} bytes, and this input has {len(stdin):,}"
         raise WinnowError("INVALID_REQUEST", message)

@@ -79,7 +79,9 @@ def render(text: str, values: Mapping[str, Any], *, in_url: bool = False) -> str
             size += len(piece)
             if size > MOST_CHARS:
                 raise TemplateRefused(f"the text is longer than {MOST_CHARS:,} characters")
-    except (TemplateError, TypeError, KeyError, RecursionError) as error:
+    except TemplateRefused:
+        raise
+    except (TemplateError, TypeError, KeyError, ValueError, RecursionError) as error:
         raise TemplateRefused(one_line(str(error), 150)) from None
     return "".join(written)
 

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from sandbox.runners.programs import ProgramCall, run_program, try_program_walls
+from server.commands.packs.tools import app
 from server.errors import WinnowError
 from server.toolpacks.offering import PackShelf
 from server.toolpacks.running import PackRunner
@@ -156,6 +158,38 @@ def test_an_input_is_checked_before_anything_runs(folder: Path) -> None:
     assert call(folder, {"q": 1}) == [("INVALID_REQUEST", "my.tool: q: is not of the type 'string'")]
     assert "takes at most 100 bytes" in call(folder, {"q": "x" * 200})[0][1]
     assert "z: is not a known field" in call(folder, {"z": 1})[0][1]
+
+
+def test_an_input_that_json_cannot_carry_is_refused_and_no_break(folder: Path) -> None:
+    write(folder, "print(json.dumps({'answer': 1}))", inputSchema={"type": "object"})
+    deep: Any = "x"
+    for _ in range(5_000):
+        deep = [deep]
+    for value in ("\ud800", float("nan"), 10**5_000, deep):
+        ((reason, _),) = call(folder, {"q": value})
+        assert reason == "INVALID_REQUEST"
+    assert not (folder / "tool-packs.json").exists()
+
+
+def test_commands_check_run_count_and_mend(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, "print(json.dumps({'answer': given['q']}) if given['q'] else 'broken')")
+    monkeypatch.setenv("WINNOW_STORE", str(folder))
+    monkeypatch.setenv("WINNOW_TOOL_PACKS", str(folder / "packs"))
+
+    def run(*arguments: str) -> tuple[int, str]:
+        done = CliRunner().invoke(app, arguments)
+        return done.exit_code, done.output
+
+    assert run("check", str(folder / "packs"))[0] == 0
+    code, output = run("run", "my.tool", "--input", '{"q": "x"}', "--json")
+    assert (code, json.loads(output)["data"]) == (0, {"answer": "x"})
+    codes = [run("run", "my.tool", "--input", '{"q": ""}')[0] for _ in range(3)]
+    assert 0 not in codes
+    (row,) = json.loads(run("list", "--json")[1])["tools"]
+    assert (row["breaks"], row["offered"], "mend its files" in row["why_not"]) == (3, False, True)
+    assert run("check", str(folder / "packs"))[0] == 1
+    assert run("mend", "my.tool") == (0, "my.tool is offered again\n")
+    assert "my.tool" in run("list")[1]
 
 
 def test_an_input_does_not_become_an_option(folder: Path) -> None:

@@ -126,10 +126,15 @@ def _print(shelf: PackShelf, *, as_json: bool) -> None:
     if as_json:
         print_json({"tools": [_row(each) for each in shelf.offers], "left_out": left_out_rows(shelf.left_out)})
         return
-    offered = [offer.pack for offer in shelf.offers if not offer.why_not]
-    width = max((len(pack.id) for pack in offered), default=0)
-    lines = [f"{pack.id:<{width}}  {pack.version}  {pack.kind:<6}  {pack.description}" for pack in offered]
+    width = max((len(each.pack.id) for each in shelf.offers if not each.why_not), default=0)
+    lines = [_line(each, width) for each in shelf.offers if not each.why_not]
     print_lines(*(lines or ["no tools of your own"]), *left_out_lines(shelf.left_out))
+
+
+def _line(offer: Offer, width: int) -> str:
+    pack = offer.pack
+    breaks = f" (broke its contract {offer.breaks} times)" if offer.breaks else ""
+    return f"{pack.id:<{width}}  {pack.version}  {pack.kind:<6}  {pack.description}{breaks}"
 
 
 def _row(offer: Offer) -> dict[str, Any]:
@@ -143,6 +148,7 @@ def _row(offer: Offer) -> dict[str, Any]:
         "file": str(pack.file),
         "offered": not offer.why_not,
         "why_not": offer.why_not,
+        "breaks": offer.breaks,
         "read_only": pack.read_only,
         "network": pack.network if pack.network == "any" else list(pack.network),
         "seconds": pack.bounds.seconds,
