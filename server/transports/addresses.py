@@ -12,7 +12,7 @@ from typing import Any
 from server.errors import WinnowError
 
 _LARGEST_PORT = 65_535
-_BACKLOG = 128  # connections that wait to be accepted
+BACKLOG = 128  # connections that wait to be accepted
 # All loopback addresses are one machine: a client must not get a second rate limit by using another of them.
 LOOPBACK = "loopback"
 # An IPv6 client has a network of its own, of which it may use any address.
@@ -147,13 +147,15 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 
 def _bind_socket(family: int, address: Any) -> socket.socket:
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # With its protocol named: only then asyncio switches Nagle's algorithm off for the connections, which would
+    # delay the second part of an answer by 40 milliseconds.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         bound.bind(address)
-        bound.listen(_BACKLOG)
+        bound.listen(BACKLOG)
     except OSError:
         bound.close()
         raise

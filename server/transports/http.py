@@ -16,6 +16,7 @@ from server.runtime.draining import Drain
 from server.transports.access.authentication import Authentication
 from server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
 from server.transports.access.tls import tls_protocol
+from server.transports.addresses import BACKLOG
 from server.transports.connections import BoundedProtocol, most_connections
 from server.transports.facade.routes import answer_refused, describe_refusal, facade_routes
 from server.transports.facade.service import FacadeService
@@ -74,6 +75,9 @@ def web_server(
             # Otherwise a client could claim an address that is not its own, and limits are per address: only
             # Authentication reads such headers, of known proxies.
             proxy_headers=False,
+            # So many connections are accepted before anything else gets its turn: with uvicorn's 2,048 a flood
+            # of them makes all clients wait.
+            backlog=BACKLOG,
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         ),
         drain or Drain(),

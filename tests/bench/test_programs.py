@@ -21,6 +21,7 @@ def test_the_list_names_every_program() -> None:
         "code",
         "engine",
         "graph",
+        "hostile_http",
         "ingest",
         "kb",
         "notebook",
