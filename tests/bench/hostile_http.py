@@ -44,6 +44,7 @@ ROUTES = (
 )
 _SECONDS = 20.0
 _PAUSE_SECONDS = 0.02
+_LOADING_SECONDS = 5.0
 _MANY_BYTES = 100 * 1024 * 1024
 _PART = b"x" * 65_536
 Statuses = Counter[int]
