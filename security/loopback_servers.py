@@ -204,9 +204,9 @@ def exchange_lines(sent: Sequence[bytes], *, program: str = "", seconds: float =
 
 
 @contextmanager
-def serve_on_pipe(program: str = "") -> Iterator[subprocess.Popen[bytes]]:
-    """Run a server on a pipe: ``winnow serve``, or a ``program`` without protection."""
-    command = [sys.executable, "-I", "-B", "-c", program or _WINNOW, _ROOT, "serve", *_STORE]
+def serve_on_pipe(program: str = "", *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server on a pipe: ``winnow serve``, or a ``program`` without protection, with further ``options``."""
+    command = [sys.executable, "-I", "-B", "-c", program or _WINNOW, _ROOT, "serve", *_STORE, *options]
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command, env=_environment(), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
