@@ -37,6 +37,7 @@ REASONS: Mapping[str, ErrorCode] = MappingProxyType(
         "INVALID_CURSOR": ErrorCode.INVALID_ARGUMENT,
         "INVALID_PROJECT": ErrorCode.INVALID_ARGUMENT,
         "NOT_FOUND": ErrorCode.INVALID_ARGUMENT,
+        "UNSUPPORTED": ErrorCode.INVALID_ARGUMENT,
         "CODE_REJECTED": ErrorCode.INVALID_ARGUMENT,
         "USER_CODE_ERROR": ErrorCode.INVALID_ARGUMENT,
         "SCOPE_VIOLATION": ErrorCode.SCOPE_VIOLATION,

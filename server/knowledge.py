@@ -40,8 +40,6 @@ from server.contracts import (
     parse,
 )
 from server.contracts.citing import Cite
-from server.contracts.core.planning import ExecuteResearch, PlanPerspectives
-from server.contracts.core.searching import VectorQuery
 from server.contracts.corpus import Count, Scan
 from server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
 from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus
@@ -62,9 +60,7 @@ from server.operations.base import (
 )
 from server.operations.citing import cite_rows
 from server.operations.claims.table import OF_CLAIMS, WRITING
-from server.operations.core.executing import execute_research
-from server.operations.core.planning import plan_perspectives
-from server.operations.core.searching import search_vectors
+from server.operations.core.table import OF_CORE, SEARCHING
 from server.operations.corpus.counting import count
 from server.operations.corpus.documents import list_documents
 from server.operations.corpus.reading import read_document
@@ -441,8 +437,11 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "inspect_collection": Operation(
             InspectCollection, inspect_collection, in_scripts=False, seconds=GRAPH_SECONDS
         ),
-        "vector.query.search": _searching(VectorQuery, search_vectors, in_scripts=False),
-        "planner.multi_perspective": _searching(PlanPerspectives, plan_perspectives, in_scripts=False),
-        "research.execute": Operation(ExecuteResearch, execute_research, in_scripts=False),  # several searches
+        **{
+            name: Operation(
+                request, answer, in_scripts=False, seconds=SEARCH_SECONDS if name in SEARCHING else OTHER_SECONDS
+            )
+            for name, (request, answer) in OF_CORE.items()
+        },
     }
 )

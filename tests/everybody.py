@@ -149,6 +149,7 @@ _BESIDE = (
     "tests/unit/test_images.py",
     "tests/unit/test_lexical.py",
     "tests/unit/test_mail.py",
+    "tests/unit/test_markdown_quotes.py",
     "tests/unit/test_markdown_records.py",
     "tests/unit/test_notebook.py",
     "tests/unit/test_old_workbooks.py",

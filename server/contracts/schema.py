@@ -19,7 +19,7 @@ from server.contracts.base import LISTED, MARK, UNLISTED, WHOLE, ErrorEnvelope
 
 _NULL = {"type": "null"}
 # The highest degree to which schemas of answers are shortened (``answer_schema``).
-MOST_SHORTENED = 2
+MOST_SHORTENED = 3
 
 
 @cache
@@ -61,16 +61,20 @@ def answer_schema(model: type[BaseModel], shortened: int = 0) -> Mapping[str, An
     Names, types, enums and required fields are listed. Descriptions and bounds are not: the server validates its
     answers before they are sent, and with them the list exceeds the 64 KiB that some clients read as one line.
     ``shortened``: for lists with a pack of tools (1), ``meta`` and ``error``, which all tools share, are listed
-    without their fields; with more packs (2), the rows of lists and other objects, too.
+    without their fields; with two packs (2), the rows of lists and other objects, too; with more (3), nothing but
+    these two is listed.
     """
     schema = dict(flat_schema(model))
     error = schema["properties"].get("error") or dict(flat_schema(ErrorEnvelope))
     properties = {**schema["properties"], "error": error}
     if shortened:
         properties |= {name: {"type": "object"} for name in ("meta", "error")}
+    required = [*empty_answer(model), "meta"]
     if shortened == MOST_SHORTENED:
+        properties, required = {name: properties[name] for name in ("meta", "error")}, ["meta"]
+    elif shortened > 1:
         properties = {name: _without_fields(part) for name, part in properties.items()}
-    whole = {**schema, "properties": properties, "required": [*empty_answer(model), "meta"]}
+    whole = {**schema, "properties": properties, "required": required}
     return MappingProxyType(_strip(whole))
 
 

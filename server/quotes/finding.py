@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
 from functools import cached_property
+from itertools import islice
 
 from server.quotes.folding import FoldedText, fold
 
@@ -27,6 +28,8 @@ LEAST_LIKENESS = 0.6
 # Words of a quote that are compared with a text; a longer quote is compared by its beginning.
 _MOST_WORDS = 300
 _MOST_DIFFERENCES = 5
+# A quote that leaves out text more often, or whose first part stands in more places, is not looked for further.
+_MOST_PARTS, _MOST_STARTS = 20, 2_000
 # The closest text is looked for in a window that is so much longer than the quote, on each side.
 _MARGIN, _LEAST_MARGIN = 4, 2
 
@@ -147,7 +150,9 @@ def _parts(quote: str) -> list[str]:
 
 def _find_parts(parts: Sequence[str], source: SourceText, most: int) -> list[QuoteMatch]:
     found: list[QuoteMatch] = []
-    for start in _occurrences(parts[0], source.folded.text, 0) if parts and _WORD.search(parts[0]) else ():
+    if not parts or len(parts) > _MOST_PARTS or not _WORD.search(parts[0]):
+        return found
+    for start in islice(_occurrences(parts[0], source.folded.text, 0), _MOST_STARTS):
         match = _follow(parts, source, start)
         if match is not None:
             found.append(match)

@@ -200,6 +200,17 @@ async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
             {"question": QUESTION, "max_tokens": 1000},
             {"question": "zyxwvut nowhere at all", "perspectives": [{"name": "one", "query": QUESTION}]},
         ],
+        "docs_load_fetch": [{"uri": "guide/backups.md", "max_chunks": 1}, {"uri": "guide/backups.md"}],
+        "citations_audit_check": [
+            {"text": 'It says "backups are sent on the first day of every month" [@nobody99, p. 3]. [@]'},
+            {"quotes": [{"quote": "Backups are encrypted with AES-256", "source": sections[0]}]},
+        ],
+        "exports_render_markdown": [
+            {
+                "title": "Backups",
+                "sections": [{"heading": "One", "quotes": [{"quote": "Backups are encrypted", "source": "x"}]}],
+            }
+        ],
     }
 
 
@@ -250,6 +261,7 @@ NO_EMPTY_FORM: Mapping[str, frozenset[str]] = {
     "kb_read_excerpt": frozenset({"passage_id"}),
     "kb_expand_excerpt": frozenset({"passage_id", "citation"}),
     "find_vendor_info": frozenset({"vendor_id"}),
+    "docs_load_fetch": frozenset({"document_id"}),
     "execute_code": frozenset({"result", "stdout"}),
     "help": frozenset({"topic"}),
     **dict.fromkeys(("ingest_from_source", "job_status", "job_cancel"), RESULT_OF_A_JOB),
@@ -271,6 +283,7 @@ async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], 
     required |= {"vendor_name": "acme", "pattern": "rule", "document": "guide/backups.md"}
     required |= {"project": "handbook", "text": QUESTION, "source": ".", "job_id": "job_of_nobody"}
     required |= {"topic": "memory", "entry_id": "0" * 12, "entry_ids": ["0" * 12]}  # type: ignore[dict-item]
+    required |= {"uri": "guide/backups.md", "title": "T", "sections": [{"heading": "H"}]}  # type: ignore[dict-item]
     required |= {key: ["0" * 12] for key in lists}  # type: ignore[dict-item]
     for tool in (await client.list_tools()).tools:
         known = tool.input_schema["properties"]
@@ -370,7 +383,7 @@ async def test_what_is_broken_behind_the_tools_is_an_answer_as_the_schema_says(
 ) -> None:
     asked = {"query": QUESTION, "question": QUESTION, "passage_id": "a" * 12, "vendor_name": "acme"}
     asked |= {"pattern": "rule", "document": "guide/backups.md", "project": "handbook", "text": QUESTION}
-    asked |= {"job_id": "job_of_nobody"}
+    asked |= {"job_id": "job_of_nobody", "uri": "guide/backups.md", "title": "T", "sections": [{"heading": "H"}]}
     async with Client(_server(broken), mode=era) as client:
         for tool in (await client.list_tools()).tools:
             if tool.name in ("help", "execute_code", "list_projects"):

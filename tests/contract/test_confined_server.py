@@ -162,6 +162,9 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "vector.query.search": lambda _: {"query": QUESTION, "top_k": 100, "per_document": 100},
     "planner.multi_perspective": lambda _: {"question": QUESTION, "max_perspectives": 10},
     "research.execute": lambda _: {"question": QUESTION, "max_perspectives": 10, "max_tokens": 16000},
+    "docs.load.fetch": lambda chunk: {"uri": chunk},
+    "citations.audit.check": lambda _: {"quotes": [{"quote": QUESTION, "source": "@nobody"}]},
+    "exports.render.markdown": lambda _: {"title": "T", "sections": [{"heading": "H"}]},
 }
 SEARCHES = (
     "semantic_search",
@@ -174,7 +177,9 @@ SEARCHES = (
 )
 WITH_ID = [name for name, arguments in CALLS.items() if "chunk" in str(arguments("chunk"))]
 WALKS = tuple(name for name in WITH_ID if name.startswith("graph."))
-BY_ID = tuple(name for name in WITH_ID if name not in WALKS and name not in ("rerank", "kb.read"))
+BY_ID = tuple(
+    name for name in WITH_ID if name not in WALKS and name not in ("rerank", "kb.read", "docs.load.fetch")
+)
 SCOPED = tuple(name for name, operation in OPERATIONS.items() if "scope" in operation.request.model_fields)
 
 

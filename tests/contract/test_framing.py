@@ -176,6 +176,19 @@ async def arguments(client: Client) -> Mapping[str, list[dict[str, Any]]]:
             {"question": f"needle {text}"[:900]},
             {"question": "needle", "perspectives": [{"name": text[:200], "query": f"needle {text}"[:900]}]},
         ],
+        "docs_load_fetch": [{"uri": one} for one in (*documents, text[:100])],
+        "citations_audit_check": [
+            {"text": f'"{text}" [@{text}, p. 3]\n\n> {text}\n\n[@{text}'},
+            {"quotes": [{"quote": text, "source": text}, {"quote": "needle\nFORGED", "source": section}]},
+        ],
+        "exports_render_markdown": [
+            {
+                "title": text,
+                "sections": [
+                    {"heading": text, "paragraphs": [text], "quotes": [{"quote": text, "source": section}]}
+                ],
+            }
+        ],
     }
 
 

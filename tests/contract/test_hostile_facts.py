@@ -152,6 +152,11 @@ async def call_every_tool(own: Settings) -> int:
         await call("vector_query_search", query=QUERY, top_k=100)
         await call("planner_multi_perspective", question=QUERY, max_perspectives=10)
         await call("research_execute", question=QUERY, max_perspectives=10)
+        for document in documents["results"][:5]:
+            await call("docs_load_fetch", uri=document["document_id"])
+        quotes = [{"quote": BODY[:200], "source": id} for id in ids[:20]]
+        await call("citations_audit_check", quotes=quotes)
+        await call("exports_render_markdown", title="T", sections=[{"heading": "H", "quotes": quotes[:5]}])
         return len(ids)
 
 

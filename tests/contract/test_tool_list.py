@@ -193,7 +193,7 @@ def test_a_listed_schema_is_one_that_every_host_reads(tool: Any) -> None:
     """Some hosts refuse the whole list for an object without properties; our rule is that values have bounds."""
     schema = dict(wire_schema(tool.arguments, has_projects=True))
     # Longer than the grammars that some hosts make of a bound.
-    sources = [schema["properties"].get(name) for name in ("code", "pattern", "content")]
+    sources = [schema["properties"].get(name) for name in ("code", "pattern", "content", "text")]
     for node in _objects(schema):
         if node.get("type") == "object":
             assert node["properties"]

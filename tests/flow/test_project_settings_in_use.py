@@ -127,7 +127,8 @@ UNRANKED = {
     *("graph.describe", "graph.expand", "graph.paths", "graph.parents", "graph.children", "find_vendor_info"),
     *("graph.entities_for_sections", "graph.sections_for_entities", "get_section_text"),
     *("ingest_from_source", "job_status", "job_cancel", "list_projects", "inspect_collection", "query"),
-    *("planner.multi_perspective", "research.execute"),  # they ask the rankings above
+    *("planner.multi_perspective", "research.execute", "docs.load.fetch"),  # they ask what is above
+    *("citations.audit.check", "exports.render.markdown"),
 }
 
 

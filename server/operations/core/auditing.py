@@ -1,0 +1,337 @@
+"""``citations.audit.check``: every quote of a text is looked for in the source that is cited for it.
+
+    status           when
+    verified         the quote stands in the named source, on the named pages if there are any
+    elsewhere        it stands on another page, in another passage, or in another document that a search finds
+    altered          it does not, but a part of the named source is close to it
+    missing          nothing in the named source is close to it, and a search finds it nowhere
+    unknown_source   no document in scope is named, and a search finds the quote nowhere
+
+``server/quotes`` decides what "stands" and "close" mean. A page is a physical or a printed number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, get_args
+
+from server.contracts.base import Scope
+from server.contracts.core.citations import (
+    MAX_CHECKS,
+    MAX_MALFORMED,
+    MAX_REFERENCES,
+    MAX_SHOWN_CHARS,
+    AuditCitations,
+    GivenQuote,
+    QuoteStatus,
+)
+from server.errors import WinnowError
+from server.ids import is_chunk_id
+from server.libraries.facts import CITEKEY
+from server.locators import address_of, locate, locator_fields, work_fields
+from server.models import Chunk, Document, Filters
+from server.operations.base import Answer, RequestContext
+from server.operations.paging import Cursor, build_page, fingerprint, resume
+from server.operations.passages import find_passage
+from server.operations.ranking.candidates import BY_ID, generation_of, rank_distinct
+from server.operations.ranking.scope import filters_of
+from server.quotes.finding import ClosestText, QuoteMatch, SourceText, closest, find_quote, has_words
+from server.quotes.markdown_quotes import CitedText, read_citations, read_pages
+from server.runtime.deadlines import check_deadline, current_deadline
+from server.text.printable import one_line, printable, raw_offset, shorten
+
+_NAMED_CHARS, _SHOWN_KEY_CHARS = 300, 100
+# Documents with one citekey or title that are looked through.
+_MOST_DOCUMENTS = 10
+# A quote that its source lacks is looked for in the documents of so many best passages, with so much time left.
+_SEARCHED, _LEAST_SECONDS = 8, 3.0
+_QUERY_CHARS = 400
+_TOO_MANY = "the text has {found} quotes; the first {most} are checked: check the rest as a text of its own"
+_NO_TIME = "time was short: quotes that their sources lack were not all looked for in other documents"
+_NO_PAGE = "quotes: page {page!r}: {problem}; give a page or a range such as 12-14"
+_NOTHING = "give text, quotes, or both"
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteClaim:
+    """A quote to check: what it is said to be from, and its pages, "" for none."""
+
+    quote: str
+    source: str
+    first: str = ""
+    last: str = ""
+    line: int = 0
+
+    @property
+    def named(self) -> str:
+        pages = f"{self.first}-{self.last}" if self.last != self.first else self.first
+        return shorten(one_line(f"{self.source}, p. {pages}" if pages else self.source), _NAMED_CHARS)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A document with its text; ``within`` are the characters of the named passage, None for the whole of it."""
+
+    context: RequestContext
+    document: Document
+    within: tuple[int, int] | None = None
+
+    @cached_property
+    def raw(self) -> str:
+        return self.context.index.catalogue.text(self.document.id, self.document.project) or ""
+
+    @cached_property
+    def source(self) -> SourceText:
+        return SourceText(printable(self.raw))
+
+    @cached_property
+    def chunks(self) -> Sequence[Chunk]:
+        return self.context.index.catalogue.chunks(self.document.id, self.document.project)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Characters of the printable text as those of the document."""
+        if self.source.text == self.raw:
+            return start, end
+        return raw_offset(self.raw, start), raw_offset(self.raw, end)
+
+    def fields(self, start: int, end: int) -> dict[str, Any]:
+        """The fields of a row for characters of the printable text."""
+        first, last = self.span(start, end)
+        places = self.context.index.catalogue.places_within(self.document.id, first, last)
+        chunk = next((each for each in self.chunks if each.start <= first < each.end), None)
+        section = {"section_id": chunk.id} if chunk else {}
+        return {
+            **section,
+            "document_id": self.document.id,
+            "file": one_line(self.document.uri, 1_000),
+            "title": one_line(self.document.title or self.document.uri, 500),
+            **locator_fields(places, first, last, address_of(self.document)),
+            **work_fields(self.document.metadata),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    status: QuoteStatus
+    reason: str = ""
+    fields: Mapping[str, Any] | None = None
+
+
+def audit_citations(context: RequestContext, request: AuditCitations) -> Answer:
+    """Answer with the verdict on each quote, the citekeys of the text, and its malformed citations.
+
+    Raises:
+        WinnowError: INVALID_REQUEST without a text and without quotes.
+    """
+    cursor = resume(request.cursor, request)
+    filters = filters_of(context, request.scope)
+    if not request.text.strip() and not request.quotes:
+        raise WinnowError("INVALID_REQUEST", _NOTHING)
+    read = read_citations(request.text)
+    claims = [*map(claim_of, request.quotes), *_written(read)]
+    warnings = [_TOO_MANY.format(found=len(claims), most=MAX_CHECKS)] if len(claims) > MAX_CHECKS else []
+    audit = Audit(context, request.scope, filters)
+    rows = [audit.check(number, claim) for number, claim in enumerate(claims[:MAX_CHECKS], start=1)]
+    counts = Counter(row["status"] for row in rows)
+    envelope: dict[str, Any] = {
+        "counts": {status: counts[status] for status in get_args(QuoteStatus)},
+        "references": [*audit.references(read)],
+        "malformed": [
+            {
+                "line": each.line,
+                "text": shorten(one_line(each.text), _NAMED_CHARS),
+                "problem": each.problem,
+            }
+            for each in read.malformed[:MAX_MALFORMED]
+        ],
+    }
+    generation = generation_of(context, filters)
+    here = Cursor(cursor.offset, fingerprint(request), generation, BY_ID)
+    page = build_page(rows[cursor.offset :], envelope, context.caller.budget.of("full"), here, more=False)
+    return Answer(
+        {"results": list(page.rows), "next_cursor": page.next_cursor, **page.ending, **envelope},
+        "full",
+        len(page.rows),
+        page.tokens,
+        (*warnings, *cursor.moved(generation, BY_ID)),
+    )
+
+
+def claim_of(given: GivenQuote) -> QuoteClaim:
+    """A quote of a call as one to check. Raises ``WinnowError("INVALID_REQUEST")`` for a page that is none."""
+    first, last, problem = read_pages(given.page) if given.page else ("", "", "")
+    if given.page and not first:  # a printed page may be a word: "xii"
+        first, last, problem = read_pages(f"p. {given.page}")
+    if problem:
+        raise WinnowError("INVALID_REQUEST", _NO_PAGE.format(page=one_line(given.page), problem=problem))
+    return QuoteClaim(given.quote, given.source.strip(), first, last)
+
+
+def _written(read: CitedText) -> Iterator[QuoteClaim]:
+    for quote in read.quotes:
+        cited = quote.source
+        if cited is None:
+            yield QuoteClaim(quote.text, "", line=quote.line)
+        else:
+            yield QuoteClaim(quote.text, f"@{cited.key}", cited.first, cited.last, quote.line)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """One audit within a scope: documents that were read are kept for the quotes after them."""
+
+    context: RequestContext
+    scope: Scope | None
+    filters: Filters
+    texts: dict[str, _Text] = field(default_factory=dict)
+
+    def check(self, number: int, claim: QuoteClaim) -> dict[str, Any]:
+        """The row of a quote."""
+        check_deadline()
+        verdict = self._judge(claim)
+        return {
+            "number": number,
+            "line": claim.line,
+            "status": verdict.status,
+            "reason": verdict.reason,
+            "quote": shorten(printable(claim.quote), MAX_SHOWN_CHARS),
+            "named": claim.named,
+            **(verdict.fields or {}),
+        }
+
+    def references(self, read: CitedText) -> Iterator[dict[str, Any]]:
+        """The citekeys of the text in the order of their first citation."""
+        cited = Counter(source.key for source in read.citations)
+        for key in list(cited)[:MAX_REFERENCES]:
+            yield {
+                "key": shorten(one_line(key), _SHOWN_KEY_CHARS),
+                "citations": cited[key],
+                "known": bool(self._with_citekey(key)),
+            }
+
+    def _judge(self, claim: QuoteClaim) -> _Verdict:
+        if not has_words(claim.quote):
+            return _Verdict("missing", "the quote has no words")
+        sources = self._sources(claim.source)
+        for text in sources:
+            if matches := find_quote(claim.quote, text.source):
+                return _place(text, claim, matches)
+        if (found := self._search(claim, {text.document.id for text in sources})) is not None:
+            return found
+        if not sources:
+            reason = (
+                "no document in scope has this id, path, title or citekey" if claim.source else "no source named"
+            )
+            return _Verdict("unknown_source", f"{reason}, and a search finds the quote nowhere")
+        return _closest_of(sources, claim)
+
+    def _sources(self, name: str) -> list[_Text]:
+        """The documents that a source names: by id, path, title or citekey."""
+        if not name:
+            return []
+        if is_chunk_id(name) or self.context.session.get(name):
+            stored = find_passage(self.context, name, self.scope)
+            if stored is not None:
+                chunk = stored.passage.chunk
+                text = self._text(stored.passage.document)
+                return [replace(text, within=(chunk.start, chunk.end))]
+        documents = [] if name.startswith("@") else self.context.index.catalogue.find_documents(self.filters, name)
+        documents = documents or self._with_citekey(name.removeprefix("@"))
+        return [self._text(document) for document in documents[:_MOST_DOCUMENTS]]
+
+    def _with_citekey(self, key: str) -> list[Document]:
+        asked = replace(self.filters, where=(*self.filters.where, (CITEKEY, (key.casefold(),))))
+        found = self.context.index.catalogue.documents_within(asked)
+        return [document for document in found if work_fields(document.metadata).get(CITEKEY) == key]
+
+    def _text(self, document: Document) -> _Text:
+        return self.texts.setdefault(document.id, _Text(self.context, document))
+
+    def _search(self, claim: QuoteClaim, known: set[str]) -> _Verdict | None:
+        """The quote in a document that a search for it finds; None if it is in none of the best."""
+        if current_deadline().remaining() < _LEAST_SECONDS:
+            if _NO_TIME not in self.context.warnings:
+                self.context.warnings.append(_NO_TIME)
+            return None
+        query = one_line(claim.quote, _QUERY_CHARS)
+        ranking = rank_distinct(
+            self.context, query, self.filters, _SEARCHED, 1, mode="vector_only", syntax="plain"
+        )
+        for document in (candidate.passage.document for candidate in ranking.candidates):
+            if document.id in known:
+                continue
+            text = self._text(document)
+            if matches := find_quote(claim.quote, text.source, most=1):
+                reason = "the quote stands in another document" if claim.source else "no source is named for it"
+                return _Verdict("elsewhere", reason, _match_fields(text, matches[0]))
+        return None
+
+
+def _place(text: _Text, claim: QuoteClaim, matches: Sequence[QuoteMatch]) -> _Verdict:
+    """The verdict on a quote that its source has."""
+    for match in matches:
+        if _is_within(text, match) and _is_on_pages(text, claim, match):
+            places = text.context.index.catalogue.places(text.document.id) if claim.first else ()
+            unpaged = "the document has no pages to compare" if claim.first and not places else ""
+            return _Verdict("verified", unpaged, _match_fields(text, matches[0] if unpaged else match))
+    inside = [match for match in matches if _is_within(text, match)]
+    reason = (
+        "the quote stands on another page" if inside else "the quote stands in another passage of the document"
+    )
+    return _Verdict("elsewhere", reason, _match_fields(text, (inside or matches)[0]))
+
+
+def _is_within(text: _Text, match: QuoteMatch) -> bool:
+    """Whether a match begins in the named passage; a sentence may end in the next one."""
+    if text.within is None:
+        return True
+    start, end = text.span(match.start, match.end)
+    return start < text.within[1] and end > text.within[0]
+
+
+def _is_on_pages(text: _Text, claim: QuoteClaim, match: QuoteMatch) -> bool:
+    """Whether a match is on the named pages, by physical or printed numbers; so is any where no page is known."""
+    if not claim.first:
+        return True
+    start, end = text.span(match.start, match.end)
+    places = text.context.index.catalogue.places_within(text.document.id, start, end)
+    located = locate(places, start, end, text.document.uri)
+    if located is None or located.page_span is None:
+        return not places
+    if claim.first in (located.page_labels or ()) or claim.last in (located.page_labels or ()):
+        return True
+    if not (claim.first.isdecimal() and claim.last.isdecimal()):
+        return False
+    spans = [located.page_span]
+    if located.page_labels and all(label.isdecimal() for label in located.page_labels):
+        spans.append((int(located.page_labels[0]), int(located.page_labels[1])))
+    return any(first <= int(claim.last) and last >= int(claim.first) for first, last in spans)
+
+
+def _match_fields(text: _Text, match: QuoteMatch) -> dict[str, Any]:
+    omitted = {"omitted": match.omitted} if match.omitted else {}
+    return {**omitted, **text.fields(match.start, match.end)}
+
+
+def _closest_of(sources: Sequence[_Text], claim: QuoteClaim) -> _Verdict:
+    """The verdict on a quote that is nowhere: the text of its source that is closest to it."""
+    found = [(near, text) for text in sources if (near := closest(claim.quote, text.source)) is not None]
+    near, text = max(found, key=lambda each: each[0].likeness, default=(None, sources[0]))
+    if near is None or not near.is_altered_quote:
+        return _Verdict("missing", "the source has no text like it, and a search finds the quote nowhere")
+    reason = "words differ" if near.differences else "only punctuation differs, or what was left out is not marked"
+    return _Verdict("altered", reason, {**_closest_fields(text, near), **text.fields(near.start, near.end)})
+
+
+def _closest_fields(text: _Text, near: ClosestText) -> dict[str, Any]:
+    return {
+        "text": shorten(text.source.text[near.start : near.end], MAX_SHOWN_CHARS),
+        "likeness": round(near.likeness, 3),
+        "differences": [
+            {"quoted": shorten(each.quoted, _NAMED_CHARS), "source": shorten(each.source, _NAMED_CHARS)}
+            for each in near.differences
+        ],
+    }

@@ -1,0 +1,76 @@
+"""``docs.load.fetch``: pieces of ``kb.read`` as chunks, one after another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from server import intake, tiers
+from server.contracts.core.loading import LoadDocument
+from server.contracts.documents import ReadDocument
+from server.errors import WinnowError
+from server.operations.base import Answer, RequestContext
+from server.operations.corpus.reading import read_document
+from server.operations.paging import Cursor, fingerprint, resume
+from server.operations.ranking.candidates import BY_ID, generation_of
+from server.operations.ranking.scope import filters_of
+from server.runtime.deadlines import check_deadline
+from server.text.printable import one_line
+
+_ADDRESS = re.compile(r"(?:https?|ftp|file|data):", re.IGNORECASE)
+_NO_ADDRESS = (
+    "uri: {uri} is an address, and this server reads indexed documents alone: it opens no address that a call "
+    "names. Give a uri, a document_id or a title (kb_documents lists them); to load from the web, the operator "
+    "adds a tool pack with an http tool, or ingests the page"
+)
+_OF_CHUNK = ("text", "start", "end", "tokens", "page_span", "page_labels", "locator", "link")
+_OF_DOCUMENT = ("document_id", "title", "type", "total_chars", "total_tokens", "citekey", "authors", "year", "doi")
+
+
+def load_document(context: RequestContext, request: LoadDocument) -> Answer:
+    """Answer with chunks of a document from the cursor on.
+
+    Raises:
+        WinnowError: UNSUPPORTED for an address, otherwise as ``read_document``.
+    """
+    if _ADDRESS.match(request.uri.strip()):
+        raise WinnowError("UNSUPPORTED", _NO_ADDRESS.format(uri=one_line(request.uri, 100)))
+    cursor = resume(request.cursor, request, unlimited=True)
+    pieces = [*_pieces(context, request, cursor.offset)]
+    first = pieces[0]
+    facts = {name: first[name] for name in _OF_DOCUMENT if name in first}
+    rows = [{name: piece[name] for name in _OF_CHUNK if name in piece} for piece in pieces]
+    generation = generation_of(context, filters_of(context, request.scope))
+    allowed = context.caller.budget.of("full")
+    # Rows are measured with the longest ending that an answer may have.
+    ending = {"next_cursor": "9" * 60, "partial": False, "limit_reason": "page_size"}
+    around = tiers.measure({"uri": first["file"], **facts, **ending, "results": []})
+    fitted = tiers.fit_rows(rows, allowed.tokens - around.tokens, allowed.bytes - around.bytes)
+    last = pieces[len(fitted.rows) - 1]
+    has_more = last["next"] is not None
+    reason = "page_size" if has_more and fitted.limit_reason == "none" else fitted.limit_reason
+    following = Cursor(last["end"], fingerprint(request), generation, BY_ID).encode() if has_more else None
+    payload = {"uri": first["file"], **facts, "results": list(fitted.rows), "next_cursor": following}
+    return Answer(
+        {**payload, "partial": has_more, "limit_reason": reason},
+        "full",
+        len(fitted.rows),
+        fitted.tokens,
+        cursor.moved(generation, BY_ID),
+        noted={"cursors": int(request.cursor is not None)},
+        taken=intake.total(intake.piece(first["document_id"], row["text"]) for row in rows[: len(fitted.rows)]),
+    )
+
+
+def _pieces(context: RequestContext, request: LoadDocument, start: int) -> Iterator[dict[str, Any]]:
+    for _ in range(request.max_chunks):
+        check_deadline()
+        asked = ReadDocument(
+            document=request.uri, start=start, max_tokens=request.chunk_tokens, scope=request.scope
+        )
+        piece = read_document(context, asked).payload
+        yield piece
+        if piece["next"] is None:
+            return
+        start = piece["next"]

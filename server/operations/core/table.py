@@ -1,0 +1,35 @@
+"""The table of operations of the pack ``core``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import BaseModel
+
+from server.contracts.core.citations import AuditCitations
+from server.contracts.core.exporting import RenderMarkdown
+from server.contracts.core.loading import LoadDocument
+from server.contracts.core.planning import ExecuteResearch, PlanPerspectives
+from server.contracts.core.searching import VectorQuery
+from server.operations.base import Answer, RequestContext
+from server.operations.core.auditing import audit_citations
+from server.operations.core.executing import execute_research
+from server.operations.core.exporting import render_markdown
+from server.operations.core.loading import load_document
+from server.operations.core.planning import plan_perspectives
+from server.operations.core.searching import search_vectors
+
+# One search each; the others search several times, or read.
+SEARCHING = frozenset({"vector.query.search", "planner.multi_perspective"})
+OF_CORE: Mapping[str, tuple[type[BaseModel], Callable[[RequestContext, Any], Answer]]] = MappingProxyType(
+    {
+        "vector.query.search": (VectorQuery, search_vectors),
+        "planner.multi_perspective": (PlanPerspectives, plan_perspectives),
+        "research.execute": (ExecuteResearch, execute_research),
+        "docs.load.fetch": (LoadDocument, load_document),
+        "citations.audit.check": (AuditCitations, audit_citations),
+        "exports.render.markdown": (RenderMarkdown, render_markdown),
+    }
+)

@@ -1,0 +1,254 @@
+r"""Reads quotes and citations from a text in Markdown, each quote with the citation that it belongs to.
+
+Citations are written as pandoc has them: ``[@key, p. 3; @other, pp. 4-5]``, ``[-@key]``, ``@key [p. 3]``, and keys
+with other signs as ``@{key, with signs}``. A quote is a block quotation, or stands between quotation marks. Its
+citation is the first one after it in its sentence or at its end, before another quote; else the last one before
+it. A short text between quotation marks without a citation is a word in quotes, not a quote. Code has neither.
+
+A citation that cannot be read is reported with its line and what is wrong with it. Takes time in proportion to the
+length of the text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+# Words between quotation marks that are a quote even without a citation.
+LEAST_QUOTED_WORDS = 5
+
+_FENCE = re.compile(
+    r"^[ \t]{0,3}+(?:`{3,}+|~{3,}+)[^\n]*+\n(?:(?![ \t]{0,3}(?:`{3}|~{3}))[^\n]*+\n)*+[^\n]*+", re.MULTILINE
+)
+_CODE = re.compile(r"(?<![`\\])(`{1,3})(?!`)[^`]{1,500}+\1(?!`)")
+_PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
+_QUOTE_LINE = re.compile(r"^[ \t]{0,3}>[ \t]?", re.MULTILINE)
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+_KEY = r"(?:\{(?P<braced>[^{}\n]{1,200})\}|(?P<key>\w(?:[\w:.#$%&+?<>~/-]{0,199}\w)?))"
+_CITED = re.compile(rf"(?<![\w\\])-?@{_KEY}")
+_BRACKETS = re.compile(r"(?<![!\\])\[(?P<inside>(?:[^\[\]\n\\]|\\.|\n(?![ \t]*\n)){1,1000}+)\](?![(\[:])")
+_UNCLOSED = re.compile(r"(?<!\\)\[-?@[^\[\]\n]{0,200}+(?:\n|\Z)")
+_WITHOUT_SIGN = re.compile(r"[\w:.-]{2,100}\d{2,4}[a-z]?,\s*(?:pp?\.|pages?)\s*\d")
+_PAGES = re.compile(r"\s*(?P<first>[\w.]{1,20}?)(?:\s*(?:-{1,3}|–|—)\s*(?P<last>[\w.]{1,20}?))?(?=[,;\s]|\Z)")
+_PAGES_IN_TEXT = re.compile(r"\s?\[([^\[\]\n]{1,100})\]")
+_PAGE_WORD = re.compile(r"(?:pp?\.|pages?\b|slides?\b|sheets?\b)", re.IGNORECASE)
+_NEXT_SENTENCE = re.compile(r"[.!?][\"”’)\]]*+\s++(?=\w)")
+_MARKS = (("“", "”"), ("„", "“"), ("«", "»"), ("»", "«"), ('"', '"'))
+_MARKED = re.compile(
+    r"(?<![\\\w])(?:"
+    + "|".join(rf"{start}(?P<m{n}>[^{start}{end}]{{1,4000}}){end}" for n, (start, end) in enumerate(_MARKS))
+    + ")"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSource:
+    """A citekey and its first and last page as it names them, "" where it names none; on line ``line`` from 1."""
+
+    key: str
+    first: str
+    last: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenQuote:
+    """A quote as its author meant it, its line from 1, and the source that is cited for it."""
+
+    text: str
+    line: int
+    source: CitedSource | None
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedCitation:
+    """A text that was meant as a citation, and why it is none."""
+
+    text: str
+    line: int
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """The quotes, all citations, and the malformed ones of a text, in its order."""
+
+    quotes: tuple[WrittenQuote, ...]
+    citations: tuple[CitedSource, ...]
+    malformed: tuple[MalformedCitation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """Citations in one pair of brackets, or one in the text, and where they are."""
+
+    start: int
+    end: int
+    sources: tuple[CitedSource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """A text that is quoted, and where it is."""
+
+    start: int
+    end: int
+    text: str
+    is_block: bool
+
+
+def read_citations(markdown: str) -> CitedText:
+    """The quotes and citations of a text.
+
+    >>> read_citations('He writes: "kept for ninety days" [@ohm27, p. 3].').quotes[0].source
+    CitedSource(key='ohm27', first='3', last='3', line=1)
+    """
+    text = _without_code(markdown)
+    quotes: list[WrittenQuote] = []
+    citations: list[CitedSource] = []
+    malformed: list[MalformedCitation] = []
+    for paragraph in _PARAGRAPH.finditer(text):
+        clusters, flaws = _clusters(text, *paragraph.span())
+        citations += (source for cluster in clusters for source in cluster.sources)
+        malformed += flaws
+        quotes += _quotes(text, [*_marked(text, *paragraph.span(), clusters)], clusters)
+    return CitedText(tuple(quotes), tuple(citations), tuple(malformed))
+
+
+def _without_code(markdown: str) -> str:
+    """The text with blanks in place of code, so that places stay."""
+    for pattern in (_FENCE, _CODE):
+        markdown = pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), markdown)
+    return markdown
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+# --- citations
+
+
+def _clusters(text: str, start: int, end: int) -> tuple[list[_Cluster], list[MalformedCitation]]:
+    found: list[_Cluster] = []
+    flaws: list[MalformedCitation] = []
+    within: list[tuple[int, int]] = []
+    for brackets in _BRACKETS.finditer(text, start, end):
+        if not _CITED.search(brackets["inside"]):
+            flaws += _flaw_without_key(text, brackets)
+            continue
+        within.append(brackets.span())
+        sources, problems = _sources(brackets["inside"], _line(text, brackets.start()))
+        flaws += (MalformedCitation(brackets[0], _line(text, brackets.start()), problem) for problem in problems)
+        found.append(_Cluster(*brackets.span(), tuple(sources)))
+    for unclosed in _UNCLOSED.finditer(text, start, end):
+        if any(first <= unclosed.start() < last for first, last in within):
+            continue
+        flaws.append(
+            MalformedCitation(unclosed[0].strip(), _line(text, unclosed.start()), "its bracket is not closed")
+        )
+        within.append(unclosed.span())
+    found += _in_text(text, start, end, within, found)
+    return sorted(found, key=lambda cluster: cluster.start), flaws
+
+
+def _flaw_without_key(text: str, brackets: re.Match[str]) -> Iterator[MalformedCitation]:
+    inside = brackets["inside"].strip()
+    if inside.lstrip("-").startswith("@"):
+        yield MalformedCitation(brackets[0], _line(text, brackets.start()), "no citekey follows the @")
+    elif _WITHOUT_SIGN.match(inside):
+        yield MalformedCitation(brackets[0], _line(text, brackets.start()), "the citekey has no @ before it")
+
+
+def _sources(inside: str, line: int) -> tuple[list[CitedSource], list[str]]:
+    """The sources between brackets, and what is wrong with their pages."""
+    sources, problems = [], []
+    for part in inside.split(";"):
+        key = _CITED.search(part)
+        if key is None:
+            problems.append("a part between semicolons has no citekey")
+            continue
+        first, last, problem = read_pages(part[key.end() :])
+        problems += [problem] if problem else []
+        sources.append(CitedSource(key["braced"] or key["key"], first, last, line))
+    return sources, problems
+
+
+def read_pages(rest: str) -> tuple[str, str, str]:
+    """The first and last page that a text names, "" for none; and what is wrong with them, "" for nothing.
+
+    >>> read_pages(", pp. 4-5"), read_pages("33"), read_pages("chapter 3")
+    (('4', '5', ''), ('33', '33', ''), ('', '', ''))
+    """
+    words = _ESCAPE.sub(r"\1", rest).strip().removeprefix(",").strip()
+    noun = _PAGE_WORD.match(words)
+    pages = _PAGES.match(words, noun.end() if noun else 0)
+    if pages is None or not (noun or pages["first"].isdecimal()):
+        return "", "", "no page follows" if noun else ""
+    first, last = pages["first"], pages["last"] or pages["first"]
+    is_reversed = first.isdecimal() and last.isdecimal() and int(first) > int(last)
+    return first, last, "its last page comes before the first" if is_reversed else ""
+
+
+def _in_text(
+    text: str, start: int, end: int, within: Sequence[tuple[int, int]], brackets: Sequence[_Cluster]
+) -> Iterator[_Cluster]:
+    """Citations such as "@key [p. 3]" outside brackets."""
+    for key in _CITED.finditer(text, start, end):
+        if any(first <= key.start() < last for first, last in within):
+            continue
+        rest = _PAGES_IN_TEXT.match(text, key.end(), end)
+        first, last, _ = read_pages(rest[1]) if rest else ("", "", "")
+        source = CitedSource(key["braced"] or key["key"], first, last, _line(text, key.start()))
+        yield _Cluster(key.start(), rest.end() if rest and first else key.end(), (source,))
+
+
+# --- quotes
+
+
+def _marked(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> Iterator[_Marked]:
+    if _QUOTE_LINE.match(text, start, end):
+        yield _block(text, start, end, clusters)
+        return
+    for found in _MARKED.finditer(text, start, end):
+        body = next(group for group in found.groups() if group is not None)
+        yield _Marked(found.start(), found.end(), _plain(body), is_block=False)
+
+
+def _block(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> _Marked:
+    """A block quotation without the signs of its lines and its citations."""
+    body, at = "", start
+    for cluster in clusters:
+        body += text[at : cluster.start]
+        at = cluster.end
+    body = _QUOTE_LINE.sub("", body + text[at:end]).strip()
+    return _Marked(start, end, _plain(re.sub(r"\s*(?:--+|—|–)?\s*[.,;]?\s*\Z", "", body)), is_block=True)
+
+
+def _plain(text: str) -> str:
+    """The text that its Markdown stands for: without escapes and character references."""
+    return html.unescape(_ESCAPE.sub(r"\1", text)).strip()
+
+
+def _quotes(text: str, marked: Sequence[_Marked], clusters: Sequence[_Cluster]) -> Iterator[WrittenQuote]:
+    for number, quote in enumerate(marked):
+        before = marked[number - 1].end if number else 0
+        after = marked[number + 1].start if number + 1 < len(marked) else len(text)
+        source = _source_of(text, quote, [each for each in clusters if before <= each.start < after])
+        is_quote = quote.is_block or source is not None or len(quote.text.split()) >= LEAST_QUOTED_WORDS
+        if is_quote and quote.text:
+            yield WrittenQuote(quote.text, _line(text, quote.start), source)
+
+
+def _source_of(text: str, quote: _Marked, clusters: Sequence[_Cluster]) -> CitedSource | None:
+    """The source of a quote: of the first citation in it or after it, else of the last one before it."""
+    following = (each for each in clusters if quote.start <= each.start)
+    preceding = (each for each in reversed(clusters) if each.start < quote.start)
+    nearest = next((each for each in following if not _NEXT_SENTENCE.search(text, quote.end, each.start)), None)
+    nearest = nearest or next(
+        (each for each in preceding if not _NEXT_SENTENCE.search(text, each.end, quote.start)), None
+    )
+    return nearest.sources[0] if nearest and nearest.sources else None

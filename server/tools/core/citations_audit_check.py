@@ -1,0 +1,60 @@
+"""``citations.audit.check``: whether quotes stand where they are said to stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from server.contracts.core.citations import AuditAnswer, AuditCitations
+from server.locators import cite_place
+from server.text.framing import frame_text
+from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from server.tools.base import Tool
+from server.tools.kb import partial_note
+
+DESCRIPTION = """\
+Check quotes against the documents: verified, elsewhere, altered, missing or unknown_source; and citekeys.
+Use when: a text with quotes and citations such as [@citekey, p. 3] is done.
+Do not use when: you look for quotes (kb_retrieve_evidence).
+Returns at most: 200 quotes, 20,000 tokens.
+If you need more, call: this with cursor, or with the rest of the text.
+Defaults: text or quotes. Max: 60,000 characters, 50 quotes.
+Word for word, whatever white space, hyphens, quotation marks and ligatures; case counts."""
+
+
+def _render(payload: dict[str, Any]) -> list[str]:
+    counts = ", ".join(f"{number} {status}" for status, number in payload["counts"].items() if number)
+    lines = [f"{counts or 'no quotes'}{partial_note(payload)}"]
+    for row in payload["results"]:
+        lines += _render_row(row)
+    unknown = [reference["key"] for reference in payload["references"] if not reference["known"]]
+    lines.append(f"{len(payload['references'])} citekeys; of no document in scope: {', '.join(unknown) or 'none'}")
+    lines += [f"line {each['line']}: {each['problem']}: {each['text']}" for each in payload["malformed"]]
+    if payload["next_cursor"]:
+        lines.append(f"next_cursor: {payload['next_cursor']}")
+    return lines
+
+
+def _render_row(row: dict[str, Any]) -> Iterator[str]:
+    section = f"section {row['section_id']}" if "section_id" in row else ""
+    document = f"document {row['document_id']}" if "document_id" in row else ""
+    facts = (row["reason"], row["named"], row.get("file"), row.get("title"), cite_place(row), section, document)
+    likeness = f" likeness {row['likeness']:.3f}" if "likeness" in row else ""
+    yield f"{row['number']}. line {row['line']} {row['status']}{likeness}: {' | '.join(filter(None, facts))}"
+    yield from frame_text(row["quote"])
+    if "text" in row:
+        yield "the source has:"
+        yield from frame_text(row["text"])
+
+
+TOOL = Tool(
+    name="citations.audit.check",
+    title="Check quotes",
+    description=DESCRIPTION,
+    arguments=AuditCitations,
+    answer=AuditAnswer,
+    operation="citations.audit.check",
+    lines=_render,
+    max_size=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
+    pack="core",
+)

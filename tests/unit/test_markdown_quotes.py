@@ -1,0 +1,106 @@
+"""Quotes and citations are read from Markdown, and text is written as Markdown that shows it unchanged."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from server.quotes.markdown_quotes import read_citations
+from server.text.markup.markdown_escaping import escape_line
+from server.text.printable import printable
+
+# Text -> the key, first and last page of its one quote; None for a quote without a source.
+CITED = {
+    '"kept for ninety days" [@ohm27]': ("ohm27", "", ""),
+    '"kept for ninety days" [@ohm27, p. 3].': ("ohm27", "3", "3"),
+    "“kept for ninety days” [see @ohm27, pp. 3–5; @volta00]": ("ohm27", "3", "5"),
+    "«kept for ninety days» [-@ohm27, 33]": ("ohm27", "33", "33"),
+    '"kept for ninety days." [@{ohm, 1827}, p. xii-xiv]': ("ohm, 1827", "xii", "xiv"),
+    'As @ohm27 [p. 3] has it, "kept for ninety days" is right.': ("ohm27", "3", "3"),
+    "> kept for ninety days\n> [@ohm27, p. 3]": ("ohm27", "3", "3"),
+    "> kept for ninety days\n>\n> — [@ohm27, slide 3]": ("ohm27", "3", "3"),
+    '"kept" [@ohm27, p. 3] and "so" on': ("ohm27", "3", "3"),
+    '"kept for ninety days and more" is said. Others [@ohm27] differ.': None,
+    '"kept for ninety days and more" is said.\n\nOthers [@ohm27] differ.': None,
+}
+NO_QUOTES = (
+    'The "so-called" rule, "as it is".',
+    '`"kept for ninety days and more" [@ohm27]`',
+    '```\n"kept for ninety days and more" [@ohm27]\n```',
+    "> ",
+    "write to a@b.example",
+)
+MALFORMED = {
+    "[@]": "no citekey follows the @",
+    "[@, p. 3]": "no citekey follows the @",
+    "so [@ohm27, p. 3": "its bracket is not closed",
+    "[@ohm27, pp. 9-3]": "its last page comes before the first",
+    "[@ohm27, p.]": "no page follows",
+    "[ohm1827, p. 3]": "the citekey has no @ before it",
+    "[@ohm27; p. 3]": "a part between semicolons has no citekey",
+}
+WELL_FORMED = (
+    "[@ohm27, p. 3; @volta00, pp. 4--5]",
+    "[link](http://a.example/@x)",
+    "[1]: http://a.example",
+    "a [note, p. 3]",
+    "[x] done",
+    r"\[@]",
+)
+
+
+@pytest.mark.parametrize("text", CITED)
+def test_a_quote_has_the_source_and_the_pages_that_are_cited_for_it(text: str) -> None:
+    quote, *_ = read_citations(text).quotes
+    source = quote.source
+    assert (source and (source.key, source.first, source.last)) == CITED[text]
+    assert quote.text.startswith("kept")
+    assert "@" not in quote.text
+
+
+@pytest.mark.parametrize("text", NO_QUOTES)
+def test_words_in_quotation_marks_and_code_are_no_quotes(text: str) -> None:
+    read = read_citations(text)
+    assert (read.quotes, read.citations, read.malformed) == ((), (), ())
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_a_malformed_citation_is_named_with_its_line_and_what_is_wrong(text: str) -> None:
+    (flaw,) = read_citations(f"one\n\n{text}\n").malformed
+    assert (flaw.line, flaw.problem) == (3, MALFORMED[text])
+
+
+@pytest.mark.parametrize("text", WELL_FORMED)
+def test_what_is_no_malformed_citation_is_not_reported(text: str) -> None:
+    assert read_citations(text).malformed == ()
+
+
+def test_a_quote_is_read_as_its_author_meant_it() -> None:
+    read = read_citations(r'"kept \*for\* ninety &amp; more days" [@ohm27]')
+    assert read.quotes[0].text == "kept *for* ninety & more days"
+
+
+@given(st.text(st.sampled_from('ab 1@[]()>"“”`~\\;,.:-\n{}p#|'), max_size=200))
+def test_any_text_is_read(text: str) -> None:
+    read = read_citations(text)
+    lines = text.count("\n") + 1
+    assert all(1 <= each.line <= lines for each in (*read.quotes, *read.citations, *read.malformed))
+
+
+_MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+_TEXTS = st.one_of(
+    st.text(max_size=80), st.text(st.sampled_from("ab1i \t\n#>-+*_=`~[](){}<>!&;:.|\\@$^%'\"/xw"), max_size=60)
+)
+
+
+@given(_TEXTS)
+def test_an_escaped_text_is_one_paragraph_that_shows_the_text(text: str) -> None:
+    shown = " ".join(printable(text).split())
+    for before in ("", "> ", "# "):
+        tokens = _MARKDOWN.parse(before + escape_line(text))
+        children = [child for token in tokens if token.type == "inline" for child in token.children or ()]
+        assert {child.type for child in children} <= {"text", "text_special"}
+        if before != "# ":  # where signs at the end of the line would close the heading
+            assert "".join(child.content for child in children) == shown
