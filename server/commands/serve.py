@@ -157,7 +157,7 @@ async def serve_settings(
             from server.transports.facade.service import FacadeService
 
             _exit_on_signals(application, watch)
-            await serve_lsp(FacadeService(dispatcher, application))
+            await serve_lsp(FacadeService(dispatcher, application), application.drain)
         elif listeners is None:
             from server.transports.stdio import serve_stdio
 

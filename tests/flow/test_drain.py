@@ -131,3 +131,43 @@ def test_an_http_server_answers_the_script_that_runs_refuses_what_comes_and_is_n
         assert (status, str(RESULT) in body) == (200, True)
         assert process.wait(LIMIT) == 0
     assert scripts_of(store) == [*before, "ok"]
+
+
+def frame(**message: Any) -> bytes:
+    """A message in the frame of LSP."""
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    return b"content-length: %d\r\n\r\n%b" % (len(body), body)
+
+
+@pytest.mark.walls
+def test_a_server_with_lsp_framing_answers_the_script_that_runs_and_refuses_what_comes(store: Path) -> None:
+    command = [WINNOW, "serve", "--store", store, "--project", "handbook", "--lsp"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with start_process(command, env={**os.environ, **ALONE}, **pipes) as process:
+
+        def send(id: int, code: str) -> None:
+            tool = {"tool": "execute_code", "input": {"code": code, "timeout": 60}}
+            process.stdin.write(frame(id=id, method="mcp.tool.invoke", params=tool))
+            process.stdin.flush()
+
+        def receive() -> dict[str, Any]:
+            length = int(process.stdout.readline().partition(b":")[2])
+            while process.stdout.readline().strip():
+                pass
+            return dict(json.loads(process.stdout.read(length)))
+
+        send(1, "return 1")
+        assert receive()["id"] == 1
+        send(2, SCRIPT)
+        send(3, "return 3")  # on the second worker: the line before it has been read
+        assert receive()["id"] == 3
+        process.send_signal(signal.SIGTERM)
+        answers = []
+        while not any("error" in answer for answer in answers):
+            send(len(answers) + 10, "return 1")
+            answers.append(receive())
+        assert "SHUTTING_DOWN" in json.dumps(next(answer for answer in answers if "error" in answer))
+        while 2 not in [answer["id"] for answer in answers]:
+            answers.append(receive())
+        assert str(RESULT) in json.dumps(next(answer for answer in answers if answer["id"] == 2))
+        assert process.wait(LIMIT) == 0

@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
-from server.errors import WinnowError, internal_error
+from server.errors import WinnowError, ending_error, internal_error
+from server.runtime.draining import Drain
 from server.runtime.logs import log
 from server.runtime.standard_streams import take_standard_streams
 from server.transports.facade import lsp_frames
@@ -29,17 +30,23 @@ _CHUNK_BYTES = 64 * 1024
 _Method = Callable[[Asker, Mapping[str, Any]], Awaitable[Any]]
 
 
-async def serve_lsp(facade: FacadeService) -> None:
-    """Serve until the client closes stdin."""
+async def serve_lsp(facade: FacadeService, drain: Drain) -> None:
+    """Serve until the client closes stdin. ``drain`` learns which requests are in progress."""
     with take_standard_streams() as (incoming, outgoing):
-        await LspServer(facade, incoming, outgoing).serve()
+        await LspServer(facade, incoming, outgoing, drain).serve()
 
 
 class LspServer:
-    """Serves one client over two binary files. ``incoming`` is unbuffered, or returns what is there."""
+    """Serves one client over two binary files. ``incoming`` is unbuffered, or returns what is there.
 
-    def __init__(self, facade: FacadeService, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    While ``drain`` drains, requests are refused.
+    """
+
+    def __init__(
+        self, facade: FacadeService, incoming: BinaryIO, outgoing: BinaryIO, drain: Drain | None = None
+    ) -> None:
         self._facade = facade
+        self._drain = drain or Drain()
         self._incoming = incoming
         self._outgoing = outgoing
         self._asker = Asker(secrets.token_hex(16))
@@ -88,6 +95,8 @@ class LspServer:
             return
         if request.id is None:
             self._notice(request)
+        elif self._drain.is_draining:
+            await self._refuse(request.id, lsp_frames.SERVER_ERROR, problem_of_error(ending_error()))
         elif request.id in self._running:
             await self._fail(request.id, lsp_frames.INVALID_REQUEST, "a request with this id is being answered")
         elif len(self._running) >= MAX_REQUESTS:
@@ -105,7 +114,12 @@ class LspServer:
     def _start(self, id: RequestId, request: LspRequest) -> None:
         task = asyncio.create_task(self._answer(id, request))
         self._running[id] = task
-        task.add_done_callback(lambda _: self._running.pop(id, None))
+        self._drain.begin_request()
+        task.add_done_callback(lambda _: self._end(id))
+
+    def _end(self, id: RequestId) -> None:
+        self._running.pop(id, None)
+        self._drain.end_request()
 
     async def _answer(self, id: RequestId, request: LspRequest) -> None:
         method = self._methods.get(request.method)
