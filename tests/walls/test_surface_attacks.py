@@ -32,6 +32,7 @@ FAMILIES: Mapping[str, int] = {
     "archives": 7,
     "bibliographies": 6,
     "research": 3,
+    "claims": 4,
     "prompt_packs": 5,
     "tool_packs": 12,
 }
