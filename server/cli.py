@@ -6,9 +6,10 @@ heavy is loaded.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 
@@ -51,6 +52,28 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 
 
+# A near word -> the command that it means: words of other programs, which edit distance does not find.
+_MEANT: Mapping[str, str] = MappingProxyType(
+    {
+        "index": "ingest",
+        "add": "ingest",
+        "keys": "key",
+        "prompts": "prompt",
+        "projects": "project",
+        "key show": "key list",
+        "key delete": "key revoke",
+        "key remove": "key revoke",
+        "sources rm": "sources remove",
+        "sources delete": "sources remove",
+        "project new": "project create",
+        "project add": "project create",
+        "project remove": "project delete",
+        "project rm": "project delete",
+        "zotero list": "zotero libraries",
+    }
+)
+
+
 def _usage() -> str:
     width = max(map(len, COMMANDS))
     rows = "\n".join(f"  {name:<{width}}  {help_line}" for name, (_, help_line) in COMMANDS.items())
@@ -73,6 +96,7 @@ def main() -> None:
         sys.stdout.write(f"winnow {__version__}\n")
         raise SystemExit(0)
     name = arguments[0]
+    _refuse_near_words(arguments)
     if name not in COMMANDS:
         sys.stderr.write(f"winnow: no command {name!r}\n\n{_usage()}")
         raise SystemExit(2)
@@ -81,6 +105,18 @@ def main() -> None:
     module = importlib.import_module(f"server.commands.{COMMANDS[name][0]}")
     app: typer.Typer = module.app
     app(args=arguments[1:], prog_name=f"winnow {name}")
+
+
+def _refuse_near_words(arguments: Sequence[str]) -> None:
+    """Exit with the command that was meant, if the first one or two words are near to one."""
+    name = arguments[0]
+    said = next((words for words in (name, " ".join(arguments[:2])) if words in _MEANT), name)
+    meant = _MEANT.get(said, "")
+    if not meant and name not in COMMANDS:
+        meant = next(iter(difflib.get_close_matches(name, COMMANDS, n=1)), "")
+    if meant:
+        sys.stderr.write(f"winnow: no command {said!r}; did you mean: winnow {meant}\n")
+        raise SystemExit(2)
 
 
 def _report_ignored_settings() -> None:

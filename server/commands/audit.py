@@ -144,6 +144,7 @@ _EXECUTION_COLUMNS: Columns = {
     "returned": _number_cell("tokens_returned"),
     "source": _text_cell("source_sha256", _HASH_CHARS),
     "client": _text_cell("client"),
+    "key": _text_cell("key"),
 }
 _CALL_COLUMNS: Columns = {
     "time": _text_cell("time", 19),
@@ -154,6 +155,7 @@ _CALL_COLUMNS: Columns = {
     "tokens": _number_cell("tokens"),
     "arguments": _text_cell("arguments", _HASH_CHARS),
     "client": _text_cell("client"),
+    "key": _text_cell("key"),
     "trace": _text_cell("trace_id"),
 }
 

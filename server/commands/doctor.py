@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +20,7 @@ from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.findings import Finding
 from server.health import examine, is_healthy
+from server.health.walls import GAP
 from server.locators import count_pages
 from server.settings import Settings, load_settings
 from server.text.printable import one_line
@@ -69,6 +70,9 @@ def doctor(
             show_default=False,
         ),
     ] = None,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="list each part of Python that the smaller language lacks")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Check this installation, the store, the model and every wall of the sandbox.
@@ -99,7 +103,7 @@ def doctor(
         if as_json:
             print_json({"ok": healthy, "checks": [finding.to_json() for finding in findings]})
         else:
-            _print_findings(findings, healthy=healthy)
+            _print_findings(findings if show_all else _fold_gaps(findings), healthy=healthy)
         raise typer.Exit(0 if healthy else FAILED)
 
 
@@ -136,6 +140,17 @@ def _print_thin_documents(settings: Settings, only: str | None, *, as_json: bool
     print_lines(
         f"{len(thin):,} of {count_of(count, 'document')} came out thin", _THIN.format(few=describe_thresholds())
     )
+
+
+def _fold_gaps(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, with one in place of those about gaps of the smaller language."""
+    gaps = [finding for finding in findings if finding.check == GAP]
+    others = [finding for finding in findings if finding.check != GAP]
+    if not gaps:
+        return others
+    told = f"{len(gaps)} parts of Python; they are listed by: winnow doctor --all"
+    place = findings.index(gaps[0])
+    return [*others[:place], replace(gaps[0], detail=told, advice=""), *others[place:]]
 
 
 def _print_findings(findings: Sequence[Finding], *, healthy: bool) -> None:

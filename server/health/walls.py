@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from server.findings import Check, Finding
 from server.settings import Settings
 
+# The check of a finding about what the smaller language lacks.
+GAP = "lacks"
+
 
 def _walls(settings: Settings) -> Iterator[Finding]:
     from sandbox import probe
@@ -49,11 +52,9 @@ def _smaller_language(settings: Settings) -> Iterator[Finding]:
     detail = f"{version}, {state}; the gaps below were measured for {monty.MEASURED_FOR}"
     yield Finding(group, "monty", True, detail, essential=False)
     for gap, instead in monty.GAPS.items():
-        yield Finding(group, "lacks", False, gap, instead, essential=False)
+        yield Finding(group, GAP, False, gap, instead, essential=False)
     missing = f"the modules {', '.join(monty.MISSING_MODULES)}"
-    yield Finding(
-        group, "lacks", False, missing, "builtins, json, re, math, itertools, collections", essential=False
-    )
+    yield Finding(group, GAP, False, missing, "builtins, json, re, math, itertools, collections", essential=False)
 
 
 def _readers(settings: Settings) -> Iterator[Finding]:

@@ -81,7 +81,7 @@ def test_each_script_leaves_one_line_without_its_words(store: Path, tmp_path: Pa
     endings = {"ok": 1, "error": 1, "limit": 1, "rejected": 1}
     assert health["scripts"] == {
         "executions": 4, "sdk_calls": 3, "rows": 6, "tokens_kept_out": health["scripts"]["tokens_kept_out"],
-        "endings": endings}  # fmt: skip
+        "endings": endings, "durations": health["scripts"]["durations"]}  # fmt: skip
 
     records = list(read_records(settings.audit_folder))[-4:]
     assert records == [first, failed, large, rejected]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from server.cli import COMMANDS
+from server.cli import COMMANDS, main
 from tests.patience import LIMIT
 
 WINNOW = Path(sys.executable).with_name("winnow")
@@ -39,6 +39,19 @@ def test_no_command_and_an_unknown_one_show_the_usage() -> None:
     unknown = winnow("serch")
     assert (unknown.returncode, "winnow: no command 'serch'" in unknown.stderr) == (2, True)
     assert winnow("--help").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("serch x", "search"), ("index docs", "ingest"), ("keys", "key"), ("sources rm x", "sources remove")],
+)
+def test_a_near_word_is_answered_with_the_command_that_was_meant(
+    said: str, meant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["winnow", *said.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, f"did you mean: winnow {meant}\n" in capsys.readouterr().err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,10 @@ from sandbox import WallReport
 from sandbox.child import monty_sdk
 from sandbox.runners import monty
 from sandbox.runners.runner_table import tier_of
+from server.commands.doctor import _fold_gaps
+from server.findings import Finding
 from server.health import examine
+from server.health.walls import GAP
 from server.reference.sdk import SDK, sdk_reference
 from server.settings import Settings, load_settings
 from server.tools.execute_code import _SMALLER_LANGUAGE, DESCRIPTION, TOOL
@@ -89,6 +92,15 @@ def test_the_doctor_lists_what_the_smaller_language_lacks_and_for_which_version(
     assert {gap.detail: gap.advice for gap in gaps} == dict(monty.GAPS)
     assert [module for module in monty.MISSING_MODULES if module not in modules.detail] == []
     assert not any(finding.essential for finding in (first, *gaps, modules))
+
+
+def test_the_doctor_counts_the_gaps_in_one_line_unless_all_are_asked_for() -> None:
+    first, last = Finding("g", "monty", True, "1.0"), Finding("h", "model", True, "here")
+    gaps = [Finding("g", GAP, False, name, "instead", essential=False) for name in ("del", "yield")]
+    folded = _fold_gaps([first, *gaps, last])
+    assert [finding.check for finding in folded] == ["monty", GAP, "model"]
+    assert folded[1].detail == "2 parts of Python; they are listed by: winnow doctor --all"
+    assert _fold_gaps([first, last]) == [first, last]
 
 
 def test_the_doctor_names_the_tier() -> None:

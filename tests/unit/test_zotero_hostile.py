@@ -500,3 +500,11 @@ def test_a_relative_link_without_a_base_folder_says_so(places: FilePlaces) -> No
     attachment = ZoteroObject("ABCD2345", 1, "attachment", link_mode="linked_file", path="attachments:linked.pdf")
     path, missing = find_file(attachment, FilePlaces(places.data), is_group=False)
     assert (path, missing) == (None, "relative to a base folder that is not known")
+
+
+@pytest.mark.parametrize(("name", "why"), [("file", "is not a folder"), ("nothing", "does not exist")])
+def test_a_data_folder_that_is_none_is_said_to_be_none(tmp_path: Path, name: str, why: str) -> None:
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(WinnowError, match=why) as refused:
+        DatabaseDoor(tmp_path / name).libraries()
+    assert refused.value.reason == "NOT_FOUND"

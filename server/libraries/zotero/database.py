@@ -95,6 +95,7 @@ _LIBRARIES = """
     WHERE type IN ('user', 'group') ORDER BY type DESC, groupID
 """
 
+_NO_FOLDER = "{folder} {why}; name Zotero's data folder, which has zotero.sqlite, with --data-folder"
 _NO_DATABASE = "{folder} has no Zotero database ({name}); name Zotero's data folder with --data-folder"
 _TOO_LARGE = "{path} is larger than {most} GiB and is not read"
 _CHANGING = "{path} changes all the time, Zotero is at work; try again later"
@@ -162,6 +163,7 @@ class DatabaseDoor:
             for _ in range(_COPY_ATTEMPTS):
                 before = self._stamps()
                 if before[""] is None:
+                    _check_folder(self._path.parent)
                     raise WinnowError("NOT_FOUND", _NO_DATABASE.format(folder=self._path.parent, name=DATABASE))
                 if sum(stamp[1] for stamp in before.values() if stamp) > _MOST_BYTES:
                     most = _MOST_BYTES // 1024**3
@@ -185,11 +187,18 @@ class DatabaseDoor:
         return {part: _stamp(Path(f"{self._path}{part}")) for part in _PARTS}
 
 
+def _check_folder(folder: Path) -> None:
+    """Raise ``WinnowError("NOT_FOUND")`` if this is no folder."""
+    if not folder.is_dir():
+        why = "is not a folder" if folder.exists() else "does not exist"
+        raise WinnowError("NOT_FOUND", _NO_FOLDER.format(folder=folder, why=why))
+
+
 def _stamp(path: Path) -> _Stamp:
     """When a file changed, in nanoseconds, and its size in bytes; None where there is none."""
     try:
         status = path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_mtime_ns, status.st_size
 
