@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from tests.bench.__main__ import list_benchmarks
 
 PROGRAMS = dict(list_benchmarks())
-SCRIPTS = {"exhaustive", "index", "soak", "watching"}  # of several commands, without options, or with argparse
+SCRIPTS = {"exhaustive", "index", "load", "soak", "watching"}  # of several commands, without options, or with argparse
 
 
 def test_the_list_names_every_program() -> None:
