@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from tests.bench.__main__ import list_benchmarks
 
 PROGRAMS = dict(list_benchmarks())
-SCRIPTS = {"exhaustive", "index", "load", "soak", "watching"}  # of several commands, without options, or with argparse
+# Of several commands, without options, or with argparse.
+SCRIPTS = {"exhaustive", "index", "load", "soak", "watching"}
 
 
 def test_the_list_names_every_program() -> None:
