@@ -99,6 +99,14 @@ class WinnowError(Exception):
         return {"code": self.code.value, "message": self.message, "details": details}
 
 
+def error_of(envelope: Mapping[str, Any]) -> WinnowError:
+    """The error that has this envelope."""
+    details = dict(envelope["details"])
+    reason, retryable = details.pop("reason"), details.pop("retryable")
+    seconds = details.pop("retry_after_s", None)
+    return WinnowError(reason, envelope["message"], retryable=retryable, retry_after_s=seconds, details=details)
+
+
 def internal_error() -> WinnowError:
     """The error for a bug of the server: no text of the exception leaves the process."""
     return WinnowError("INTERNAL", "internal error; the server's log has the details under this trace id")

@@ -274,6 +274,15 @@ async def test_a_script_is_run_again_unless_its_request_has_a_key(doors: Mapping
     assert (reused.status_code, reused.json()["errors"][0]["details"]["reason"]) == (422, "KEY_REUSED")
 
 
+async def test_an_error_is_replayed_for_its_key_like_an_answer(doors: Mapping[str, Any]) -> None:
+    http = doors["facade"].http
+    for tool, arguments, reason in ERRORS[:4]:
+        asked = {"headers": {"idempotency-key": f"{tool} {arguments}"}, "json": arguments}
+        first, second = [(await http.post(f"/mcp/tool/{tool}", **asked)) for _ in range(2)]
+        assert (first.status_code, first.json()["errors"]) == (second.status_code, second.json()["errors"])
+        assert first.json()["errors"][0]["details"]["reason"] == reason
+
+
 async def test_the_openapi_document_has_valid_schemas_and_references_that_lead_somewhere(
     doors: Mapping[str, Any],
 ) -> None:

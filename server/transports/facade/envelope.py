@@ -46,12 +46,14 @@ def envelope_of(result: CallResult) -> Envelope:
     ``data`` is the payload of the tool as MCP sends it, without ``meta`` and ``error``; null for an error that has
     no payload. The failure of a script has one: its output and usage.
     """
+    problem = problem_of(result.error) if result.error else None
+    return Envelope(data_of(result), _meta(result), problem)
+
+
+def data_of(result: CallResult) -> dict[str, Any] | None:
+    """The payload of a result without its error; None for an error alone."""
     data = {name: value for name, value in result.payload.items() if name != "error"}
-    error = result.error
-    if error is None:
-        return Envelope(data, _meta(result))
-    has_payload = data != empty_answer(result.tool.answer)
-    return Envelope(data if has_payload else None, _meta(result), problem_of(error))
+    return None if result.failed and data == empty_answer(result.tool.answer) else data
 
 
 def refuse(problem: FacadeProblem, tool: str = "") -> Envelope:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from server import __version__
-from server.errors import WinnowError, internal_error
+from server.errors import WinnowError, error_of, internal_error
 from server.knowledge import DIRECT, Knowledge
 from server.runtime.logs import log
 from server.settings import Settings
@@ -22,7 +22,7 @@ from server.tools import Context, Tool, ToolResult
 from server.transports.call_results import CallResult
 from server.transports.dispatch import Dispatcher
 from server.transports.facade import discovery
-from server.transports.facade.envelope import Envelope, beside, envelope_of, refuse
+from server.transports.facade.envelope import Envelope, beside, data_of, envelope_of, refuse
 from server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
 from server.transports.facade.replays import Replays, check_key, fingerprint_of
 
@@ -175,6 +175,8 @@ class FacadeService:
         """The kept result as the answer of a new call, with a trace id of its own."""
 
         async def answer(context: Context, arguments: dict[str, Any]) -> ToolResult:
+            if kept.error is not None and data_of(kept) is None:
+                raise error_of(kept.error)
             return ToolResult(
                 dict(kept.payload),
                 kept.text,
