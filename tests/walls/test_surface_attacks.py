@@ -34,6 +34,7 @@ FAMILIES: Mapping[str, int] = {
     "research": 3,
     "claims": 4,
     "prompt_packs": 5,
+    "quotes": 3,
     "tool_packs": 12,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]

@@ -37,6 +37,7 @@ REPEATABLE = frozenset(
         *("graph.entities_for_sections", "graph.sections_for_entities", "search_sections", "get_section_text"),
         *("help", "list_projects", "query", "query_hybrid", "inspect_collection"),
         *("vector.query.search", "planner.multi_perspective", "research.execute"),
+        *("docs.load.fetch", "citations.audit.check", "exports.render.markdown"),
     }
 )
 

@@ -54,6 +54,7 @@ PROBLEMS: Mapping[str, tuple[Code, int]] = MappingProxyType(
         "SHUTTING_DOWN": (Code.UNAVAILABLE, 503),
         "QUEUE_FULL": (Code.UNAVAILABLE, 503),
         "HYBRID_NOT_SUPPORTED": (Code.UNSUPPORTED, 422),
+        "UNSUPPORTED": (Code.UNSUPPORTED, 422),
         "OUTPUT_BYTES": (Code.INTERNAL, 422),
         "INTERNAL": (Code.INTERNAL, 500),
         # Of requests that reach no tool.

@@ -1,0 +1,24 @@
+# surface: held | seconds: 120
+# A text of brackets, fences or blanks takes time with the square of its length, or a quote of many parts for ever.
+import re
+import time
+
+from server.quotes.finding import SourceText, find_quote
+from server.quotes.markdown_quotes import read_citations
+
+MOST_SECONDS = 20  # the slowest takes less than one
+CHARS = 20_000
+
+
+def control():
+    began = time.process_time()
+    re.search(r"(?:[^\n]*\S[^\n]*)+$", " " * 6_000)
+    return time.process_time() - began > 0.05
+
+
+def surface():
+    began = time.process_time()
+    for piece in ("[@", '"', "“", "`", "` ", "> ", "\n", " ", "@{", "[", "\\", "```\n", "@a ", '"a" [@b, p. 1] '):
+        read_citations(piece * (CHARS // len(piece)))
+    find_quote("a … " * 900 + "zzz", SourceText("a " * 150_000))
+    return time.process_time() - began > MOST_SECONDS
