@@ -45,7 +45,10 @@ OF_NO_TEXT = {"help", "tokens", "list_projects", "index_state", "save", "saved",
 # tests/contract/test_claim_tools.py has notebooks of two keys.
 OF_CLAIMS = {name for name in OPERATIONS if name.startswith("claims.")}
 OF_CLAIMS |= {tool.name for tool in TOOLS if tool.pack == "claims"}
-OF_NO_DOCUMENT = OF_NO_TEXT | OF_JOBS | OF_CLAIMS
+# Of what they are given, and of no document.
+_OF_ARGUMENTS = {"citations.audit.check", "exports.render.markdown", "planner.multi_perspective"}
+OF_ARGUMENTS = _OF_ARGUMENTS | {name.replace(".", "_") for name in _OF_ARGUMENTS}
+OF_NO_DOCUMENT = OF_NO_TEXT | OF_JOBS | OF_CLAIMS | OF_ARGUMENTS
 Values = Mapping[str, Any]
 
 
