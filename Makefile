@@ -11,7 +11,7 @@ SETUP := $(VENV)/.setup-done
 VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	$(PYTHON) -m pip --disable-pip-version-check --quiet --python $(BIN)/python install pip; }
 
-.PHONY: demo test test-rare test-random coverage fuzz fuzz-files soak bench setup lock clean
+.PHONY: demo test test-rare test-random coverage fuzz fuzz-files fuzz-facade soak bench setup lock clean
 
 demo: $(SETUP)
 	$(BIN)/winnow demo
@@ -48,6 +48,14 @@ fuzz: $(SETUP)
 # Damaged files of every format, read behind the walls: `make fuzz-files SECONDS=3600`.
 fuzz-files: $(SETUP)
 	$(BIN)/python -m tests.fuzz.reading --seconds $(SECONDS)
+
+# The façade under requests that another project's program makes from its OpenAPI document: `make fuzz-facade
+# SECONDS=600`. That program is installed on demand, in an environment of its own, and is no dependency of anything.
+JUDGES := build/judges
+fuzz-facade: $(SETUP)
+	@test -x $(JUDGES)/bin/schemathesis || { $(PYTHON) -m venv $(JUDGES) && $(JUDGES)/bin/python -m pip \
+		--disable-pip-version-check --quiet install schemathesis==4.32.5 openapi-spec-validator==0.9.0; }
+	$(BIN)/python -m tests.fuzz.facade --seconds $(SECONDS) --programs $(JUDGES)/bin
 
 # An hour of three clients, an ingest of changes every 30 s, failing and cancelled scripts on one store: what do its
 # processes hold afterwards? Shorter: `make soak SECONDS=600`.
