@@ -72,7 +72,7 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Appl
         project="forged",
         embedding="off",
         legacy_tools=True,
-        tools="research,core",
+        tools="research,core,claims",
         enable_writes=True,
     )
     backends = open_backends(chosen, wait_for_model=False)
@@ -181,6 +181,22 @@ async def arguments(client: Client) -> Mapping[str, list[dict[str, Any]]]:
             {"text": f'"{text}" [@{text}, p. 3]\n\n> {text}\n\n[@{text}'},
             {"quotes": [{"quote": text, "source": text}, {"quote": "needle\nFORGED", "source": section}]},
         ],
+        "wild_write": [
+            {
+                "topic": "forged",
+                "title": text[:200],
+                "content": text,
+                "claims": [{"text": text[:250], "evidence": [{"section_id": section, "quote": "needle"}]}],
+            },
+            {"topic": text[:60], "content": text},
+        ],
+        **{f"wild_{name}": [{"entry_id": text[:60]}] for name in ("related", "read", "revise")},
+        "wild_search": [{"query": "needle"}, {"query": text[:500]}],
+        "wild_claims": [{"entry_ids": [text[:60]]}],
+        "wild_topics": [{}, {"prefix": text[:60]}],
+        "wild_friction": [{"min_friction": 0}],
+        "wild_recent": [{}],
+        "wild_status": [{}, {"project": text[:60]}],
         "exports_render_markdown": [
             {
                 "title": text,
