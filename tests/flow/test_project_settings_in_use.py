@@ -18,6 +18,7 @@ from server.ingest.pipeline import DefaultLabels, IngestReport, Target, ingest_p
 from server.ingest.target import target_of
 from server.knowledge import DIRECT, OPERATIONS, SCRIPT, Knowledge, KnowledgeBase
 from server.opening import Backends, catalogue_path, open_backends
+from server.operations.claims.table import OF_CLAIMS
 from server.projects.settings import ProjectLabels, ProjectSettings
 from server.settings import Settings, load_settings
 from tests.flow.test_commands import winnow
@@ -129,6 +130,8 @@ UNRANKED = {
     *("ingest_from_source", "job_status", "job_cancel", "list_projects", "inspect_collection", "query"),
     *("planner.multi_perspective", "research.execute", "docs.load.fetch"),  # they ask what is above
     *("citations.audit.check", "exports.render.markdown"),
+    *OF_CLAIMS,  # they search notebooks
+    "index_state",
 }
 
 
