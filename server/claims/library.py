@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook
-from server.claims.vectors import ClaimVectors
+
+if TYPE_CHECKING:  # vectors bring numpy, which a server that shares an engine does without
+    from server.claims.vectors import ClaimVectors
 
 
 class ClaimLibrary:
@@ -35,6 +38,8 @@ class ClaimLibrary:
     @property
     def vectors(self) -> ClaimVectors:
         """The vectors of claims. Raises what opening raises."""
+        from server.claims.vectors import ClaimVectors
+
         with self._lock:
             if self._open is None:
                 self._open = ClaimVectors(SqliteClaimStore(self._path))

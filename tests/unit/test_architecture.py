@@ -392,6 +392,7 @@ LARGE_FOLDERS: Mapping[str, str] = {
 }
 # Module, or folder with a dot at its end -> why it imports inside functions.
 LATE_IMPORTS: Mapping[str, str] = {
+    "server.claims.library": "a server that shares an engine does without numpy",
     # composition: a command starts without the modules that only other commands need
     "server.cli": "winnow serve answers before anything large is loaded",
     "server.app": "a server that shares an engine opens nothing itself",
