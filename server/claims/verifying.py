@@ -21,8 +21,8 @@ from hashlib import blake2b
 from typing import Protocol
 
 from server.backends.base import IndexedDocument, admits
+from server.claims.language.wording import check_wording
 from server.claims.records import MAX_WARNINGS, NOTE_CHARS, Claim, Entry, Evidence
-from server.claims.wording import check_wording
 from server.ids import is_chunk_id
 from server.locators import address_of, locate, work_fields
 from server.models import Chunk, ChunkSpan, Document, DocumentReading, Filters, Passage, Place

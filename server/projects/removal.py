@@ -6,7 +6,8 @@ space is freed later (``purge``, also by a reindexing)::
 
     rows of the catalogue        one transaction; from here on nothing can be restored
     points of the vector store   killed before this: points without a chunk, which no search returns
-    graph, facts, sources        killed before this: graphs that no operation can reach
+    graph, facts, sources,       killed before this: graphs and claims that no operation can reach
+    claims
     the row of the project       its name is free from here on
 
 The row stays until the rest is done, so a purge that was killed is completed by the next one.
@@ -22,6 +23,7 @@ from pathlib import Path
 
 from server.backends.base import VectorStore
 from server.backends.catalogue import Catalogue
+from server.claims.projects import move_notebooks
 from server.errors import WinnowError
 from server.graph.base import GraphStore
 from server.opening import Backends, open_fact_store, open_graph
@@ -152,11 +154,15 @@ def remove_points(store: VectorStore, name: str) -> None:
 
 
 def finish_removal(settings: Settings, catalogue: Catalogue, graph: GraphStore | None, name: str) -> None:
-    """Remove the graph and the sources of a cleared project without points, and then its row."""
+    """Remove the graph, the sources and the claims of a cleared project without points, and then its row.
+
+    Sources and claims go to the successor of a project that was renamed.
+    """
     if graph is not None:
         _remove_graph(settings, graph, name)
     successor = catalogue.hidden_projects()[name].successor
     _move_sources(settings.store, name, successor)
+    move_notebooks(settings.store, name, successor)
     catalogue.forget_project(name)
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from server.backends.base import Payload, Point, VectorStore, payload_of
 from server.backends.catalogue import Catalogue
+from server.claims.projects import require_no_notebooks
 from server.errors import WinnowError
 from server.ids import chunk_id, chunk_of_point, document_id, point_id
 from server.ingest.change_detection import indexed_document_of
@@ -61,6 +62,7 @@ def rename_project(
     with catalogue.only_writer():
         if not _is_moved(catalogue, old, new):
             _check(catalogue, old, new)
+            require_no_notebooks(settings.store, new)
             catalogue.set_project_state(new, "renaming")
             found = _new_ids(catalogue, old, new)
             _copy_points(opened.store, old, found, on_step)

@@ -17,6 +17,9 @@ from mcp import Client
 
 from server.app import make_knowledge_base, open_application
 from server.backends.catalogue import Catalogue
+from server.claims.records import Claim, Entry, claim_id, new_entry_id
+from server.claims.sqlite_store import SqliteClaimStore, claims_path
+from server.claims.store import Notebook
 from server.errors import WinnowError
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
@@ -202,6 +205,11 @@ def test_delete_asks_says_until_when_it_can_be_undone_and_an_ingest_is_refused(
 
 
 def test_a_purge_removes_what_was_deleted_and_nothing_else(indexed: Settings, docs: Path) -> None:
+    with closing(SqliteClaimStore(claims_path(indexed.store))) as claims:
+        for name in ("a/b", "other"):
+            number = new_entry_id()
+            text = Claim(id=claim_id(number, 1), text="Pages have 4 KiB.")
+            claims.add(Notebook(name), Entry(id=number, project=name, topic="memory", claims=(text,)))
     with closing(Catalogue(catalogue_path(indexed))) as catalogue:
         delete_project(catalogue, "a/b")
     with closing(open_backends(indexed, wait_for_model=True)) as opened:
@@ -212,6 +220,8 @@ def test_a_purge_removes_what_was_deleted_and_nothing_else(indexed: Settings, do
         assert_gone(indexed, opened)
         with pytest.raises(WinnowError, match="there is no project 'a/b'; projects: other"):
             restore_project(opened.catalogue, "a/b")
+        with closing(SqliteClaimStore(claims_path(indexed.store))) as claims:
+            assert claims.notebooks() == [Notebook("other")]
         # The name is free, and a fresh project of this name has nothing of the former one.
         assert ingest(indexed, opened, "a/b", docs) == (len(PAGES), 0)
         assert opened.catalogue.project_settings("a/b") == ProjectSettings()

@@ -110,7 +110,8 @@ ROOMS: Mapping[str, str] = {
     "server.projects server.opening server.errors server.models server.settings server.text",
     "server.opening": "server.backends server.backends.base server.claims server.errors server.graph "
     "server.retrieval server.models server.settings server.runtime server.text",
-    "server.projects": "server.backends server.backends.base server.errors server.graph server.ids server.ingest "
+    "server.projects": "server.backends server.backends.base server.claims server.errors server.graph server.ids "
+    "server.ingest "
     "server.ingest.target server.models server.opening server.projects.settings server.projects.states "
     "server.settings server.text server.watching",
     "server.findings": "server.settings",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.claims.distilling import Distillation, distil
+from server.claims.language.distilling import Distillation, distil
 from server.claims.records import CLAIM_CHARS, MAX_CLAIMS
 
 HANDBOOK = """\

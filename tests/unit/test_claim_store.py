@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from server.claims.exchange import back_up, export_lines, import_lines
+from server.claims.projects import move_notebooks, require_no_notebooks
 from server.claims.records import Claim, Comparison, Entry, Evidence, Verdict, claim_id, new_entry_id
-from server.claims.sqlite_store import _LAYOUT, SqliteClaimStore
+from server.claims.sqlite_store import _LAYOUT, SqliteClaimStore, claims_path
 from server.claims.store import Notebook, View
 from server.claims.vectors import ClaimVectors
 from server.errors import WinnowError
@@ -92,6 +93,39 @@ def test_another_notebook_sees_nothing(store: SqliteClaimStore) -> None:
         assert store.counts(view).entries == 0
         assert store.entry_numbers(view) == []
     assert list(store.read(View(Notebook("books", "key-a")), [entry.id])) == [entry.id]
+
+
+def test_notebooks_move_with_the_name_of_their_project_and_go_with_it(tmp_path: Path) -> None:
+    """Of three projects one is renamed and one is removed; the third, and the history of the first, stay whole."""
+    names = ("books", "letters", "notes")
+    with closing(SqliteClaimStore(claims_path(tmp_path))) as store:
+        entries = {name: store.add(Notebook(name, "k"), an_entry("t", f"{name} have pages.")) for name in names}
+        ids = {name: entry.id for name, entry in entries.items()}
+        for number, name in enumerate(names):
+            store.compare(
+                ids[name], [Comparison(entry_id=ids[name], other_id=ids[names[number - 1]], entropy=0.5)]
+            )
+            store.save_vectors(ids[name], "m", [(f"{ids[name]}:1", b"\0" * 8)])
+    with pytest.raises(WinnowError, match="there are claims of a project 'notes' already"):
+        require_no_notebooks(tmp_path, "notes")
+    require_no_notebooks(tmp_path, "library")
+    move_notebooks(tmp_path, "books", "library")
+    move_notebooks(tmp_path, "letters", "")
+    with closing(SqliteClaimStore(claims_path(tmp_path))) as store:
+        assert store.notebooks() == [Notebook("library", "k"), Notebook("notes", "k")]
+        moved = View(Notebook("library", "k"))
+        assert list(store.read(moved, list(ids.values()))) == [ids["books"]]
+        assert store.read(View(Notebook("letters", "k")), [ids["letters"]]) == {}
+        assert [found for found, _ in store.search_words(moved, "pages", 9)] == [ids["books"]]
+        assert store.first_flaw(moved.notebook) is None
+        assert store.add(moved.notebook, an_entry("t", "More.")).sequence == 2
+        assert [(one.entry_id, one.other_id) for one in store.comparisons(list(ids.values()))] == [
+            (ids["books"], ids["notes"])
+        ]
+        left = {
+            table: store.database.rows(f"SELECT count(*) FROM {table}")[0][0] for table in ("vectors", "words")
+        }
+    assert left == {"vectors": 2, "words": 3}
 
 
 def test_an_entry_that_waits_for_approval_is_seen_by_its_own_session_alone(store: SqliteClaimStore) -> None:
@@ -304,6 +338,7 @@ def test_a_damaged_file_is_not_said_to_be_repaired_by_an_ingest(tmp_path: Path) 
 _WRITER = """
 import sys
 from pathlib import Path
+from server.claims.projects import move_notebooks, require_no_notebooks
 from server.claims.records import Claim, Entry, claim_id, new_entry_id
 from server.claims.sqlite_store import SqliteClaimStore
 from server.claims.store import Notebook

@@ -93,7 +93,7 @@ def purge(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Remove deleted projects for good, and give their space back to the disk."""
+    """Remove deleted projects for good, with their claims, and give their space back to the disk."""
     from server.projects.removal import purge_projects
 
     with report_errors(as_json=as_json):
@@ -111,9 +111,10 @@ def purge(
 
 
 @app.command(
-    epilog="Its settings and sources move along, and keys that name it get its new name. Ids of its documents and "
-    "passages contain the project's name, so all of them change; nothing is embedded again. No other process may "
-    "have the store open: end its servers, and the engine that they share, with winnow engine stop. After Ctrl-C "
+    epilog="Its settings, sources and claims move along, and keys that name it get its new name. Ids of its "
+    "documents and passages contain the project's name, so all of them change; nothing is embedded again. No "
+    "other process may have the store open: end its servers, and the engine that they share, with winnow engine "
+    "stop. After Ctrl-C "
     "or a crash the same command resumes.\n\n"
     "Examples: winnow project rename papers library | winnow project rename notes team/notes --json"
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from server.claims.comparing import standing
-from server.claims.distilling import EXTRACTED_CONFIDENCE, distil
+from server.claims.language.distilling import EXTRACTED_CONFIDENCE, distil
 from server.claims.records import (
     CLAIM_CHARS,
     CONTENT_CHARS,

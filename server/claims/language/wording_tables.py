@@ -1,4 +1,4 @@
-"""Words of negation, numbers, months and units, by language; the tables of ``server.claims.wording``."""
+"""Words of negation, numbers, months and units, by language; the tables of ``server.claims.language.wording``."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 from server.backends.base import Vector
+from server.claims.language.sentence_words import IMPERATIVES, NO_SUBJECTS, PRONOUNS, VERBS
 from server.claims.records import CLAIM_CHARS, MAX_CLAIMS
-from server.claims.sentence_words import IMPERATIVES, NO_SUBJECTS, PRONOUNS, VERBS
 from server.text.markup.template_code import resolve_template_code
 from server.text.printable import one_line
 from server.text.spans import split_spans, terms

@@ -1,0 +1,67 @@
+"""What happens to the notebooks of a project that is renamed or removed."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from server.claims.sqlite_store import SqliteClaimStore, claims_path
+from server.errors import WinnowError
+
+# Statements that remove what belongs to the entries of a project, one parameter each; the entries are the last.
+_OF_ENTRIES = "(SELECT {column} FROM entries WHERE project = ?)"
+_REMOVED = (
+    ("vectors", "entry", "number"),
+    ("comparisons", "entry", "id"),
+    ("comparisons", "other", "id"),
+    ("verdicts", "entry", "id"),
+    ("verdicts", "other_entry", "id"),
+    ("words", "rowid", "number"),
+)
+
+
+def has_notebooks(store: Path, project: str) -> bool:
+    """Whether anything was ever written into a notebook of this project."""
+    if not claims_path(store).exists():
+        return False
+    with closing(SqliteClaimStore(claims_path(store))) as claims:
+        return any(notebook.project == project for notebook in claims.notebooks())
+
+
+def require_no_notebooks(store: Path, project: str) -> None:
+    """Raise ``WinnowError("INVALID_REQUEST")`` if a project that does not exist has notebooks all the same."""
+    if has_notebooks(store, project):
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"there are claims of a project {project!r} already; choose another name, or see: winnow claims list "
+            f"--project {project}",
+        )
+
+
+def move_notebooks(store: Path, project: str, successor: str) -> None:
+    """Give the notebooks of a project to its successor, or remove them where there is none ("").
+
+    Their histories stay whole: no digest covers the name of the project.
+    """
+    if not has_notebooks(store, project):
+        return
+    with (
+        closing(SqliteClaimStore(claims_path(store))) as claims,
+        claims.database.transaction(to_disk=True) as connection,
+    ):
+        if successor:
+            for table in ("entries", "history"):
+                connection.execute(f"UPDATE {table} SET project = ? WHERE project = ?", (successor, project))
+        else:
+            _remove(connection, project)
+
+
+def _remove(connection: sqlite3.Connection, project: str) -> None:
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for table, column, entry in _REMOVED:
+        if table in tables:  # SQLite may have no index of words
+            chosen = _OF_ENTRIES.format(column=entry)
+            connection.execute(f"DELETE FROM {table} WHERE {column} IN {chosen}", (project,))
+    for table in ("history", "entries"):
+        connection.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
