@@ -177,9 +177,9 @@ SEARCHES = (
 )
 WITH_ID = [name for name, arguments in CALLS.items() if "chunk" in str(arguments("chunk"))]
 WALKS = tuple(name for name in WITH_ID if name.startswith("graph."))
-BY_ID = tuple(
-    name for name in WITH_ID if name not in WALKS and name not in ("rerank", "kb.read", "docs.load.fetch")
-)
+# Documents by their addresses, several ids at once, and what this server refuses whatever the passage is.
+_OTHERS = ("rerank", "kb.read", "docs.load.fetch", "claims.write")
+BY_ID = tuple(name for name in WITH_ID if name not in WALKS and name not in _OTHERS)
 SCOPED = tuple(name for name, operation in OPERATIONS.items() if "scope" in operation.request.model_fields)
 
 
