@@ -440,7 +440,7 @@ async def test_a_read_only_key_neither_sees_nor_calls_what_writes(
     application: Application, access: HttpAccess, red: Client, keys: Path
 ) -> None:
     reader = make_client(keys, "reader", RED, read_only=True)
-    writing = {"ingest_from_source", "job_cancel"}
+    writing = {"ingest_from_source", "job_cancel", "wild_write", "wild_revise"}
     async with requests(application, access) as http:
         for client, listed in ((red, writing), (reader, set())):
             async with connected(http, client) as mcp:
