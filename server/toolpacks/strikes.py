@@ -24,7 +24,7 @@ _KEPT = 500
 class Breaks(BaseModel):
     """The breaks of one state of a pack, and why the last one was one."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     id: Annotated[str, Field(max_length=40)]
     count: Annotated[int, Field(ge=0, le=1_000_000)] = 0
@@ -34,7 +34,7 @@ class Breaks(BaseModel):
 class BreakFile(BaseModel):
     """All breaks, by the digest of the pack."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     packs: Annotated[dict[str, Breaks], Field(max_length=_KEPT)] = Field(default_factory=dict)
 
