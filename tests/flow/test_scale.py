@@ -77,7 +77,7 @@ async def test_caches_are_part_of_the_health_of_a_server(application: Applicatio
         "views.preview",
         "views.full",
     }
-    assert set(caches["rankings"]) == {"hits", "misses", "entries"}
+    assert set(caches["rankings"]) == {"hits", "misses", "entries", "capacity"}
 
 
 def test_the_figures_of_a_search_are_all_there(store: Path) -> None:
