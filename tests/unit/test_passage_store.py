@@ -226,7 +226,7 @@ def test_a_session_that_was_not_heard_of_for_longest_ends_and_takes_its_passages
     store.session("b")
     store.session("c")
     assert store.counters == PassageStoreCounters(
-        1, 0, 0, evictions=1, expirations=0, entries=0, bytes=0, sessions=2
+        1, 0, 0, evictions=1, expirations=0, entries=0, bytes=0, sessions=2, capacity_bytes=10**6
     )
     assert ended.get(kept.passage_id) is None
     ended.keep(passage("two"), "handbook")  # by a call that was under way
