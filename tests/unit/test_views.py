@@ -121,5 +121,5 @@ def test_the_audit_shows_an_execution_on_one_line() -> None:
     record = {"time": HOSTILE, "verdict": HOSTILE, "error": HOSTILE * 50, "client": HOSTILE, "wall_ms": 1.0}
     assert [printable(cell) == cell and "\n" not in cell and len(cell) <= 60 for cell in _format_row(record)] == [
         True
-    ] * 9
+    ] * 10
     assert len(_format_table([record, record])) == 3

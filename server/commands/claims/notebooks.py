@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -16,6 +17,7 @@ from server.commands.terminal.output import (
     Store,
     command,
     print_json,
+    print_json_line,
     print_lines,
     report_errors,
 )
@@ -141,13 +143,11 @@ def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None
 )
 def export(project: Project = None, key: Key = "", store: Store = None) -> None:
     """Write the history of a notebook to stdout as JSON Lines, whole: winnow claims import reads it."""
-    import sys
-
     from server.claims.exchange import export_lines
 
     with report_errors(as_json=False), _opened(store, project) as (settings, claims):
         for line in export_lines(claims, _notebook(settings, key)):
-            sys.stdout.write(f"{line}\n")
+            print_json_line(json.loads(line))
 
 
 @app.command(
