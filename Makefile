@@ -23,7 +23,7 @@ test: $(SETUP)
 	$(BIN)/python tests/everybody.py
 
 # Tests that take long and seldom fail, no part of `make test`: benchmarks, the demo, `winnow eval`, converting the
-# model, removal and archives of projects, controls of attacks on surfaces.
+# model, clients of other projects, removal and archives of projects, controls of attacks.
 test-rare: $(SETUP)
 	$(BIN)/python tests/everybody.py --rare
 

@@ -1,6 +1,6 @@
 """Attacks on files, settings, transports and rendered text: each fails here.
 
-That each succeeds on its control is tested by ``test_surface_controls``, which is rare: attacks seldom change.
+That each succeeds on its control is tested by ``test_attack_controls``, which is rare: attacks seldom change.
 """
 
 from __future__ import annotations
