@@ -53,7 +53,10 @@ def test_what_was_reported_is_there_after_the_kill_and_every_server_answers(figu
     assert (kill["errors"], kill["lost"], figures["killed"]["stores_agree"]) == (0, 0, True)
 
 
-def test_figures_are_shown(figures: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_are_shown(
+    figures: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # no name is divided between two lines, however long the figures are
     engine.show_figures(figures)
     told = capsys.readouterr().out
     for shown in ("search, previews", "PSS in MB", "searches beside: ", "waits at vectors", "kill -9"):
