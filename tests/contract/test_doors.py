@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ import pytest
 
 from server.app import Application, open_application
 from server.errors import REASONS
+from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
+from server.opening import open_backends
 from server.settings import Settings, load_settings
 from server.tools import TOOLS
 from server.transports.facade.discovery import REPEATABLE, SHORT_ROUTES, data_schema
@@ -23,7 +26,7 @@ from tests.doors import DOORS, Door, Seen, open_door
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 
 QUESTION = "how are backups encrypted"
-LISTED = [tool for tool in TOOLS if tool.listed and tool.pack in ("", "research")]
+LISTED = [tool for tool in TOOLS if tool.listed and tool.pack in ("", "research", "core")]
 # Differ between two calls of the same door: ids of sessions and what is in them, and measured times.
 OWN = frozenset(
     {
@@ -48,7 +51,7 @@ def settings(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
         store=store,
         project="handbook",
         legacy_tools=True,
-        tools=("all", "research"),
+        tools=("all", "research", "core"),
         enable_writes=True,
         ingest_roots=(tmp_path_factory.mktemp("allowed"),),
         calls_per_minute=1_000,
@@ -101,6 +104,14 @@ async def _calls(door: Door) -> Mapping[str, dict[str, Any]]:
         "execute_code": {"code": "print('seen')\nreturn [1, None, 'é']"},
         "read_result": {"execution_id": large.details["execution_id"]},
         "help": {"topic": "kb.search"},
+        "vector.query.search": {"query": QUESTION},
+        "docs.load.fetch": {"uri": "guide/backups.md"},
+        "citations.audit.check": {
+            "quotes": [{"quote": "Backups are encrypted with AES-256", "source": "backups"}]
+        },
+        "exports.render.markdown": {"title": "Backups", "sections": [{"heading": "Keys"}]},
+        "planner.multi_perspective": {"question": QUESTION},
+        "research.execute": {"question": QUESTION, "max_perspectives": 2},
         "list_projects": {},
         "query": {"project": "handbook", "text": QUESTION},
         "query_hybrid": {"project": "handbook", "text": QUESTION},
@@ -309,13 +320,18 @@ def _walk(value: Any) -> Iterator[dict[str, Any]]:
         yield from _walk(part)
 
 
-async def test_short_routes_answer_with_tools_that_this_server_does_not_list(doors: Mapping[str, Any]) -> None:
-    http = doors["facade"].http
-    for name, tool in SHORT_ROUTES.items():
-        asked = SEARCH if name == "search" else {"question": QUESTION}
-        envelope = (await http.post(f"/v1/{name}", json=asked)).json()
-        assert (envelope["ok"], envelope["meta"]["tool"]) == (True, tool), envelope["errors"]
-        assert (await http.post(f"/mcp/tool/{tool}", json=asked)).status_code == 404
+async def test_short_routes_answer_with_tools_that_this_server_does_not_list(tmp_path: Path, corpus: Path) -> None:
+    settings = load_settings(store=tmp_path, project="handbook", embedding="off")
+    with closing(open_backends(settings, wait_for_model=False)) as backends:
+        ingest_paths(target_of(settings, backends, None), [corpus / "guide" / "backups.md"])
+    async with open_application(settings, wait_for_model=False) as application:
+        await application.ready()
+        async with open_door(application, "facade") as door:
+            for name, tool in SHORT_ROUTES.items():
+                asked = SEARCH if name == "search" else {"question": QUESTION}
+                envelope = (await door.http.post(f"/v1/{name}", json=asked)).json()
+                assert (envelope["ok"], envelope["meta"]["tool"]) == (True, tool), envelope["errors"]
+                assert (await door.http.post(f"/mcp/tool/{tool}", json=asked)).status_code == 404
 
 
 # --- LSP frames --------------------------------------------------------------------------------------------------
