@@ -264,6 +264,10 @@ def documents_of(golden: GoldenSet) -> Iterator[RawDocument]:
                 yield document
 
 
+# Metrics of the answers that questions get.
+_SHOWN = ("cursors", "duplicates", "quotes", "excerpts", "excerpts_truncated", "excerpt_truncation_rate")
+
+
 async def _ask_all(
     settings: Settings, questions: Sequence[Question]
 ) -> tuple[list[QuestionOutcome], dict[str, Any]]:
@@ -271,14 +275,7 @@ async def _ask_all(
     async with _open_knowledge_base(settings) as kb:
         outcomes = [await _ask(kb, question) for question in questions]
         metrics = kb.metrics.snapshot()
-        for name in (
-            "answers",
-            "calls",
-            "scripts",
-            "queue_waits",
-        ):  # of tools and scripts, unused here
-            del metrics[name]
-        return outcomes, metrics
+        return outcomes, {name: metrics[name] for name in _SHOWN}
 
 
 @asynccontextmanager
