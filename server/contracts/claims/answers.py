@@ -27,6 +27,7 @@ _Number = Annotated[int, Field(ge=1, le=999_999)]
 _Count = Annotated[int, Field(ge=0, le=10**12)]
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Moment = Annotated[str, StringConstraints(max_length=40)]
+_ChangeName = Literal["written", "revised", "judged", "approved", "imported"]
 # Longer than the texts of arguments, some of whose characters an answer replaces.
 _Text = Annotated[str, StringConstraints(max_length=2_000)]
 
@@ -147,7 +148,7 @@ class RevisionRow(Payload):
     """A change in the history of the entry."""
 
     sequence: _Count
-    kind: Literal["written", "revised", "judged", "approved", "imported"]
+    kind: _ChangeName
     at: _Moment
 
 
@@ -175,6 +176,13 @@ class ReadEntryAnswer(Payload):
     meta: Meta
 
 
+class StatusBreakdown(Payload):
+    """Numbers of entries whose claims the server extracted, or an agent distilled."""
+
+    extracted: _Count
+    distilled: _Count
+
+
 class TopicRow(Payload):
     """A topic. ``claims_status_breakdown`` counts entries by where their claims come from."""
 
@@ -182,13 +190,6 @@ class TopicRow(Payload):
     entry_count: _Count
     avg_friction: _Share
     claims_status_breakdown: StatusBreakdown
-
-
-class StatusBreakdown(Payload):
-    """Numbers of entries whose claims the server extracted, or an agent distilled."""
-
-    extracted: _Count
-    distilled: _Count
 
 
 class TopicsAnswer(Payload):
@@ -222,7 +223,7 @@ class ChangeRow(EntryRow):
     """A change, and the entry as it is now."""
 
     sequence: _Count
-    kind: Literal["written", "revised", "judged", "approved", "imported"]
+    kind: _ChangeName
     at: _Moment
 
 
@@ -295,6 +296,3 @@ class WriteAnswer(Payload):
     needs_review: bool
     candidates: list[PairRow] = Field(max_length=10)
     meta: Meta
-
-
-TopicRow.model_rebuild()
