@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from server import __version__
 from server.contracts import answer_schema, empty_answer, wire_schema
@@ -30,6 +31,9 @@ from server.transports.access.harvest import HarvestAlert, HarvestGuard
 from server.transports.call_results import Beside, CallResult, ListedTool
 from server.transports.limits import RateLimit
 
+if TYPE_CHECKING:
+    from server.prompts.library import PromptLibrary
+
 _LIMIT_KINDS = {"execute_code": "script"}
 _LOGGED_ARGUMENTS = ("query", "question", "code")
 # Warnings and errors are bounded separately: they are in no budget.
@@ -38,6 +42,40 @@ _WARNINGS, _WARNING_CHARS, _ERROR_CHARS = 8, 300, 2_000
 _MAX_REST = Size(tokens=2_500, bytes=8 * 1024)
 _MS_PER_SECOND = 1000
 _CORPUS_SECONDS = 60.0  # between two looks at the size of the corpus
+
+
+class ApplicationServices(Protocol):
+    """What a door needs of the application beside its tools."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+
+    @property
+    def kb(self) -> Knowledge:
+        """The knowledge base, with the passages and results of sessions."""
+
+    @property
+    def prompts(self) -> PromptLibrary:
+        """The prompts, of which those are offered whose tools are listed."""
+
+    def start(self) -> None:
+        """Begin to load; returns at once. Called once the first request has been answered."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known which tools can be offered; until then the list is an estimate."""
+
+    async def ready(self) -> None:
+        """Wait until it is known which tools can be offered."""
+
+    async def refresh_tools(self) -> None:
+        """Read the tools of the operator, if there are any and a file of theirs may have changed."""
+
+
+async def read_prompts(application: ApplicationServices) -> PromptLibrary:
+    """The prompts of the application; at their first use their files are read, outside the event loop."""
+    return await asyncio.to_thread(lambda: application.prompts)
 
 
 class Dispatcher:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult
@@ -34,7 +34,6 @@ from pydantic import ValidationError
 from server import __version__
 from server.contracts import flat_schema
 from server.errors import WinnowError
-from server.knowledge import Knowledge
 from server.reference.guides import instructions
 from server.runtime.logs import log
 from server.runtime.reports.traces import continued, span
@@ -44,7 +43,7 @@ from server.sessions.rights import settings_for
 from server.settings import Settings
 from server.text.printable import one_line, printable, shorten
 from server.transports import prompts, resources, wire
-from server.transports.dispatch import Dispatcher
+from server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
 from server.transports.sessions import (
     Connection,
     Tokens,
@@ -55,9 +54,6 @@ from server.transports.sessions import (
     note_wait,
 )
 
-if TYPE_CHECKING:
-    from server.prompts.library import PromptLibrary
-
 # Seconds after an answer until loading begins. After a handshake it is longer: the client lists the tools next.
 _HEAD_START_SECONDS = 0.02
 _HANDSHAKE = frozenset({"initialize", "notifications/initialized", "server/discover", "ping"})
@@ -65,35 +61,6 @@ _HEAD_START_OF_LISTING_SECONDS = 0.25
 # The error code for "not found" in protocol revisions before 2026.
 _NOT_FOUND_BEFORE_2026 = -32002
 _MAX_URI_CHARS = 2_000
-
-
-class ApplicationServices(Protocol):
-    """What the MCP server needs of the application beside its tools."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings in force."""
-
-    @property
-    def kb(self) -> Knowledge:
-        """The knowledge base, with the passages and results of sessions."""
-
-    @property
-    def prompts(self) -> PromptLibrary:
-        """The prompts, of which those are offered whose tools are listed."""
-
-    def start(self) -> None:
-        """Begin to load; returns at once. Called once the first request has been answered."""
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether it is known which tools can be offered; until then the list is an estimate."""
-
-    async def ready(self) -> None:
-        """Wait until it is known which tools can be offered."""
-
-    async def refresh_tools(self) -> None:
-        """Read the tools of the operator, if there are any and a file of theirs may have changed."""
 
 
 def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Server[str]:
@@ -235,20 +202,22 @@ class _Handlers:
     async def list_prompts(self, context: Connection, params: PaginatedRequestParams | None) -> ListPromptsResult:
         _refuse_cursor(params)
         return ListPromptsResult(
-            prompts=prompts.list_prompts(await self._library(), self._tool_names(client_of(context)))
+            prompts=prompts.list_prompts(
+                await read_prompts(self._application), self._tool_names(client_of(context))
+            )
         )
 
     async def get_prompt(self, context: Connection, params: GetPromptRequestParams) -> GetPromptResult:
         client = self._count_read(context)
         tools = self._tool_names(client)
-        library, settings = await self._library(), self._settings_for(client)
+        library, settings = await read_prompts(self._application), self._settings_for(client)
         return prompts.get_prompt(library, params.name, params.arguments or {}, tools, settings)
 
     async def complete(self, context: Connection, params: CompleteRequestParams) -> CompleteResult:
         client = self._count_read(context)
         name, value = params.argument.name, params.argument.value
         if isinstance(params.ref, PromptReference):
-            library = await self._library()
+            library = await read_prompts(self._application)
             prompt = library.find(params.ref.name, self._tool_names(client))
             values = library.complete(prompt, name, value)
             return CompleteResult(completion=Completion(values=list(values), has_more=False))
@@ -259,10 +228,6 @@ class _Handlers:
         given = (params.context.arguments if params.context else None) or {}
         session_id, ids = await self._application.kb.passage_ids(client, value, resources.MAX_COMPLETIONS + 1)
         return CompleteResult(completion=resources.complete_placeholder(name, value, given, session_id, ids))
-
-    async def _library(self) -> PromptLibrary:
-        # At their first use packs are read, which takes too long for the event loop.
-        return await asyncio.to_thread(lambda: self._application.prompts)
 
     def _tool_names(self, client: str) -> Collection[str]:
         return {tool.name.replace(".", "_") for tool in self._dispatcher.list_tools(client)}

@@ -7,56 +7,22 @@ replayed goes through it, too, as the answer of a tool that has it already.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from server import __version__
 from server.errors import WinnowError, error_of, internal_error
-from server.knowledge import DIRECT, Knowledge
+from server.knowledge import DIRECT
 from server.runtime.logs import log
-from server.settings import Settings
 from server.tiers import dumps
 from server.tools import Context, Tool, ToolResult
 from server.transports.call_results import CallResult
-from server.transports.dispatch import Dispatcher
+from server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
 from server.transports.facade import discovery
 from server.transports.facade.envelope import Envelope, beside, data_of, envelope_of, refuse
 from server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
 from server.transports.facade.replays import Replays, check_key, fingerprint_of
-
-if TYPE_CHECKING:
-    from server.prompts.library import PromptLibrary
-
-
-class Services(Protocol):
-    """What the façade needs of the application beside its tools."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings in force."""
-
-    @property
-    def kb(self) -> Knowledge:
-        """The knowledge base."""
-
-    @property
-    def prompts(self) -> PromptLibrary:
-        """The prompts, of which those are offered whose tools are listed."""
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether it is known which tools can be offered."""
-
-    def start(self) -> None:
-        """Begin to load; returns at once."""
-
-    async def ready(self) -> None:
-        """Wait until it is known which tools can be offered."""
-
-    async def refresh_tools(self) -> None:
-        """Read the operator's tools anew if their files have changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +50,7 @@ class Invocation:
 class FacadeService:
     """Answers requests of any door. One for each server: it keeps the results that may be replayed."""
 
-    def __init__(self, dispatcher: Dispatcher, services: Services) -> None:
+    def __init__(self, dispatcher: Dispatcher, services: ApplicationServices) -> None:
         self._dispatcher = dispatcher
         self._services = services
         self._replays = Replays()
@@ -97,7 +63,7 @@ class FacadeService:
         return {
             "server": {"name": "winnow", "version": __version__},
             "tools": [discovery.describe_tool(each.tool, self._services.settings) for each in listed],
-            "prompts": discovery.describe_prompts(await self._library(), self._tool_names(asker)),
+            "prompts": discovery.describe_prompts(await read_prompts(self._services), self._tool_names(asker)),
             "health": discovery.describe_health(is_settled=self._services.is_settled),
         }
 
@@ -105,7 +71,7 @@ class FacadeService:
         """A version of a prompt, as ``{body, spec}``. Raises ``WinnowError`` and ``Refusal``."""
         self._count_read(asker)
         await self._services.ready()
-        for prompt in (await self._library()).offered(self._tool_names(asker)):
+        for prompt in (await read_prompts(self._services)).offered(self._tool_names(asker)):
             if (prompt.domain, prompt.name, prompt.major) == (domain, name, major):
                 return discovery.describe_prompt(prompt)
         raise refusal("NOT_FOUND", "no such prompt, or none of this version; discovery lists them")
@@ -207,10 +173,6 @@ class FacadeService:
         if tool is None:
             raise refusal("NOT_FOUND", self._dispatcher.explain_unknown(name, asker.client))
         return tool
-
-    async def _library(self) -> PromptLibrary:
-        # At their first use packs are read, which takes too long for the event loop.
-        return await asyncio.to_thread(lambda: self._services.prompts)
 
     def _tool_names(self, asker: Asker) -> Collection[str]:
         return {each.tool.name.replace(".", "_") for each in self._dispatcher.list_tools(asker.client)}
