@@ -317,7 +317,7 @@ class Settings(BaseModel):
         default=10.0,
         ge=0,
         le=300,
-        description="how long calls in progress may take when the server is told to end",
+        description="how long calls in progress may take after SIGTERM",
     )
     log_queries: bool = Field(
         default=False, description="log the text of queries and the source of scripts instead of their hashes"

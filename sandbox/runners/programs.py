@@ -286,7 +286,7 @@ class _Conversation:
 
 
 def _read(stream: Any) -> bytes | None:
-    """What there is to read now; None at the end."""
+    """The bytes that can be read now; None at the end of the stream."""
     try:
         return os.read(stream.fileno(), _READ_BYTES) or None
     except BlockingIOError:

@@ -68,7 +68,7 @@ class StoredVector:
 
 @contextmanager
 def _own_advice() -> Iterator[None]:
-    """A damaged file of claims is not repaired by an ingest, which is what other files are told."""
+    """Errors of a damaged file advise to restore a backup: an ingest cannot make claims again."""
     try:
         yield
     except WinnowError as error:

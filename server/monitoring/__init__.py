@@ -1,1 +1,1 @@
-"""What an operator is told about a server: metrics, capacities that run out, how far the index lags behind."""
+"""Monitoring for operators: metrics, capacity alerts, readiness, and the lag of the index behind its sources."""

@@ -1,6 +1,6 @@
 """Reads skills, prompt packs and tool packs from the operator's folders.
 
-They decide what agents can do and what models are told, so a file that another user owns or may write is refused.
+They decide what agents can do and what models read, so a file that another user owns or may write is refused.
 Files that are installed with winnow are not checked: who can write them can change the code of this process.
 """
 

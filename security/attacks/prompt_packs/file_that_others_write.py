@@ -1,5 +1,5 @@
 # surface: held | seconds: 60
-# Another user of the machine changes what models are told, in a pack with loose permissions.
+# Another user of the machine changes a prompt, in a pack whose files others may write.
 import os
 from pathlib import Path
 

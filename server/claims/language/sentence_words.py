@@ -1,4 +1,4 @@
-"""English words by which a sentence that states something is told from others; tables of ``distilling``."""
+"""English words that show whether a sentence is a statement; tables of ``distilling``."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def audit_citations(context: RequestContext, request: AuditCitations) -> Answer:
 
 
 def claim_of(given: GivenQuote) -> QuoteClaim:
-    """A quote of a call as one to check. Raises ``WinnowError("INVALID_REQUEST")`` for a page that is none."""
+    """The check of a quote that a call gives. Raises ``WinnowError("INVALID_REQUEST")`` for an invalid page."""
     first, last, problem = read_pages(given.page) if given.page else ("", "", "")
     if given.page and not first:  # a printed page may be a word: "xii"
         first, last, problem = read_pages(f"p. {given.page}")
