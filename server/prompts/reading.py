@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from server.prompts.records import OWN_DOMAIN, Argument, Prompt
 from server.prompts.rendering import check_template
-from server.runtime.operator_files import LeftOut, check_writers, explain_refusal, read_operator_file
+from server.runtime.operator_files import LeftOut, UnusableText, check_writers, explain_refusal, read_operator_file
 from server.text.markup.bounded_yaml import YamlRefused, parse_yaml
 from server.text.printable import one_line
 
@@ -214,18 +214,15 @@ class _Reader:
     def _read(self, name: str) -> str:
         """The text of a file. Raises ``UnusablePack`` where it is missing, too large, or not UTF-8."""
         try:
-            text = read_operator_file(self._folder / name, _MOST_BYTES, is_ours=self._is_ours)
+            return read_operator_file(self._folder / name, _MOST_BYTES, is_ours=self._is_ours)
         except PermissionError:
             raise
         except FileNotFoundError:
             raise UnusablePack(f"{name} is not there") from None
         except OSError as error:
             raise UnusablePack(f"{name}: {error.strerror or 'it cannot be read'}") from None
-        except UnicodeDecodeError:
-            raise UnusablePack(f"{name}: it is not UTF-8") from None
-        if len(text) > _MOST_BYTES:
-            raise UnusablePack(f"{name}: it is larger than {_MOST_BYTES // 1024} KiB")
-        return text
+        except UnusableText as error:
+            raise UnusablePack(f"{name}: {error}") from None
 
 
 def _arguments(stated: _Input) -> tuple[Argument, ...]:

@@ -50,11 +50,15 @@ def check_writers(path: Path, status: os.stat_result) -> None:
         raise PermissionError(f"others may write it: chmod go-w {path}")
 
 
-def read_operator_file(path: Path, most: int, *, is_ours: bool) -> str:
-    """The text of a file, at most ``most`` bytes of it and one more, so that the caller sees that it is larger.
+class UnusableText(ValueError):
+    """A file is too large, or not text; the message says which, and does not name it."""
 
-    ``is_ours``: it is installed with winnow. Raises ``OSError``, ``UnicodeDecodeError``, and ``PermissionError``
-    for a file that others may write, and for what is no regular file.
+
+def read_operator_file(path: Path, most: int, *, is_ours: bool) -> str:
+    """The text of a file of at most ``most`` bytes.
+
+    ``is_ours``: it is installed with winnow. Raises ``OSError``, ``UnusableText``, and ``PermissionError`` for a
+    file that others may write, and for what is no regular file.
     """
     # Opened first, so that the file that is checked is the one that is read. O_NONBLOCK: opening a pipe must not
     # hang.
@@ -66,4 +70,9 @@ def read_operator_file(path: Path, most: int, *, is_ours: bool) -> str:
         if not stat.S_ISREG(status.st_mode):
             raise PermissionError(f"it is not a file: {path}")
         data = file.read(most + 1)
-    return data.decode("utf-8")
+    if len(data) > most:
+        raise UnusableText(f"it is larger than {most // 1024} KiB")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UnusableText("it is not UTF-8") from None

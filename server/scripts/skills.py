@@ -18,7 +18,7 @@ from pathlib import Path
 
 from sandbox.language.refusals import Rejected
 from sandbox.modules.skills import MODULE, MOST_BYTES, Skills, compile_skill
-from server.runtime.operator_files import check_writers, read_operator_file
+from server.runtime.operator_files import UnusableText, check_writers, read_operator_file
 
 SHIPPED = Path(__file__).parents[1] / "data" / "skills"
 _MOST_FILES = 100  # of one folder
@@ -80,13 +80,14 @@ def load_skills(folders: Sequence[Path]) -> SkillSet:
         for path in _list_files(folder, left_out, is_ours=is_ours):
             file = f"{path.stem}@{len(sources)}"
             try:
-                source = read_operator_file(path, MOST_BYTES, is_ours=is_ours)
+                # More than a skill may have: the check of the source refuses the rest in its own words.
+                source = read_operator_file(path, 4 * MOST_BYTES, is_ours=is_ours)
                 file_skills = _check_skills(source, file)
             except Rejected as error:
                 where = f"line {error.line}: " if error.line else ""
                 left_out.append(SkippedSkill(str(path), f"{where}{error.message}"))
                 continue
-            except (OSError, UnicodeDecodeError, PermissionError) as error:
+            except (OSError, UnusableText) as error:
                 left_out.append(SkippedSkill(str(path), str(error)))
                 continue
             taken = [skill for skill in file_skills if skill.name in skills]

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from server.runtime.operator_files import check_writers, read_operator_file
+from server.runtime.operator_files import UnusableText, check_writers, read_operator_file
 from server.toolpacks.records import ENDING
 
 _MOST_ENTRIES = 2_000
@@ -72,16 +72,13 @@ def read_text(path: Path) -> str:
     try:
         if path.is_symlink():
             raise UnusableFile(f"it is a symbolic link: {path}; put the file itself there")
-        text = read_operator_file(path, _MOST_BYTES, is_ours=False)
+        return read_operator_file(path, _MOST_BYTES, is_ours=False)
     except PermissionError:
         raise
     except OSError as error:
         raise UnusableFile(f"{path.name}: {error.strerror or 'it cannot be read'}") from None
-    except UnicodeDecodeError:
-        raise UnusableFile(f"{path.name}: it is not UTF-8") from None
-    if len(text) > _MOST_BYTES:
-        raise UnusableFile(f"{path.name}: it is larger than {_MOST_BYTES // 1024} KiB")
-    return text
+    except UnusableText as error:
+        raise UnusableFile(f"{path.name}: {error}") from None
 
 
 def locate(root: Path, start: Path, name: str) -> Path:

@@ -206,6 +206,7 @@ def test_parts_of_parts_are_checked_too(tmp_path: Path) -> None:
         ({"registry": "[" * 200}, "REGISTRY.yaml: nested too deeply"),
         ({"registry": "a: &a [x]\nb: {<<: *a}"}, "REGISTRY.yaml: merge keys"),
         ({"registry": "#" * 70_000}, "REGISTRY.yaml: it is larger than 64 KiB"),
+        ({"registry": "# " + "ä" * 40_000}, "REGISTRY.yaml: it is larger than 64 KiB"),
         ({"specification": "title: only"}, "compare.spec.yaml: description: Field required"),
         ({"specification": SPECIFICATION.replace("[first, second]", "[fourth]")}, "names 'fourth'"),
         ({"specification": SPECIFICATION.replace("type: string", "type: integer")}, "input.properties.first.type"),

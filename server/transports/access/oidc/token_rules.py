@@ -67,8 +67,6 @@ def read_rules(path: Path) -> tuple[TokenRule, ...]:
     """The rules of a file. Raises ``WinnowError("INVALID_REQUEST")`` for one that is not as it should be."""
     try:
         text = read_operator_file(path, _MAX_BYTES, is_ours=False)
-        if len(text) > _MAX_BYTES:
-            raise ValueError(f"it has more than {_MAX_BYTES:,} bytes")
         return _RulesFile.model_validate(tomllib.loads(text)).rules
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
