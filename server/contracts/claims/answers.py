@@ -268,10 +268,6 @@ class NotebookStatusAnswer(Payload):
     meta: Meta
 
 
-class WrittenClaim(ReadClaim):
-    """A claim as it was stored, and what was found for each of its quotes."""
-
-
 class PairRow(Payload):
     """A claim of the entry and one of another entry about the same, which nobody has judged yet."""
 
@@ -288,7 +284,7 @@ class WriteAnswer(Payload):
     topic: _Text
     revision: _Count
     sequence: _Count
-    claims: list[WrittenClaim] = Field(max_length=MAX_ROW_CLAIMS)
+    claims: list[ReadClaim] = Field(max_length=MAX_ROW_CLAIMS)
     claims_status: ClaimsStatusName
     integration_status: IntegrationStatusName
     status_why: _Text
