@@ -114,6 +114,7 @@ _ORDINARY_ALONE = (
 # What the second run of the ordinary user has and no other, but for files that root alone has.
 _BESIDE = (
     "tests/contract",
+    "tests/flow/test_agent_day.py",
     "tests/flow/test_claim_commands.py",
     "tests/flow/test_engine.py",
     "tests/flow/test_fastmcp.py",

@@ -252,7 +252,7 @@ class SqliteClaimStore:
         """See ``ClaimStore.counts``."""
         where, values = _where(view)
         query = (
-            "SELECT integration_status, claims_status, count(*), sum(claims), sum(needs_review), max(sequence)"
+            "SELECT integration_status, claims_status, count(*), sum(claims), sum(needs_review)"
             f" FROM entries WHERE {where} GROUP BY integration_status, claims_status"
         )
         rows = self._rows(query, *values)
@@ -267,8 +267,18 @@ class SqliteClaimStore:
             by_integration,
             by_claims,
             sum(row[4] for row in rows),
-            max((row[5] for row in rows), default=0),
+            self._last_seen(view),
         )
+
+    def _last_seen(self, view: View) -> int:
+        """The sequence of the last change of an entry of this view, verdicts included; 0 for none."""
+        where, values = _where(view, "e.")
+        query = (
+            "SELECT h.sequence FROM history h JOIN entries e ON e.id = h.entry WHERE h.project = ?"
+            f" AND h.owner = ? AND {where} ORDER BY h.sequence DESC LIMIT 1"
+        )
+        rows = self._rows(query, view.notebook.project, view.notebook.owner, *values)
+        return int(rows[0][0]) if rows else 0
 
     def comparisons(self, entry_ids: Sequence[str]) -> list[Comparison]:
         """See ``ClaimStore.comparisons``."""

@@ -176,6 +176,8 @@ def test_verdicts_and_comparisons_are_found_from_both_entries_and_a_later_verdic
         assert [verdict.judgement for verdict in store.verdicts([entry.id])] == ["contradicts"]
         assert [each.friction for each in store.comparisons([entry.id])] == [1.0]
     assert [change.kind for change in store.history(BOOKS)] == ["written", "written", "judged", "judged"]
+    assert store.counts(ALL).sequence == 4  # nothing has changed since: verdicts are changes
+    assert store.recent(ALL, 4, 10) == []
     assert store.first_flaw(BOOKS) is None
 
 
