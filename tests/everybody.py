@@ -9,6 +9,10 @@ and limits, so three run side by side on two processors: root's, and two of an o
 Temporary files are in memory where root may mount it and there is enough: a test with a store waits for the disk
 some hundred times, longer than it computes.
 
+Up to three tests that failed beside the others are run once more when these have ended, by the same user and
+alone: some have limits of time that three runs on two processors may exceed. What fails again is a failure; what
+passes is named, since it depends on the load, or on which of two events comes first.
+
 The ordinary user changes nothing on the disk: the checkout is only read; homes, caches and temporary files are in
 folders of that user. If only root may enter a parent folder of the interpreter or the checkout, that user's runs
 get a mount namespace in which the path is open.
@@ -18,6 +22,7 @@ from __future__ import annotations
 
 import compileall
 import ctypes
+import json
 import os
 import re
 import shutil
@@ -205,7 +210,10 @@ _BESIDE = (
     "tests/unit/test_zotero_*.py",
     "tests/walls/test_monty.py",
 )
-_NOTHING_COLLECTED = 5
+_FAILED, _NOTHING_COLLECTED = 1, 5
+_MAX_REPEATED = 3
+_ONLY_FAILED = ("--last-failed", "--last-failed-no-failures=none", "-rA")
+_CACHE = "pytest-cache"
 _ENOUGH_MEMORY = 12 << 30  # free bytes; the temporary files of a run take up to 5 GiB
 
 _CLONE_NEWNS = 0x20000
@@ -242,12 +250,45 @@ def main(arguments: Sequence[str]) -> int:
     print(
         "the tests run side by side: as root, and in two parts as an ordinary user, shown at the end", flush=True
     )
-    by_root, *by_ordinary = (_without(left_out) for left_out in LEFT_OUT.values())
+    runs = [[*_without(left_out), *arguments] for left_out in LEFT_OUT.values()]
     with _temporary_folder() as folder:
-        others = [_start_ordinary(folder, [*ignored, *arguments]) for ignored in by_ordinary]
-        codes = [subprocess.call([*ours, *by_root], cwd=ROOT, env={**os.environ, "TMPDIR": str(folder)})]
-        codes += [_end_ordinary(*other) for other in others]
+        homes = [folder, *(_make_home(folder) for _ in runs[1:])]
+        others = [_start_ordinary(*run) for run in zip(homes[1:], runs[1:], strict=True)]
+        codes = [_run_root(folder, runs[0]), *(_end_ordinary(*other) for other in others)]
+        if _may_be_repeated(codes, [_read_failures(home) for home in homes]):
+            print("once more, alone: the tests that failed beside the others", flush=True)
+            repeated = zip(codes, homes, runs, strict=True)
+            codes = [code if code != _FAILED else _repeat(home, run) for code, home, run in repeated]
     return _join_codes(codes)
+
+
+def _repeat(home: Path, run: Sequence[str]) -> int:
+    """Run the tests that failed in this home, as the same user. The exit code."""
+    once_more = [*run, *_ONLY_FAILED]
+    is_root = home.stat().st_uid == 0
+    return _run_root(home, once_more) if is_root else _end_ordinary(*_start_ordinary(home, once_more))
+
+
+def _may_be_repeated(codes: Sequence[int], failures: Sequence[Sequence[str]]) -> bool:
+    """Whether the tests that failed are few, and nothing else went wrong."""
+    failed = [name for names in failures for name in names]
+    return set(codes) <= {0, _FAILED, _NOTHING_COLLECTED} and 0 < len(failed) <= _MAX_REPEATED
+
+
+def _read_failures(home: Path) -> list[str]:
+    """The tests that failed in the run with this home."""
+    record = home / _CACHE / "v" / "cache" / "lastfailed"
+    return sorted(json.loads(record.read_text("utf-8"))) if record.exists() else []
+
+
+def _run_root(folder: Path, arguments: Sequence[str]) -> int:
+    """Run pytest as root, with temporary files and cache in ``folder``. Its exit code."""
+    command = [sys.executable, "-m", "pytest", *_cache_in(folder), *arguments]
+    return subprocess.call(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(folder)})
+
+
+def _cache_in(home: Path) -> list[str]:
+    return ["-o", f"cache_dir={home / _CACHE}"]
 
 
 @contextmanager
@@ -287,15 +328,23 @@ def _without(paths: Sequence[str]) -> list[str]:
     return [f"--ignore-glob={ROOT / path}" for path in paths]
 
 
-def _start_ordinary(folder: Path, arguments: Sequence[str]) -> tuple[int, Path]:
-    """Start pytest as the ordinary user, with a home in ``folder``. Its process, and the file of its output."""
+def _make_home(folder: Path) -> Path:
+    """A home for a run of the ordinary user."""
     home = Path(tempfile.mkdtemp(prefix="ordinary-", dir=folder))
-    os.chown(home, NOBODY, NOBODY)
+    (home / "tmp").mkdir()
+    for path in (home, home / "tmp"):
+        os.chown(path, NOBODY, NOBODY)
+    return home
+
+
+def _start_ordinary(home: Path, arguments: Sequence[str]) -> tuple[int, Path]:
+    """Start pytest as the ordinary user. Its process, and the file of its output, which begins anew."""
     output = home / "output"
     pid = os.fork()
     if pid != 0:
         return pid, output
     try:
+        output.unlink(missing_ok=True)
         written = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.dup2(written, 1)
         os.dup2(written, 2)
@@ -330,7 +379,6 @@ def _become() -> None:
 
 
 def _run_pytest(home: Path, arguments: Sequence[str]) -> None:
-    (home / "tmp").mkdir()
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "SSL_CERT_FILE") if name in os.environ}
     environment = {
         **kept,
@@ -340,7 +388,7 @@ def _run_pytest(home: Path, arguments: Sequence[str]) -> None:
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     os.chdir(ROOT)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    command = [sys.executable, "-m", "pytest", *_cache_in(home), *arguments]
     os.execve(sys.executable, command, environment)
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.patience import LIMIT
 
 PROGRAM = Path(__file__).parents[1] / "everybody.py"
 
@@ -71,3 +75,28 @@ def test_one_run_that_fails_fails_all_and_one_without_tests_does_not(
     everybody: ModuleType, codes: list[int], joined: int
 ) -> None:
     assert everybody._join_codes(codes) == joined
+
+
+@pytest.mark.parametrize(
+    ("codes", "failures", "repeated"),
+    [
+        ([0, 0, 0], [[], [], []], False),
+        ([1, 0, 1], [["a"], [], ["b", "c"]], True),
+        ([1, 0, 1], [["a", "d"], [], ["b", "c"]], False),
+        ([1, 2, 0], [["a"], [], []], False),
+        ([1, 5, 0], [["a"], [], []], True),
+    ],
+)
+def test_few_tests_that_failed_are_run_again_unless_more_went_wrong(
+    everybody: ModuleType, codes: list[int], failures: list[list[str]], repeated: bool
+) -> None:
+    assert everybody._may_be_repeated(codes, failures) == repeated
+
+
+def test_failures_are_read_from_the_record_that_pytest_writes(everybody: ModuleType, tmp_path: Path) -> None:
+    red = tmp_path / "test_red.py"
+    red.write_text("def test_red(): assert False\ndef test_green(): pass\n", "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", *everybody._cache_in(tmp_path), "--rootdir", tmp_path, red]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=LIMIT)
+    assert (done.returncode, everybody._read_failures(tmp_path)) == (1, ["test_red.py::test_red"])
+    assert everybody._read_failures(tmp_path / "none") == []
