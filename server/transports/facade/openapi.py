@@ -9,6 +9,7 @@ from typing import Any
 from server import __version__
 from server.tools import TOOLS, Tool
 from server.transports.facade.discovery import SHORT_ROUTES, data_schema, input_schema
+from server.transports.facade.notebooks import describe_notebooks
 from server.transports.facade.problems import PROBLEMS, Code
 from server.transports.facade.replays import MAX_KEY_CHARS
 
@@ -35,6 +36,7 @@ def describe_api(tools: Sequence[Tool]) -> dict[str, Any]:
             **_DOCUMENTS,
             **{f"/mcp/tool/{tool.name}": {"post": _describe_call(tool)} for tool in tools},
             **{f"/v1/{name}": {"post": _describe_call(_BY_NAME[of], name)} for name, of in SHORT_ROUTES.items()},
+            **describe_notebooks(tools, _IDEMPOTENCY_KEY, _problems(_CALL_STATUSES)),
         },
         "components": {
             "schemas": _SCHEMAS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, NoReturn
 
 from starlette.exceptions import HTTPException
@@ -22,6 +22,7 @@ from server.tiers import dumps
 from server.transports.addresses import group_of
 from server.transports.facade.discovery import MAX_INPUT_BYTES, SHORT_ROUTES
 from server.transports.facade.envelope import Envelope, refuse
+from server.transports.facade.notebooks import NotebookRoute, arguments_of, by_path, choose, plain
 from server.transports.facade.openapi import describe_api
 from server.transports.facade.problems import Refusal, problem_of_status, refusal
 from server.transports.facade.service import Asker, FacadeService, Invocation, too_large
@@ -52,18 +53,30 @@ def facade_routes(facade: FacadeService) -> list[Route]:
         return describe_api(await facade.tools(asker))
 
     async def call(asker: Asker, request: Request) -> Any:
-        return await invoke(asker, request, request.path_params["name"])
+        return await invoke(asker, request, request.path_params["name"], await _read_json(request))
 
     def call_of(tool: str) -> _Answering:
         async def call_short(asker: Asker, request: Request) -> Any:
-            return await invoke(asker, request, tool, from_any_pack=True)
+            return await invoke(asker, request, tool, await _read_json(request), from_any_pack=True)
 
         return call_short
 
-    async def invoke(asker: Asker, request: Request, tool: str, *, from_any_pack: bool = False) -> Envelope:
+    def notebook(rows: Sequence[NotebookRoute]) -> _Answering:
+        async def answer(asker: Asker, request: Request) -> Any:
+            query = {name: request.query_params.getlist(name) for name in request.query_params}
+            row = choose(rows, query)
+            body = await _read_json(request) if row.has_body else None
+            arguments = arguments_of(row, request.path_params, query, body)
+            return plain(row, await invoke(asker, request, row.tool, arguments))
+
+        return answer
+
+    async def invoke(
+        asker: Asker, request: Request, tool: str, input: Any, *, from_any_pack: bool = False
+    ) -> Envelope:
         invocation = Invocation(
             tool,
-            await _read_json(request),
+            input,
             keys=tuple(request.headers.getlist("idempotency-key")),
             is_fresh="no-cache" in request.headers.get("cache-control", ""),
             from_any_pack=from_any_pack,
@@ -81,6 +94,7 @@ def facade_routes(facade: FacadeService) -> list[Route]:
         route("/mcp/schema/{tool}/{version}/{kind}.json", schema),
         route("/mcp/tool/{name}", call, "POST"),
         *(route(f"/v1/{name}", call_of(tool), "POST") for name, tool in SHORT_ROUTES.items()),
+        *(route(rows[0].path, notebook(rows), rows[0].method) for rows in by_path()),
         route("/openapi.json", openapi),
     ]
 
@@ -115,7 +129,7 @@ async def answer_refused(request: Request, error: Exception) -> Response:
 
 def describe_refusal(path: str, status: int, message: str) -> Mapping[str, Any]:
     """The body of an answer with which a request was refused before it reached its route."""
-    if path.startswith(("/mcp/", "/v1/")) or path == "/openapi.json":
+    if path.startswith(("/mcp/", "/v1/", "/notebooks/")) or path == "/openapi.json":
         return refuse(problem_of_status(status, message)).as_json()
     return {"error": {"status": status, "message": message}}
 
@@ -169,7 +183,7 @@ async def _read_body(request: Request) -> str:
 
 async def _while_connected(request: Request, answering: Coroutine[Any, Any, Envelope]) -> Envelope:
     """The envelope, unless the client leaves before it is there: then the call ends."""
-    call, left = asyncio.ensure_future(answering), asyncio.ensure_future(request.receive())
+    call, left = asyncio.ensure_future(answering), asyncio.ensure_future(_until_left(request))
     try:
         await asyncio.wait((call, left), return_when=asyncio.FIRST_COMPLETED)
         if not call.done():
@@ -179,3 +193,9 @@ async def _while_connected(request: Request, answering: Coroutine[Any, Any, Enve
         for task in (call, left):
             task.cancel()
         await asyncio.gather(call, left, return_exceptions=True)
+
+
+async def _until_left(request: Request) -> None:
+    """Wait until the client has left; what it still sends is let go."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
