@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, BinaryIO, Protocol
 
 import httpx2
@@ -18,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from server.app import Application
 from server.runtime.draining import Drain
+from server.transports.access.http_access import HttpAccess
 from server.transports.dispatch import Dispatcher
 from server.transports.facade.lsp import LspServer
 from server.transports.facade.lsp_frames import FrameDecoder, encode_frame
@@ -25,21 +27,24 @@ from server.transports.facade.service import FacadeService
 from server.transports.http import PATH
 from server.transports.protocol import build_server
 from server.transports.stdio import Pipe, serve_pipe
-from tests.serving import serve
+from tests.serving import OPEN, serve
 
 DOORS = ("stdio", "2025-11-25", "2026-07-28", "facade", "lsp")
+HTTP_DOORS = DOORS[1:4]
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _REVISION = "2025-11-25"
 _SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a client sees of a call, whatever the door: the data, and the reason and message of an error."""
+    """What a client sees of a call, whatever the door: data and warnings; reason, message, details of an error."""
 
     data: dict[str, Any] | None
     reason: str = ""
     message: str = ""
     details: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class Door(Protocol):
@@ -53,19 +58,28 @@ def _see_mcp(payload: Mapping[str, Any]) -> Seen:
     data = {name: value for name, value in payload.items() if name not in ("meta", "error")}
     error = payload.get("error")
     assert len(payload["meta"]["trace_id"]) == 36
+    warnings = (*payload["meta"]["warnings"],)
     if error is None:
-        return Seen(data)
-    return Seen(data, error["details"]["reason"], error["message"], error["details"])
+        return Seen(data, warnings=warnings)
+    # The façade has what MCP has beside code and message among the details.
+    beside = {name: value for name, value in error.items() if name not in ("code", "message", "details")}
+    details = {**error["details"], **beside}
+    return Seen(data, details["reason"], error["message"], details, warnings)
+
+
+def _see_protocol_error(message: str, data: Any) -> Seen:
+    return Seen(None, data["details"]["reason"], message, data["details"])
 
 
 def _see_envelope(envelope: Mapping[str, Any]) -> Seen:
     assert set(envelope) == {"ok", "data", "meta", "errors"}
     assert len(envelope["meta"]["traceId"]) == 36
     assert envelope["ok"] is not bool(envelope["errors"])
+    warnings = (*envelope["meta"]["warnings"],)
     if envelope["ok"]:
-        return Seen(envelope["data"])
+        return Seen(envelope["data"], warnings=warnings)
     (error,) = envelope["errors"]
-    return Seen(envelope["data"], error["details"]["reason"], error["message"], error["details"])
+    return Seen(envelope["data"], error["details"]["reason"], error["message"], error["details"], warnings)
 
 
 class McpDoor:
@@ -78,7 +92,7 @@ class McpDoor:
         try:
             result = await self._client.call_tool(tool, dict(arguments))
         except MCPError as error:
-            return Seen(None, error.error.data["details"]["reason"], error.error.message)
+            return _see_protocol_error(error.error.message, error.error.data)
         assert result.structured_content is not None
         return _see_mcp(result.structured_content)
 
@@ -139,7 +153,7 @@ class StdioDoor:
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Seen:
         answer = await self._wire.ask(encode_line, "tools/call", {"name": tool, "arguments": dict(arguments)})
         if "error" in answer:
-            return Seen(None, answer["error"]["data"]["details"]["reason"], answer["error"]["message"])
+            return _see_protocol_error(answer["error"]["message"], answer["error"]["data"])
         return _see_mcp(answer["result"]["structuredContent"])
 
 
@@ -173,8 +187,10 @@ class Lines:
 
 
 @asynccontextmanager
-async def open_door(application: Application, name: str) -> AsyncIterator[Any]:
-    """A client of this door of the application."""
+async def open_door(
+    application: Application, name: str, access: HttpAccess = OPEN, headers: Mapping[str, str] = NO_HEADERS
+) -> AsyncIterator[Any]:
+    """A client of this door of the application; ``access`` and ``headers`` are of doors over HTTP."""
     dispatcher = Dispatcher(application.context, application.settings)
     server = build_server(dispatcher, application)
     if name in ("stdio", "lsp"):
@@ -182,8 +198,8 @@ async def open_door(application: Application, name: str) -> AsyncIterator[Any]:
             yield door
         return
     async with (
-        serve(server, facade=FacadeService(dispatcher, application)) as (host, port),
-        httpx2.AsyncClient(base_url=f"http://{host}:{port}", timeout=_SECONDS) as http,
+        serve(server, access=access, facade=FacadeService(dispatcher, application)) as (host, port),
+        httpx2.AsyncClient(base_url=f"http://{host}:{port}", headers=dict(headers), timeout=_SECONDS) as http,
     ):
         if name == "facade":
             yield FacadeDoor(http)

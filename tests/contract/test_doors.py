@@ -3,55 +3,51 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 import pytest
 
 from server.app import Application, open_application
+from server.claims.projects import move_notebooks
+from server.configuration.value_types import ToolPack
 from server.errors import REASONS
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
+from server.keys.key_ring import KeyRing
 from server.opening import open_backends
 from server.settings import Settings, load_settings
-from server.tools import TOOLS
+from server.toolpacks.strikes import Strikes
+from server.tools import TOOLS, Tool
+from server.transports.access.http_access import HttpAccess
 from server.transports.facade.discovery import REPEATABLE, SHORT_ROUTES, data_schema
 from server.transports.facade.lsp_frames import encode_frame
 from server.transports.facade.problems import PROBLEMS
-from tests.doors import DOORS, Door, Seen, open_door
+from tests.door_calls import ERRORS, QUESTION, STATE_OF_JOBS, calls_of, entries_of, shared
+from tests.doors import DOORS, HTTP_DOORS, Seen, open_door
+from tests.operator_packs import FAILURES, TEXT, operator_packs
+from tests.two_projects import make_client
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 
-QUESTION = "how are backups encrypted"
-LISTED = [tool for tool in TOOLS if tool.listed and tool.pack in ("", "research", "core")]
-# Differ between two calls of the same door: ids of sessions and what is in them, and measured times.
-OWN = frozenset(
-    {
-        *("session_id", "passage_id", "scratch_uri", "next_cursor", "job_id", "execution_id", "result_uri"),
-        *(
-            "wall_ms",
-            "cpu_ms",
-            "memory_peak_bytes",
-            "created_at",
-            "started_at",
-            "finished_at",
-            "updated_at",
-            "ids",
-        ),
-    }
-)
+
+@pytest.fixture(scope="module")
+def packs() -> Iterator[Path]:
+    with operator_packs() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")
-def settings(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def settings(store: Path, packs: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return load_settings(
         store=store,
         project="handbook",
         legacy_tools=True,
-        tools=("all", "research", "core"),
+        tools=("all", *get_args(ToolPack)),
+        tool_packs=(packs,),
         enable_writes=True,
         ingest_roots=(tmp_path_factory.mktemp("allowed"),),
         calls_per_minute=1_000,
@@ -73,105 +69,107 @@ async def doors(application: Application) -> AsyncIterator[Mapping[str, Any]]:
         yield {name: await stack.enter_async_context(open_door(application, name)) for name in DOORS}
 
 
-async def _calls(door: Door) -> Mapping[str, dict[str, Any]]:
-    """A call of every tool; ids of passages are those of the door's own session."""
-    found = (await door.call("kb.search", {"query": QUESTION})).data
-    assert found is not None
-    passages = [row["passage_id"] for row in found["results"]]
-    sections = [row["section_id"] for row in found["results"]]
-    job = (await door.call("ingest_from_source", {"project": "handbook", "source": "."})).data
-    assert job is not None
-    large = await door.call("execute_code", {"code": "return ['row %d' % n for n in range(6_000)]"})
-    assert large.details is not None
-    return {
-        "kb.retrieve_evidence": {"question": QUESTION},
-        "kb.search": {"query": QUESTION, "top_k": 2},
-        "kb.scan": {"pattern": r"rule (\d+)"},
-        "kb.extract_evidence": {"question": QUESTION, "passage_ids": passages},
-        "kb.read_excerpt": {"passage_id": passages[0]},
-        "kb.expand_excerpt": {"passage_id": passages[0]},
-        "kb.documents": {},
-        "kb.read": {"document": "guide/backups.md"},
-        "semantic_search": {"query": QUESTION, "response_mode": "full"},
-        "graph.describe": {},
-        "graph.expand": {"ids": sections[:1]},
-        "graph.paths": {"from_ids": sections[:1], "to_ids": sections[1:2]},
-        "graph.entities_for_sections": {"section_ids": sections},
-        "graph.sections_for_entities": {"entity_ids": ["acme"]},
-        "find_vendor_info": {"vendor_name": "acme"},
-        "search_sections": {"query": QUESTION},
-        "get_section_text": {"section_ids": sections},
-        "execute_code": {"code": "print('seen')\nreturn [1, None, 'é']"},
-        "read_result": {"execution_id": large.details["execution_id"]},
-        "help": {"topic": "kb.search"},
-        "vector.query.search": {"query": QUESTION},
-        "docs.load.fetch": {"uri": "guide/backups.md"},
-        "citations.audit.check": {
-            "quotes": [{"quote": "Backups are encrypted with AES-256", "source": "backups"}]
-        },
-        "exports.render.markdown": {"title": "Backups", "sections": [{"heading": "Keys"}]},
-        "planner.multi_perspective": {"question": QUESTION},
-        "research.execute": {"question": QUESTION, "max_perspectives": 2},
-        "list_projects": {},
-        "query": {"project": "handbook", "text": QUESTION},
-        "query_hybrid": {"project": "handbook", "text": QUESTION},
-        "inspect_collection": {"project": "handbook"},
-        "ingest_from_source": {"project": "handbook", "source": "."},
-        "job_status": {"job_id": job["job_id"]},
-        "job_cancel": {"job_id": job["job_id"]},
-    }
+def tools_of(application: Application) -> Sequence[Tool]:
+    """Every tool of the product, listed or not, and those of its operator."""
+    return [*TOOLS, *application.context("", _silent).operator_tools]
 
 
-def shared(value: Any) -> Any:
-    """What two doors must have in common of an answer."""
-    if isinstance(value, dict):
-        return {name: shared(part) for name, part in value.items() if name not in OWN}
-    if isinstance(value, str) and value.startswith("winnow://scratch/"):
-        return "winnow://scratch/"
-    return [shared(item) for item in value] if isinstance(value, list) else value
+async def _silent(seconds: float, message: str) -> None:
+    """No progress."""
 
 
-STATE_OF_JOBS = frozenset({"ingest_from_source", "job_status", "job_cancel"})
-
-
-async def test_every_tool_gives_the_same_data_at_every_door(doors: Mapping[str, Any]) -> None:
+async def test_every_tool_gives_the_same_data_at_every_door(
+    doors: Mapping[str, Any], application: Application
+) -> None:
     answers: dict[str, dict[str, Any]] = {}
     for name, door in doors.items():
-        calls = await _calls(door)
-        assert set(calls) >= {tool.name for tool in LISTED}
+        move_notebooks(application.settings.store, "handbook", "")  # claims are written at each door anew
+        calls = await calls_of(door)
+        assert set(calls) == {tool.name for tool in tools_of(application)} - set(FAILURES)
         seen = {tool: await door.call(tool, arguments) for tool, arguments in calls.items()}
         assert {tool: answer.message for tool, answer in seen.items() if answer.reason} == {}
-        answers[name] = {tool: answer.data for tool, answer in seen.items()}
+        entries = [*entries_of(calls), seen["wild_write"].data["entry_id"]]
+        answers[name] = {
+            tool: {"warnings": answer.warnings, **shared(answer.data, entries)} for tool, answer in seen.items()
+        }
+    assert answers["stdio"]["wild_friction"]["count"] == 1
     for name, of_tools in answers.items():
         for tool, data in of_tools.items():
-            if tool in STATE_OF_JOBS:  # how far a job is differs from one moment to the next
+            if tool in STATE_OF_JOBS:
                 assert (name, tool, set(data)) == (name, tool, set(answers["stdio"][tool]))
             else:
-                assert (name, tool, shared(data)) == (name, tool, shared(answers["stdio"][tool]))
-
-
-# Every kind of error that a caller can cause: the tool, the arguments, the reason.
-ERRORS: tuple[tuple[str, dict[str, Any], str], ...] = (
-    ("kb.search", {"query": 1}, "INVALID_REQUEST"),
-    ("kb.search", {}, "INVALID_REQUEST"),
-    ("kb.search", {"query": QUESTION, "cursor": "none of ours"}, "INVALID_CURSOR"),
-    ("kb.read_excerpt", {"passage_id": "p_0"}, "NOT_FOUND"),
-    ("kb.search", {"query": QUESTION, "scope": {"project_id": "another"}}, "SCOPE_VIOLATION"),
-    ("no.such.tool", {}, "NOT_FOUND"),
-    ("execute_code", {"code": "import os"}, "CODE_REJECTED"),
-    ("execute_code", {"code": "return 1 / 0"}, "USER_CODE_ERROR"),
-    ("execute_code", {"code": "while True: pass", "timeout": 1}, "TIMEOUT"),
-    ("execute_code", {"code": "return ['row %d' % n for n in range(6_000)]"}, "OUTPUT_BYTES"),
-)
+                assert (name, tool, data) == (name, tool, answers["stdio"][tool])
 
 
 async def test_every_error_is_the_same_at_every_door(doors: Mapping[str, Any]) -> None:
     for tool, arguments, reason in ERRORS:
         seen = {name: await door.call(tool, arguments) for name, door in doors.items()}
-        assert {name: answer.reason for name, answer in seen.items()} == dict.fromkeys(DOORS, reason), tool
-        assert len({answer.message for answer in seen.values()}) == 1, seen
+        assert_same_error(seen, reason)
         if tool == "execute_code":  # what a failed script printed and used is an answer, too
             assert len({json.dumps(shared(answer.data)) for answer in seen.values()}) == 1
+
+
+async def test_an_argument_of_a_wrong_type_is_the_same_error_at_every_door_for_every_tool(
+    doors: Mapping[str, Any], application: Application
+) -> None:
+    for tool in tools_of(application):
+        for argument in list(tool.arguments.model_json_schema()["properties"])[:1]:
+            wrong = {argument: {"of": "no tool"}}
+            assert_same_error(
+                {name: await door.call(tool.name, wrong) for name, door in doors.items()}, "INVALID_REQUEST"
+            )
+
+
+def assert_same_error(seen: Mapping[str, Seen], reason: str) -> None:
+    """The same reason, message and details at each of these doors."""
+    assert {name: answer.reason for name, answer in seen.items()} == dict.fromkeys(seen, reason), seen
+    assert len({answer.message for answer in seen.values()}) == 1, seen
+    details = [answer.details or {} for answer in seen.values()]
+    own_ids = [[each["execution_id"]] if "execution_id" in each else [] for each in details]
+    assert len({json.dumps(shared(*both)) for both in zip(details, own_ids, strict=True)}) == 1, seen
+
+
+async def test_a_pack_that_fails_is_the_same_error_at_every_door(
+    doors: Mapping[str, Any], settings: Settings
+) -> None:
+    for pack, reason in FAILURES.items():
+        seen = {}
+        for name, door in doors.items():
+            Strikes(settings.store).clear(pack)
+            seen[name] = await door.call(pack, TEXT)
+        assert_same_error(seen, reason)
+
+
+async def test_a_pack_that_broke_its_contract_three_times_is_unknown_at_every_door(
+    doors: Mapping[str, Any], settings: Settings
+) -> None:
+    seen: dict[str, list[Seen]] = {}
+    for name, door in doors.items():
+        Strikes(settings.store).clear("site.lie")
+        seen[name] = [await door.call("site.lie", TEXT) for _ in range(4)]
+    Strikes(settings.store).clear("site.lie")
+    for number, reason in enumerate(("SOURCE_UNAVAILABLE",) * 3 + ("NOT_FOUND",)):
+        assert_same_error({name: answers[number] for name, answers in seen.items()}, reason)
+
+
+async def test_a_key_that_may_only_read_is_refused_the_same_writes_at_every_door(
+    application: Application, tmp_path: Path
+) -> None:
+    client = make_client(tmp_path, "reader", "handbook", read_only=True)
+    access = HttpAccess(KeyRing(tmp_path), ("handbook",))
+    writing = [tool.name for tool in tools_of(application) if not tool.read_only]
+    assert {"wild_write", "wild_revise", "ingest_from_source"} <= set(writing)
+    async with AsyncExitStack() as stack:
+        doors = {
+            name: await stack.enter_async_context(open_door(application, name, access, client.headers))
+            for name in HTTP_DOORS
+        }
+        for tool in writing:
+            assert_same_error({name: await door.call(tool, {}) for name, door in doors.items()}, "SCOPE_VIOLATION")
+        for tool, arguments in (("wild_topics", {}), ("site.ask", TEXT)):
+            seen = [await door.call(tool, arguments) for door in doors.values()]
+            assert [answer.data for answer in seen] == [seen[0].data] * len(doors)
+            assert {answer.reason for answer in seen} == {""}
 
 
 async def test_the_data_of_the_facade_fits_the_schema_that_it_states(
@@ -180,8 +178,8 @@ async def test_the_data_of_the_facade_fits_the_schema_that_it_states(
     facade = doors["facade"]
     discovered = (await facade.http.get("/mcp/discover")).json()
     listed = {row["name"]: row for row in discovered["tools"]}
-    for tool, arguments in (await _calls(facade)).items():
-        (known,) = [each for each in TOOLS if each.name == tool]
+    for tool, arguments in (await calls_of(facade)).items():
+        (known,) = [each for each in tools_of(application) if each.name == tool]
         answer = await facade.call(tool, arguments)
         schema = dict(data_schema(known.answer))
         if tool in listed:
@@ -201,15 +199,21 @@ def test_repeatable_tools_only_read_and_follow_the_index() -> None:
         assert (name, tools[name].read_only, tools[name].idempotent) == (name, True, True)
 
 
-async def test_over_the_limit_every_door_says_when_to_try_again(settings: Settings) -> None:
-    few = settings.model_copy(update={"calls_per_minute": 1, "execute_code": "off", "daemon": "off"})
+async def test_a_server_with_a_low_limit_and_without_writes_says_so_at_every_door(settings: Settings) -> None:
+    changed = {"calls_per_minute": 1, "enable_writes": False, "execute_code": "off", "daemon": "off"}
+    few = settings.model_copy(update=changed)
+    without, beyond = {}, {}
     async with open_application(few, wait_for_model=False, starts_engine=True) as app:
         for name in DOORS:
             async with open_door(app, name) as door:
-                answers: list[Seen] = [await door.call("list_projects", {}) for _ in range(2)]
-                assert [answer.reason for answer in answers] == ["", "RATE_LIMIT"], name
-                assert answers[1].details is not None
-                assert 0 < answers[1].details["retry_after_s"] <= 60
+                without[name] = await door.call("wild_write", {"topic": "a", "content": "A text."})
+                assert (await door.call("list_projects", {})).reason == ""
+                beyond[name] = await door.call("list_projects", {})
+    assert_same_error(without, "NOT_FOUND")
+    assert {name: seen.reason for name, seen in beyond.items()} == dict.fromkeys(DOORS, "RATE_LIMIT")
+    for seen in beyond.values():
+        assert seen.details is not None
+        assert 0 < seen.details["retry_after_s"] <= 60
 
 
 def test_every_reason_has_a_code_and_a_status() -> None:
@@ -295,11 +299,11 @@ async def test_an_error_is_replayed_for_its_key_like_an_answer(doors: Mapping[st
 
 
 async def test_the_openapi_document_has_valid_schemas_and_references_that_lead_somewhere(
-    doors: Mapping[str, Any],
+    doors: Mapping[str, Any], application: Application
 ) -> None:
     document = (await doors["facade"].http.get("/openapi.json")).json()
     assert document["openapi"].startswith("3.1")
-    listed = {tool.name for tool in LISTED}
+    listed = {tool.name for tool in tools_of(application) if tool.listed}
     assert {path.removeprefix("/mcp/tool/") for path in document["paths"]} >= listed
     assert {f"/v1/{name}" for name in SHORT_ROUTES} <= set(document["paths"])
     parts = list(_walk(document))

@@ -112,7 +112,7 @@ def problem_of_error(error: WinnowError) -> FacadeProblem:
 
 def problem_of(error: Mapping[str, Any]) -> FacadeProblem:
     """An error envelope of a tool as the façade sends it; further fields of a script's error become details."""
-    details = {**error["details"], **{name: error[name] for name in error.keys() - _FIELDS}}
+    details = {**error["details"], **{name: error[name] for name in error if name not in _FIELDS}}
     code, status = PROBLEMS[details["reason"]]
     if details["reason"] == "OUTPUT_BYTES" and "bytes" in details:
         details["size"] = details["bytes"]
