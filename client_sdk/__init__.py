@@ -9,6 +9,7 @@
 ``scan`` finds every match in all text, ``documents`` lists every document, ``count`` counts either, ``repeats``
 finds text that stands in several places: they look through everything and rank nothing. ``read`` reads a document.
 ``graph.expand``, ``graph.paths`` and ``find_vendor_info`` follow relations, where there is a graph.
+``claims.search`` and ``claims.read`` read the notebook of claims, where the server lists their tools.
 ``filter_rows``, ``rerank``, ``dedupe`` and ``group_by`` select rows; ``quotes``, ``summarize`` and
 ``format_for_agent`` prepare them for return; ``cite`` cites them. ``save`` and ``load`` keep values between the
 scripts of a session. ``budget`` shows what the run may still use. A script has these names without an import;
@@ -17,7 +18,7 @@ scripts of a session. ``budget`` shows what the run may still use. A script has 
 
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
 from .citing import cite
-from .client import KnowledgeBase, KnowledgeGraph, MCPClient, graph, kb
+from .client import ClaimNotebook, KnowledgeBase, KnowledgeGraph, MCPClient, claims, graph, kb
 from .corpus_calls import count, documents, read, repeats, scan
 from .graph_calls import find_vendor_info
 from .rows import MissingField, Results, Row
@@ -36,6 +37,7 @@ from .state import load, save, saved
 from .transport import SDKError
 
 __all__ = [
+    "ClaimNotebook",
     "KnowledgeBase",
     "KnowledgeGraph",
     "MCPClient",
@@ -45,6 +47,7 @@ __all__ = [
     "SDKError",
     "budget",
     "cite",
+    "claims",
     "count",
     "dedupe",
     "documents",

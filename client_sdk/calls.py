@@ -15,7 +15,7 @@ Filters = Mapping[str, Any]
 Scope = Mapping[str, Any]
 
 
-# The allowed values of these parameters.
+# The allowed values of these parameters; where a function has others, under its name.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "response_mode": ("ids_only", "ids", "metadata", "preview", "full"),
     "level": ("auto", "ids", "metadata", "preview", "full"),
@@ -26,6 +26,9 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "syntax": ("fields", "plain"),
     "missing": ("raise", "skip"),
     "errors": ("raise", "keep"),
+    "mode": ("semantic", "lexical", "hybrid"),
+    "integration_status": ("probation", "integrated", "contested"),
+    "claims.related.direction": ("similar", "contradicts", "all"),
 }
 
 

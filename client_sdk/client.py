@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from . import corpus_calls, graph_calls, kb_calls, run, shaping, state
+from . import claim_calls, corpus_calls, graph_calls, kb_calls, run, shaping, state
 from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
 from .citing import cite
 from .corpus_calls import count, documents, read, repeats, scan
@@ -99,6 +99,51 @@ class KnowledgeGraph:
 
 graph = KnowledgeGraph()
 
+_CLAIM_SYNONYMS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("query", "find", "lookup"), "search"),
+        **dict.fromkeys(("similar", "contradictions", "neighbours", "expand"), "related"),
+        **dict.fromkeys(("get", "fetch", "batch", "of"), "claims"),
+        **dict.fromkeys(("entry", "open", "evidence"), "read"),
+        **dict.fromkeys(("contested", "conflicts"), "friction"),
+        **dict.fromkeys(("changes", "history", "list"), "recent"),
+        **dict.fromkeys(("counts", "stats", "count"), "status"),
+    }
+)
+_CLAIM_WRITING = ("write", "revise")
+_NOTEBOOK_PREFIXES = ("claims.", "claims_", "wild_")
+_WRITING_TOOLS = {f"{prefix}{name}": name for name in _CLAIM_WRITING for prefix in _NOTEBOOK_PREFIXES}
+_ONLY_READ = "scripts read claims and do not write them: use the tool wild_{name}, where it is listed"
+
+
+class ClaimNotebook:
+    """The notebook of claims that agents wrote, where the server lists its tools. ``claims.search(query)`` finds
+    entries, ``claims.read(row)`` shows one with its evidence. Scripts read it and do not write it.
+    """
+
+    __slots__ = ()
+
+    search = staticmethod(claim_calls.search)
+    related = staticmethod(claim_calls.related)
+    claims = staticmethod(claim_calls.claims)
+    read = staticmethod(claim_calls.read)
+    topics = staticmethod(claim_calls.topics)
+    friction = staticmethod(claim_calls.friction)
+    recent = staticmethod(claim_calls.recent)
+    status = staticmethod(claim_calls.status)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _CLAIM_WRITING:
+            raise AttributeError(_ONLY_READ.format(name=name))
+        known = claim_calls.FUNCTIONS
+        raise AttributeError(_describe_unknown("claims", name, known, _CLAIM_SYNONYMS.get(name)))
+
+    def __repr__(self) -> str:
+        return "claims"
+
+
+claims = ClaimNotebook()
+
 
 def _call_kb(name: str, /, **arguments: Any) -> Any:
     return kb_calls.call_by_name(name, arguments)
@@ -123,6 +168,11 @@ _TOOLS: Mapping[str, Callable[..., Any]] = {
     "find_vendor_info": find_vendor_info,
     **{f"graph.{name}": partial(_call_graph, name) for name in graph_calls.FUNCTIONS},
     **{f"graph_{name}": partial(_call_graph, name) for name in graph_calls.FUNCTIONS},
+    **{
+        f"{prefix}{name}": function
+        for name, function in claim_calls.FUNCTIONS.items()
+        for prefix in _NOTEBOOK_PREFIXES
+    },
 }
 
 
@@ -171,6 +221,7 @@ class MCPClient:
     progress = staticmethod(run.progress)
     kb = kb
     graph = graph
+    claims = claims
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Arguments that MCP clients usually take (addresses, names) are ignored."""
@@ -186,13 +237,15 @@ class MCPClient:
 
         Arguments as the tool takes them (with ``options``, say), or as the SDK function does.
         """
+        if name in _WRITING_TOOLS:
+            raise AttributeError(_ONLY_READ.format(name=_WRITING_TOOLS[name]))
         if name not in _TOOLS:
             raise AttributeError(_describe_unknown("the SDK", name, _TOOLS, _guess_tool(name)))
         return _TOOLS[name](**dict(arguments or {}))
 
 
 def _guess_tool(name: str) -> str | None:
-    for owner, synonyms in (("kb", SYNONYMS), ("graph", _GRAPH_SYNONYMS)):
+    for owner, synonyms in (("kb", SYNONYMS), ("graph", _GRAPH_SYNONYMS), ("claims", _CLAIM_SYNONYMS)):
         bare = name.removeprefix(f"{owner}.").removeprefix(f"{owner}_")
         if f"{owner}.{synonyms.get(bare, bare)}" in _TOOLS:
             return f"{owner}.{synonyms.get(bare, bare)}"

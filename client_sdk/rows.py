@@ -33,6 +33,14 @@ FIELDS = (
     "source_id", "target_id", "rerank_score", "match", "matches",
     "page_span", "page_labels", "locator", "link", "citekey", "authors", "year", "doi",
     "text", "path", "groups", "context", "page", "start", "end", "key", "passages", "documents",
+    "entry_id", "topic", "claims", "claims_total", "claims_status", "integration_status", "author", "max_friction",
+    "needs_review", "similarity", "entropy", "friction", "contradictions", "confidence_avg", "entry_count",
+    "avg_friction", "claims_status_breakdown", "contradiction_count", "top_contradiction", "sequence", "kind",
+    "at", "status_why", "comparisons", "references", "revisions", "revision",
+    "total_entries", "total_claims", "percent_distilled", "queue_depth", "awaiting_review", "integration",
+    "top_friction", "last_sequence", "semantic", "writes", "project",
+    "n", "verified", "refuted", "evidence", "warnings", "friction_why", "evidence_entropy",
+    "stance", "status", "document", "by",
 )  # fmt: skip
 
 # Fields of rows of files with pages or the like.
@@ -54,11 +62,15 @@ OPTIONAL_FIELDS: Mapping[str, tuple[str, ...]] = {
     ),
     "relation": ("direction", "from_id"),
     "match": ("page",),
+    "claims_status": ("claims_total", "author", "needs_review", "similarity"),
+    "contradiction_count": ("top_contradiction",),
+    "n": ("verified", "refuted", "warnings", "friction", "friction_why", "evidence_entropy"),
+    "stance": ("document", "section_id", "by"),
 }  # fmt: skip
 _TEXT_FIELDS = ("content", "text", "excerpt", "quote", "snippet", "context")
 # Aliases of fields: the first of these fields that a row has.
 ALIASES: Mapping[str, tuple[str, ...]] = {
-    "id": ("section_id", "entity_id", "passage_id", "document_id"),
+    "id": ("section_id", "entity_id", "passage_id", "document_id", "entry_id"),
     "file": ("path",),
     "match": ("key",),  # rows of a scan that is grouped
     "text": _TEXT_FIELDS,
@@ -85,9 +97,9 @@ _PARTS = ("metadata", "citation")
 _STATED = ("labels", "fields")
 _NEVER_STATED = frozenset({*COMMON_FIELDS, *ALIASES, *_TEXT_FIELDS, *_FIELD_MODES}) - {*WORK_FIELDS}
 # The names of a page's rows on the wire.
-_ROWS = ("results", "quotes", "entities")
+_ROWS = ("results", "quotes", "entities", "entries", "topics", "changes")
 # The parts of a printed row: its title, its number, its place, and the first of its texts.
-_TITLES, _NUMBERS, _PLACES = ("title", "name"), ("score", "confidence", "weight"), ("file", "uri")
+_TITLES, _NUMBERS, _PLACES = ("title", "name", "topic"), ("score", "confidence", "weight"), ("file", "uri")
 _LOCATORS = ("locator",)
 _TEXTS = ("quote", "preview", "excerpt", "snippet", "content")
 _LINE_CHARS = 158
@@ -224,7 +236,9 @@ class Part(Row):
 
 def _summarize_row(row: Row) -> str | None:
     """One line for a row of the knowledge base; None for a nested object, which is printed as a dict."""
-    identity = next((dict.get(row, name) for name in ("id", "section_id", "entity_id") if name in row), None)
+    identity = next(
+        (dict.get(row, name) for name in ("id", "section_id", "entity_id", "entry_id") if name in row), None
+    )
     if type(identity) is not str:
         return None
     parts = [identity]

@@ -367,8 +367,8 @@ class KnowledgeBase:
 class Operation:
     """An operation: the model of its arguments and the function that answers.
 
-    ``in_scripts``: whether scripts may call it; not the operations of legacy tools and of packs, whose contracts
-    are those of other systems. ``seconds``: its time limit.
+    ``in_scripts``: whether scripts may call it; not those of legacy tools and of other packs than claims, whose
+    contracts are those of other systems, and none that writes. ``seconds``: its time limit.
     """
 
     request: type[BaseModel]

@@ -58,7 +58,7 @@ class Row:
 _Row = Row  # a script may have a Row of its own
 
 def _rows(page):
-    for name in ("results", "quotes", "entities"):
+    for name in ("results", "quotes", "entities", "entries", "topics", "changes"):
         if page.get(name) is not None:
             return [_Row(fields) for fields in page[name]]
     return [_Row({"id": identity}) for identity in page.get("ids") or []]
@@ -341,6 +341,41 @@ class KnowledgeGraph:
         return _found(_ask("graph.sections_for_entities", {
             "entity_ids": _nodes(entity_ids), "include_snippet": include_snippet, "page_size": page_size,
             "scope": scope, "cursor": cursor}), missing)
+
+def _entry(entry):
+    return entry if isinstance(entry, str) else entry["entry_id"]
+
+class ClaimNotebook:
+    def search(self, query, *, mode="hybrid", top_k=10, topic_prefix=None, integration_status=None,
+               min_similarity=0.3, max_claims=5, project=None):
+        return _rows(_ask("claims.search", {
+            "query": query, "mode": mode, "top_k": top_k, "topic_prefix": topic_prefix,
+            "integration_status": integration_status, "min_similarity": min_similarity, "max_claims": max_claims,
+            "project": project}))
+    def related(self, entry_id, direction="all", max_results=10, *, project=None):
+        return _rows(_ask("claims.related", {
+            "entry_id": _entry(entry_id), "direction": direction, "max_results": max_results,
+            "project": project}))
+    def claims(self, entry_ids, *, missing="raise", project=None):
+        given = [entry_ids] if isinstance(entry_ids, (str, _Row)) else entry_ids
+        ids = list(dict.fromkeys([_entry(each) for each in given]))
+        if not ids:
+            return []
+        return _found(_ask("claims.claims", {"entry_ids": ids, "project": project}), missing)
+    def read(self, entry_id, start_char=0, *, project=None):
+        return _Row(_ask("claims.read", {
+            "entry_id": _entry(entry_id), "start_char": start_char, "project": project}))
+    def topics(self, prefix=None, min_entries=1, *, project=None):
+        return _rows(_ask("claims.topics", {"prefix": prefix, "min_entries": min_entries, "project": project}))
+    def friction(self, min_friction=0.3, *, topic_prefix=None, integration_status=None, limit=10, project=None):
+        return _rows(_ask("claims.friction", {
+            "min_friction": min_friction, "topic_prefix": topic_prefix, "integration_status": integration_status,
+            "limit": limit, "project": project}))
+    def recent(self, since_sequence=0, limit=20, *, project=None):
+        return _rows(_ask("claims.recent", {
+            "since_sequence": since_sequence, "limit": limit, "project": project}))
+    def status(self, *, project=None):
+        return _Row(_ask("claims.status", {"project": project}))
 
 class FindVendorInfo:
     def __call__(self, vendor_name, include_content=False, max_results=50, entity_types=None, *, scope=None,

@@ -63,6 +63,8 @@ _HINTS = (
      "semantic_search"),
     ("'KnowledgeGraph' object has no attribute", "graph has describe, expand, paths, parents, children, "
      "entities_for_sections, sections_for_entities"),
+    ("'ClaimNotebook' object has no attribute", "claims has search, related, claims, read, topics, friction, "
+     "recent, status; scripts do not write them"),
     ("'Row' object has no attribute", "row.keys() lists what a row has; row.get('x') is None where it has none"),
     ("No module named 'skills'", "skills need whole Python: here, write the function into the script"),
     ("No module named", "this is the smaller Python of Monty; winnow doctor lists what is missing"),

@@ -25,7 +25,7 @@ SHAPING = (
 NAMES = (
     "semantic_search", "search_many", "grep", "scan", "count", "documents", "repeats", "read", "fetch",
     "hybrid_search", "rerank", "tokens", "budget", "progress", "read_result", "save", "load", "saved", "kb",
-    "graph", "find_vendor_info", "cite", *SHAPING,
+    "graph", "claims", "find_vendor_info", "cite", *SHAPING,
 )  # fmt: skip
 
 _OBJECTS = f"""
@@ -49,6 +49,7 @@ load = Load()
 saved = Saved()
 kb = KnowledgeBase()
 graph = KnowledgeGraph()
+claims = ClaimNotebook()
 find_vendor_info = FindVendorInfo()
 cite = Cite()
 {chr(10).join(f"{name} = Function(_{name})" for name in SHAPING)}

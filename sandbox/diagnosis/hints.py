@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import client_sdk
-from client_sdk import graph_calls, kb_calls
+from client_sdk import claim_calls, graph_calls, kb_calls
 from client_sdk.client import SYNONYMS
 from client_sdk.suggestions import ask_for, suggest
 from sandbox.language.allow_list import ALLOWED
@@ -22,10 +22,13 @@ SDK: Mapping[str, Callable[..., Any]] = MappingProxyType(
         **{name: value for name, value in vars(client_sdk).items() if inspect.isfunction(value)},
         **{f"kb.{name}": function for name, function in kb_calls.FUNCTIONS.items()},
         **{f"graph.{name}": function for name, function in graph_calls.FUNCTIONS.items()},
+        **{f"claims.{name}": function for name, function in claim_calls.FUNCTIONS.items()},
     }
 )
 # The SDK objects whose methods are among them.
-OBJECTS: Mapping[str, object] = MappingProxyType({"kb": client_sdk.kb, "graph": client_sdk.graph})
+OBJECTS: Mapping[str, object] = MappingProxyType(
+    {"kb": client_sdk.kb, "graph": client_sdk.graph, "claims": client_sdk.claims}
+)
 SIGNATURES: Mapping[str, inspect.Signature] = MappingProxyType(
     {name: inspect.signature(function) for name, function in SDK.items()}
 )

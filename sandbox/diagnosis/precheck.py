@@ -243,7 +243,8 @@ class _Walker:
             takes = f"it takes: {name}{hints.format_signature(signature)}"
             guess = takes if unknown is None else hints.suggest_keyword(unknown, signature.parameters)
             self._report("TypeError", refusal, node, guess)
-        for parameter, choices in CHOICES.items():
+        for parameter, usual in CHOICES.items():
+            choices = CHOICES.get(f"{name}.{parameter}", usual)
             given = keywords.get(parameter)
             if isinstance(given, ast.Constant) and isinstance(given.value, str) and given.value not in choices:
                 guess = hints.suggest_public(given.value, choices) or f"one of {', '.join(map(repr, choices))}"

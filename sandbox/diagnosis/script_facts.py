@@ -13,7 +13,7 @@ from sandbox.language.bound_names import every_node
 from . import hints
 
 _SDK_MODULES = ("winnow", "client_sdk")
-_RETURNS_A_ROW = frozenset({"kb.read_excerpt", "kb.expand_excerpt"})
+_RETURNS_A_ROW = frozenset({"kb.read_excerpt", "kb.expand_excerpt", "claims.read", "claims.status"})
 
 _RETURNS_NO_ROWS = frozenset(
     {
@@ -41,7 +41,7 @@ _KEEPS_ROWS = frozenset({"filter_rows", "filter_by_domain", "filter_by_score", "
 _RETURNS_ROWS = frozenset(
     {"kb.fetch", "kb.semantic_search", *hints.SDK} - _RETURNS_NO_ROWS - _KEEPS_ROWS - _RETURNS_A_ROW
 )
-_PARTS_OF_PAGES = frozenset({"results", "quotes", "entities"})
+_PARTS_OF_PAGES = frozenset({"results", "quotes", "entities", "entries"})
 
 # The public members of the SDK's objects.
 MEMBERS: Mapping[str, frozenset[str]] = {

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _SDK = (
-    "kb graph semantic_search search_many grep scan count documents repeats read hybrid_search fetch rerank "
-    "find_vendor_info filter_rows filter_by_domain filter_by_score dedupe group_by summarize quotes cite "
+    "kb graph claims semantic_search search_many grep scan count documents repeats read hybrid_search fetch "
+    "rerank find_vendor_info filter_rows filter_by_domain filter_by_score dedupe group_by summarize quotes cite "
     "format_for_agent read_result save load saved tokens budget progress MCPClient Results Row SDKError "
     "MissingField"
 )

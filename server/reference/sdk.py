@@ -25,7 +25,12 @@ _CLASSES = ("Results", "Row", "MCPClient", "SDKError")
 def _iterate_functions() -> Iterator[tuple[str, object]]:
     functions = {name: value for name, value in vars(client_sdk).items() if name in client_sdk.__all__}
     shared = [value for value in functions.values() if inspect.isfunction(value)]
-    for owner, kind in (("kb", client_sdk.KnowledgeBase), ("graph", client_sdk.KnowledgeGraph)):
+    owners = {
+        "kb": client_sdk.KnowledgeBase,
+        "graph": client_sdk.KnowledgeGraph,
+        "claims": client_sdk.ClaimNotebook,
+    }
+    for owner, kind in owners.items():
         for name in vars(kind):
             value = getattr(kind, name)
             if not name.startswith("_") and value not in shared:

@@ -10,7 +10,20 @@ from typing import Any
 import pytest
 
 import client_sdk
-from client_sdk import MissingField, Results, Row, SDKError, graph, graph_calls, group_by, kb, kb_calls, transport
+from client_sdk import (
+    MissingField,
+    Results,
+    Row,
+    SDKError,
+    claim_calls,
+    claims,
+    graph,
+    graph_calls,
+    group_by,
+    kb,
+    kb_calls,
+    transport,
+)
 from client_sdk.rows import to_row
 
 QUOTES = {
@@ -243,6 +256,66 @@ def test_a_client_asks_the_same_by_name(calls: list[Any], name: str, spelt: str)
     assert getattr(client_sdk.MCPClient, name) is kb_calls.FUNCTIONS[name]
 
 
+ENTRY = {"entry_id": "e1", "topic": "a/b", "claims": [{"n": 1, "text": "So."}], "claims_status": "distilled"}
+# Function -> a call, its arguments on the wire, and the name of the rows of its answer.
+NOTEBOOK: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "search": (lambda: claims.search("q", mode="lexical", topic_prefix="a"), {
+        "query": "q", "mode": "lexical", "top_k": 10, "topic_prefix": "a", "min_similarity": 0.3, "max_claims": 5},
+        "results"),
+    "related": (lambda: claims.related(Row(ENTRY), "similar"), {
+        "entry_id": "e1", "direction": "similar", "max_results": 10}, "results"),
+    "claims": (lambda: claims.claims([Row(ENTRY), "e1", "e2"]), {"entry_ids": ["e1", "e2"]}, "entries"),
+    "read": (lambda: claims.read("e1", project="p"), {"entry_id": "e1", "start_char": 0, "project": "p"}, ""),
+    "topics": (lambda: claims.topics("a"), {"prefix": "a", "min_entries": 1}, "topics"),
+    "friction": (lambda: claims.friction(limit=3), {"min_friction": 0.3, "limit": 3}, "results"),
+    "recent": (lambda: claims.recent(7), {"since_sequence": 7, "limit": 20}, "changes"),
+    "status": (lambda: claims.status(), {}, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", claim_calls.FUNCTIONS)
+def test_a_notebook_is_asked_in_the_shape_of_the_wire_and_answers_with_rows(name: str) -> None:
+    asked: list[Any] = []
+    call, params, rows = NOTEBOOK[name]
+
+    def answer(method: str, given: Any) -> dict[str, Any]:
+        asked.append((method, dict(given)))
+        return {"ok": {rows: [ENTRY]} if rows else ENTRY}
+
+    transport.connect(answer)
+    try:
+        found = call()
+        for spelt in ("claims.{}", "claims_{}", "wild_{}"):
+            assert client_sdk.MCPClient().call_tool(spelt.format(name), params) == found
+    finally:
+        transport._transport.clear()
+    row = found[0] if rows else found
+    assert asked == [(f"claims.{name}", params)] * 4
+    assert (row.id, row.topic, row.author, row.claims[0].text, row.claims[0].verified) == (
+        "e1",
+        "a/b",
+        None,
+        "So.",
+        None,
+    )
+    assert not rows or found[rows] is found.results is found
+
+
+def test_claims_of_no_entries_are_an_empty_page_without_a_call(calls: list[Any]) -> None:
+    assert (len(claims.claims([])), claims.claims(()).missing_ids, calls) == (0, [], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("write", "wild_write"), ("revise", "wild_revise"), ("serch", "'search'"), ("batch", "'claims'")],
+)
+def test_what_a_notebook_has_not_is_told(name: str, told: str) -> None:
+    with pytest.raises(AttributeError, match=told):
+        getattr(claims, name)
+    with pytest.raises(AttributeError, match=told.strip("'")):
+        client_sdk.MCPClient().call_tool(f"claims_{name}")
+
+
 PAGED = {"include_snippet": False, "page_size": 25}
 WALKS = {
     "describe": (lambda: graph.describe("Pod"), {"ids": ["Pod"], **PAGED}),
@@ -396,7 +469,7 @@ def test_every_public_function_says_how_it_is_used() -> None:
         client_sdk.fetch,
         *kb_calls.FUNCTIONS.values(),
     ]
-    functions += [client_sdk.find_vendor_info, *graph_calls.FUNCTIONS.values()]
+    functions += [client_sdk.find_vendor_info, *graph_calls.FUNCTIONS.values(), *claim_calls.FUNCTIONS.values()]
     for thing in (*functions, client_sdk.MCPClient, Results, Row):
         assert "\n\n" in (thing.__doc__ or "")
 

@@ -146,7 +146,7 @@ def test_the_example_in_the_description_of_scripts_is_one_of_them() -> None:
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     """The outcome of every script example, each run as an agent would send it, over the notes."""
-    settings = load_settings(store=tmp_path_factory.mktemp("store"), project="notes")
+    settings = load_settings(store=tmp_path_factory.mktemp("store"), project="notes", tools="all,claims")
     backends = open_backends(settings, wait_for_model=True)
     try:
         notes = write_notes(tmp_path_factory.mktemp("scripts") / "notes")

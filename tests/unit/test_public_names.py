@@ -17,6 +17,7 @@ import server
 
 PUBLIC: Mapping[str, list[str]] = {
     "client_sdk": [
+        "ClaimNotebook",
         "KnowledgeBase",
         "KnowledgeGraph",
         "MCPClient",
@@ -26,6 +27,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "SDKError",
         "budget",
         "cite",
+        "claims",
         "count",
         "dedupe",
         "documents",

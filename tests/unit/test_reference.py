@@ -107,9 +107,9 @@ def test_the_prompt_of_a_server_without_the_ladder_does_not_name_it() -> None:
 
 def test_the_sdk_reference_explains_every_function_and_class_a_script_is_given() -> None:
     reference = sdk_reference()
-    told_elsewhere = {"KnowledgeBase", "KnowledgeGraph", "MissingField", "kb", "graph"}
+    told_elsewhere = {"KnowledgeBase", "KnowledgeGraph", "ClaimNotebook", "MissingField", "kb", "graph", "claims"}
     assert set(client_sdk.__all__) - told_elsewhere == {name for name in SDK if "." not in name}
-    for owner in ("kb", "graph"):
+    for owner in ("kb", "graph", "claims"):
         methods = {name for name in dir(getattr(client_sdk, owner)) if not name.startswith("_")}
         assert methods <= {name.removeprefix(f"{owner}.") for name in SDK}
     headings = re.findall(r"^## (.+)$", reference, re.MULTILINE)

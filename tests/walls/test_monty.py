@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import client_sdk
-from client_sdk import graph_calls, kb_calls
+from client_sdk import claim_calls, graph_calls, kb_calls
 from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, probe
 from sandbox.child import monty_sdk
 from sandbox.language.allow_list import ALLOWED
@@ -65,6 +65,16 @@ async def answer(method: str, params: Mapping[str, Any]) -> Reply:
     if method.startswith("graph."):
         row = {"id": "n1", "title": json.dumps([method, dict(params)]), "section_ids": ["s1"]}
         return Reply({"results": [row], "graph": {"labels": {"Chunk": 2}}, "next_cursor": None}, rows=1)
+    if method.startswith("claims."):
+        asked = {
+            "entry_id": "e1",
+            "topic": json.dumps([method, dict(params)]),
+            "claims": [{"n": 1, "text": "So."}],
+        }
+        name = {"claims.claims": "entries", "claims.topics": "topics", "claims.recent": "changes"}.get(
+            method, "results"
+        )
+        return Reply(asked if method in ("claims.read", "claims.status") else {name: [asked]}, rows=1)
     if "evidence" in method:
         return Reply({"quotes": [QUOTE], "next_cursor": None}, rows=1, tokens=10)
     if "excerpt" in method:
@@ -274,6 +284,22 @@ def test_a_walk_asks_as_in_the_larger_language(small: Bench, code: str, params: 
     assert (outcome.status, outcome.result) == ("ok", params), outcome.error
 
 
+@pytest.mark.parametrize(
+    ("code", "params"),
+    [
+        ("claims.search('q', top_k=2)[0]", {
+            "query": "q", "mode": "hybrid", "top_k": 2, "min_similarity": 0.3, "max_claims": 5}),
+        ("claims.related(claims.topics()[0])[0]", {"entry_id": "e1", "direction": "all", "max_results": 10}),
+        ("claims.claims(claims.recent())[0]", {"entry_ids": ["e1"]}),
+        ("claims.read(claims.friction()[0], 7)", {"entry_id": "e1", "start_char": 7}),
+        ("claims.status(project='p')", {"project": "p"}),
+    ],
+)  # fmt: skip
+def test_a_notebook_is_read_as_in_the_larger_language(small: Bench, code: str, params: dict[str, Any]) -> None:
+    outcome = small.run(f"import json\nrow = {code}\n[json.loads(row.topic)[1], row.id, row.claims[0]['text']]")
+    assert (outcome.status, outcome.result) == ("ok", [params, "e1", "So."]), outcome.error
+
+
 def test_a_graph_is_counted_and_a_vendor_told_as_in_the_larger_language(small: Bench) -> None:
     outcome = small.run(
         "[graph.describe()['graph']['labels'], find_vendor_info('acme', entity_types='tag')[0].id]"
@@ -382,6 +408,7 @@ def test_rows_of_an_earlier_result_are_rows(small: Bench) -> None:
             for name in ("search", "search_many", "grep", "fetch", "semantic_search", *kb_calls.FUNCTIONS)
         ),
         *(f"graph.{name}" for name in graph_calls.FUNCTIONS),
+        *(f"claims.{name}" for name in claim_calls.FUNCTIONS),
         "find_vendor_info",
         "grep",
         "hybrid_search",

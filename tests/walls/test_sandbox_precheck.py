@@ -24,6 +24,8 @@ from sandbox.language import compiler, policy, refusals
 from sandbox.language.allow_list import WITHHELD_MEMBERS
 from server import contracts
 from server.contracts import graph, kb, search
+from server.contracts.claims import answers as claims
+from server.contracts.claims.arguments import ClaimSearch, RelatedEntries
 
 FOLDER = Path(__file__).parent / "scripts"
 SCRIPTS = {f"{path.parent.name}/{path.stem}": path.read_text("utf-8") for path in sorted(FOLDER.glob("*/*.py"))}
@@ -307,6 +309,11 @@ def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() ->
     fields |= {"rerank_score"}  # of rerank, which puts it on rows of other calls
     # Of operations over all documents.
     fields |= {"text", "path", "groups", "context", "page", "start", "end", "key", "passages", "documents"}
+    # Of notebooks, and of the parts of their rows.
+    of_claims = (claims.FoundEntry, claims.RelatedEntry, claims.ClaimsEntry, claims.ReadEntryAnswer)
+    of_claims += (claims.TopicRow, claims.FrictionRow, claims.ChangeRow, claims.NotebookStatusAnswer)
+    of_claims += (claims.ReadClaim, claims.CheckedQuote)
+    fields |= {field for row in of_claims for field in row.model_fields} - {"meta"}
     formats = contracts.flat_schema(contracts.ExcerptOptions)["properties"]["format"]["enum"]
     modes = contracts.flat_schema(contracts.SemanticSearch)["properties"]["response_mode"]["enum"]
     levels = contracts.flat_schema(contracts.Fetch)["properties"]["level"]["enum"]
@@ -317,6 +324,10 @@ def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() ->
     choices |= {"syntax": tuple(syntaxes), "missing": tuple(missing), "errors": ("raise", "keep")}
     styles = ("text", "table", "json", "pandoc", "apa", "bibtex", "csl-json", "markdown")
     choices |= {"direction": tuple(directions), "style": styles, "match": ("all", "any")}
+    searched = contracts.flat_schema(ClaimSearch)["properties"]
+    choices |= {name: tuple(searched[name]["enum"]) for name in ("mode", "integration_status")}
+    related = contracts.flat_schema(RelatedEntries)["properties"]["direction"]["enum"]
+    choices |= {"claims.related.direction": tuple(related)}
     assert (set(FIELDS), CHOICES) == (fields, choices)
 
 

@@ -1,18 +1,20 @@
 # surface: held | seconds: 120
-# An agent with one key reads, revises or judges entries of another key and of a project out of reach.
+# An agent with one key, or its script, reads, revises or judges entries of another key and of a project out of reach.
 import asyncio
+import itertools
 
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook, View
 from server.app import open_application
 from server.errors import WinnowError
-from server.knowledge import DIRECT, Caller
+from server.knowledge import DIRECT, SCRIPT, Caller
 from server.sessions.identities import key_name
 from server.settings import load_settings
 
 SECRET = "volcano"
 SETTINGS = {
-    "store": "store", "project": "mine", "daemon": "off", "embedding": "off", "graph": "off", "enable_writes": True
+    "store": "store", "project": "mine", "daemon": "off", "embedding": "off", "graph": "off", "enable_writes": True,
+    "tools": "all,claims",
 }
 
 
@@ -21,8 +23,8 @@ def write(kb, key, text):
     return asyncio.wait_for(kb.call("claims.write", arguments, caller(key)), 60)
 
 
-def caller(key):
-    return Caller(key_name(key, [], is_read_only=False, calls_per_minute=None), DIRECT)
+def caller(key, budget=DIRECT):
+    return Caller(key_name(key, [], is_read_only=False, calls_per_minute=None), budget)
 
 
 async def steal():
@@ -39,9 +41,9 @@ async def steal():
         calls += [("claims.write", {"topic": "t", "claims": [{"text": "It is so."}], "owner": "aaaa"})]
         calls += [(name, {}) for name in ("claims.recent", "claims.topics", "claims.status", "claims.friction")]
         calls += [("claims.search", {"query": SECRET, "project": name}) for name in ("theirs", "mine/../theirs", "%")]
-        for name, arguments in calls:
+        for (name, arguments), budget in itertools.product(calls, (DIRECT, SCRIPT)):
             try:
-                seen.append((await kb.call(name, arguments, caller("bbbb"))).payload)
+                seen.append((await kb.call(name, arguments, caller("bbbb", budget))).payload)
             except WinnowError as error:
                 seen.append(error.message.replace(SECRET, ""))
     return seen

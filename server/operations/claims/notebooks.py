@@ -29,6 +29,10 @@ if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake
     from server.claims.vectors import ClaimVectors
 
 _WRITES_OFF = "this server does not take claims: the operator starts it with --enable-writes"
+_NO_PACK = (
+    "this server shows scripts no notebook of claims: the operator starts it with --tools all,claims "
+    "(setting tools; for winnow exec: WINNOW_TOOLS=all,claims)"
+)
 # Entries that a call compares beside its own: those that were written while there was no model.
 _CAUGHT_UP = 20
 _NEIGHBOURS = 8
@@ -146,8 +150,11 @@ def open_notebook(
 ) -> OpenNotebook:
     """The notebook that a call is about.
 
-    Raises ``WinnowError``: SCOPE_VIOLATION for a project out of reach, INVALID_PROJECT for a deleted one.
+    Raises ``WinnowError``: SCOPE_VIOLATION for a project out of reach, INVALID_PROJECT for a deleted one,
+    UNSUPPORTED for a script of a server that does not list the tools of claims.
     """
+    if not context.caller.budget.is_direct and "claims" not in context.settings.packs:
+        raise WinnowError("UNSUPPORTED", _NO_PACK)
     name = require_reachable(context.settings, project)
     if name in context.index.catalogue.hidden_projects():
         raise WinnowError("INVALID_PROJECT", f"project {name!r} was deleted; the operator can restore it")

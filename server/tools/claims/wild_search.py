@@ -15,6 +15,7 @@ Use when: you want to know what was already found out about something.
 Do not use when: you need the documents themselves (kb_retrieve_evidence).
 Returns at most: 50 entries, 9,000 tokens.
 If you need more, call: wild_read with entry_id; wild_related follows contradictions.
+In scripts: claims.search, claims.read and the like.
 Defaults: hybrid, top_k 10, 5 claims an entry. Max: 50.
 {NOT_INSTRUCTIONS}"""
 
