@@ -4,6 +4,10 @@ Word for word means: equal after folding (``folding``), and not a part of a word
 mark that with "…" or "[...]"; then each of its parts must stand there in order, and the number of characters left
 out is known. Marks of omission, quotation marks and a full stop or comma around a quote do not count.
 
+A quote that leaves out nothing and is not there so is looked for once more: a dash between letters may be a hyphen
+in the text or the other way round, and a slash between letters may end a line. Readers of PDF write a hyphen for a
+dash, and a blank for the end of a line.
+
 The closest part is found by words, in any case: the window of the text with the most words of the quote, then the
 words in common within it. It is evidence for a person or a model, never a verdict that the quote is right.
 """
@@ -17,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 
 from server.quotes.folding import FoldedText, fold
 
@@ -34,6 +38,10 @@ _MOST_PARTS, _MOST_STARTS = 20, 2_000
 _MARGIN, _LEAST_MARGIN = 4, 2
 
 _OMISSION = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
+# Where a folded quote has a dash or a slash between letters; the slash belongs to what stands before it.
+_JOINT = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])|(?<=[^\W_]/) ?(?=[^\W\d_])")
+_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u2011]\s*(?=[^\W\d_])")
+_DASH = "\u2014"
 _AROUND = " \"'.,;:"
 _WORD = re.compile(r"\w+")
 # Scripts without spaces between words: a part of a run of their characters can be a word.
@@ -116,7 +124,11 @@ def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatc
     """
     whole = fold(quote).text.strip(_AROUND)
     # A text may have an ellipsis of its own.
-    return _find_parts([whole], source, most) or _find_parts(_parts(quote), source, most)
+    return (
+        _find_parts([whole], source, most)
+        or _find_parts(_parts(quote), source, most)
+        or list(islice(_find_joined(quote, source), most))
+    )
 
 
 def closest(quote: str, source: SourceText) -> ClosestText | None:
@@ -173,11 +185,36 @@ def _follow(parts: Sequence[str], source: SourceText, start: int) -> QuoteMatch 
     return QuoteMatch(*source.folded.span(start, end), omitted)
 
 
+def _find_joined(quote: str, source: SourceText) -> Iterator[QuoteMatch]:
+    """The places of a quote whose joints (``_JOINT``) are otherwise in the text."""
+    # Folding removes hyphens between letters, and keeps dashes.
+    first, *others = _JOINT.split(fold(_HYPHEN.sub(_DASH, quote)).text.strip(_AROUND))
+    if not others or not _WORD.search(first):
+        return
+    text = source.folded.text
+    for start in islice(_starts(first, text, 0), _MOST_STARTS):
+        end = start + len(first)
+        for before, part in pairwise((first, *others)):
+            joint = " " if before.endswith("/") else "-"
+            end += text.startswith(joint, end)
+            if not text.startswith(part, end):
+                break
+            end += len(part)
+        else:
+            if not _is_within_word(text, end):
+                yield QuoteMatch(*source.folded.span(start, end))
+
+
 def _occurrences(part: str, text: str, start: int, end: int | None = None) -> Iterator[int]:
     """Where a part stands in a text, not within words."""
+    return (at for at in _starts(part, text, start, end) if not _is_within_word(text, at + len(part)))
+
+
+def _starts(part: str, text: str, start: int, end: int | None = None) -> Iterator[int]:
+    """Where a part begins in a text, not within a word."""
     at = text.find(part, start, end)
     while at >= 0:
-        if not _is_within_word(text, at) and not _is_within_word(text, at + len(part)):
+        if not _is_within_word(text, at):
             yield at
         at = text.find(part, at + 1, end)
 

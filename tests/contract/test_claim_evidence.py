@@ -174,6 +174,13 @@ def test_an_ingest_looks_for_the_quotes_of_all_notebooks_of_its_project_again(st
     (store.folder / "backups.md").write_text(TEXT, "utf-8")
     assert ingest_paths(target, [store.folder]).warnings == ()
     assert read() == [("verified", 1.0), ("verified", 1.0)]
+    (store.folder / "backups.md").rename(store.folder / "moved.md")
+    assert ingest_paths(target, [store.folder]).warnings == ()
+    assert read() == [("verified", 1.0), ("verified", 1.0)]
+    (store.folder / "moved.md").unlink()
+    (gone,) = ingest_paths(target, [store.folder]).warnings
+    assert "now: 1 (altered: 0, gone: 1)" in gone
+    assert read() == [("missing", 0.0), ("verified", 0.0)]
 
 
 def test_what_is_out_of_scope_is_not_in_the_index(store: Store) -> None:
