@@ -128,9 +128,10 @@ def _apply_walls(limits: Limits, tried: dict[str, list[Any]], *, trial: bool) ->
     if sys.platform != "linux":
         return []
     from sandbox.walls import wall_table
+    from sandbox.walls.wall_resources import WallResources
 
     names = {name: os.readlink(f"/proc/self/ns/{name}") for name in ("user", "ipc", "uts")}
-    resources = wall_table.WallResources(limits, host_namespaces=names)
+    resources = WallResources(limits, host_namespaces=names)
     wanted = (*wall_table.FORK_SERVER_WALLS, *(w for w in wall_table.CHILD_WALLS if w.name in _INHERITED))
     raised = []
     for wall in wanted:

@@ -33,9 +33,10 @@ from typing import Any, NoReturn, Protocol, cast
 from sandbox.protocol.answers import Answer, ChildReaped, ChildSpawned, ForkServerReady, WallResult
 from sandbox.protocol.jobs import SpawnRequest
 from sandbox.protocol.limits import Limits
-from sandbox.walls import kernel, seccomp, wall_table
+from sandbox.walls import breaches, kernel, seccomp, wall_table
 from sandbox.walls.profiles import PROFILES
-from sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, FORK_SERVER_WALLS, PID_NAMESPACE, Wall, WallResources
+from sandbox.walls.wall_resources import WallResources
+from sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, FORK_SERVER_WALLS, PID_NAMESPACE, Wall
 
 MESSAGE_BYTES = 64 * 1024
 _BREACHED, _REFUSED, _NOT_APPLIED = 10, 11, 12  # exit codes of a self-test
@@ -251,7 +252,7 @@ class ForkedChildren:
             else:
                 report.judge(wall, control, code == _BREACHED)
         self._walls = tuple(wall for wall in CHILD_WALLS if report.is_standing(wall.name))
-        tried = {name: self._try(self._walls, attempt) for name, attempt in wall_table.CANARIES.items()}
+        tried = {name: self._try(self._walls, attempt) for name, attempt in breaches.CANARIES.items()}
         report.breaches = [name for name, code in tried.items() if code != _REFUSED]
 
     def _try(self, walls: tuple[Wall, ...], attempt: Callable[[WallResources], bool]) -> int:

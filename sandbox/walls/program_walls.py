@@ -27,7 +27,8 @@ from sandbox.protocol.limits import MIB
 
 from . import kernel, seccomp, wall_table
 from .profiles import ONLINE_PROGRAM, PROGRAM
-from .wall_table import CHILD_WALLS, FORK_SERVER_WALLS, Wall, WallResources
+from .wall_resources import WallResources
+from .wall_table import CHILD_WALLS, FORK_SERVER_WALLS, Wall
 
 # Every Linux has this folder for memory files; in the program's own mount namespace it is empty and its own.
 SCRATCH = "/dev/shm"

@@ -17,53 +17,23 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import mmap
 import os
 import resource
 import signal
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
-from sandbox.protocol.limits import MIB, Limits
+from sandbox.protocol.limits import MIB
 
-from . import kernel
-from .profiles import DOCUMENT, RPC, SCRIPT, Profile
+from . import breaches, kernel
+from .wall_resources import WallResources
 
 DEDICATED_ID = 59_731  # outside every distribution's range; inside the 65,536 ids of a rootless container
 _NOBODY = 65_534
 _LAST_CAPABILITY = 63
 _SECUREBITS_LOCKED = 0b11_1111  # no root magic, no setuid fixup, no keeping of capabilities; each locked
 _HOST_NAME = "sandbox"
-
-
-@dataclass(slots=True)
-class WallResources:
-    """The descriptors and numbers that raising walls needs; the fork server collects them before /proc is gone."""
-
-    limits: Limits
-    profile: Profile = SCRIPT
-    rpc: int = RPC
-    document: int = -1  # of a reader; /dev/null takes its place where there is none
-    null: int = -1
-    ruleset: int = -1
-    filter: bytes = b""
-    address_space: int = 0  # bytes the warm fork server itself has mapped
-    host_namespaces: dict[str, str] = field(default_factory=dict)
-
-    def with_rpc(self, rpc: int, limits: Limits, document: int = -1) -> WallResources:
-        """The resources for one child, with its channel, its limits and the file that it reads."""
-        return replace(self, rpc=rpc, limits=limits, document=document)
-
-    def place_descriptors(self) -> WallResources:
-        """Move the child's descriptors to the numbers that the filter knows; returns the resources with those."""
-        document = self.null if self.document < 0 else self.document
-        if self.rpc != RPC or (self.profile.reads_file and document != DOCUMENT):
-            rpc, document = os.dup(self.rpc), os.dup(document)  # one may have the number of the other
-            os.dup2(rpc, RPC)
-            if self.profile.reads_file:
-                os.dup2(document, DOCUMENT)
-        return replace(self, rpc=RPC, document=DOCUMENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,135 +252,6 @@ def seccomp(resources: WallResources) -> None:
     kernel.seccomp(resources.filter)
 
 
-# --- self-tests ------------------------------------------------------------------------------------------------
-
-
-def _works(attempt: Callable[[], object]) -> bool:
-    try:
-        attempt()
-    except (OSError, MemoryError, OverflowError):
-        return False
-    return True
-
-
-def _is_root(resources: WallResources) -> bool:
-    return 0 in os.getresuid()
-
-
-def _same_namespace(name: str) -> Callable[[WallResources], bool]:
-    return lambda resources: os.readlink(f"/proc/self/ns/{name}") == resources.host_namespaces[name]
-
-
-def _reaches_network(resources: WallResources) -> bool:
-    def connect() -> None:
-        # A datagram socket sends nothing when it connects; loopback is simply not there behind the wall.
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect(("127.0.0.1", 9))
-
-    return _works(connect)
-
-
-def _sees_files(resources: WallResources) -> bool:
-    return bool(os.listdir("/"))
-
-
-def _sees_parent(resources: WallResources) -> bool:
-    return os.getppid() != 0
-
-
-def _in_old_session(resources: WallResources) -> bool:
-    return os.getsid(0) != os.getpid()
-
-
-def _holds_descriptors(resources: WallResources) -> bool:
-    first = resources.profile.last_descriptor + 1
-    others = (number for number in range(first, 1024) if number != resources.ruleset)
-    return any(_works(lambda number=number: os.fstat(number)) for number in others)  # type: ignore[misc]
-
-
-def _names_host(resources: WallResources) -> bool:
-    return _works(lambda: socket.sethostname(_HOST_NAME))
-
-
-def _outlives_parent(resources: WallResources) -> bool:
-    return False  # PR_SET_PDEATHSIG raises when it fails; the tests kill a server to check it
-
-
-def _may_gain(resources: WallResources) -> bool:
-    return kernel.prctl(kernel.PR_GET_NO_NEW_PRIVS) == 0
-
-
-def _may_be_traced(resources: WallResources) -> bool:
-    return kernel.prctl(kernel.PR_GET_DUMPABLE) != 0
-
-
-def _opens_directory(resources: WallResources) -> bool:
-    return _works(lambda: os.open("/", os.O_RDONLY | os.O_DIRECTORY))
-
-
-def _takes_memory(resources: WallResources) -> bool:
-    # Mapped, never touched: costs nothing.
-    return _works(lambda: mmap.mmap(-1, resources.limits.memory_bytes + 256 * MIB, flags=mmap.MAP_PRIVATE | 0x20))
-
-
-def _keeps_cpu(resources: WallResources) -> bool:
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    return hard == resource.RLIM_INFINITY or hard > resources.limits.cpu_seconds
-
-
-def _writes_files(resources: WallResources) -> bool:
-    return resource.getrlimit(resource.RLIMIT_FSIZE) != (0, 0)
-
-
-def _forks(resources: WallResources) -> bool:
-    def fork() -> None:
-        child = os.fork()
-        if child == 0:
-            os._exit(0)
-        os.waitpid(child, 0)
-
-    return _works(fork)
-
-
-def _opens_descriptor(resources: WallResources) -> bool:
-    return _works(lambda: os.dup(RPC))
-
-
-def _reaches_kernel(resources: WallResources) -> bool:
-    # Neither Landlock nor a namespace forbids stat.
-    return _works(lambda: os.stat("/"))
-
-
-def _executes_memory(resources: WallResources) -> bool:
-    return _works(lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC))
-
-
-def _opens_unix_socket(resources: WallResources) -> bool:
-    return _works(lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
-
-
-def _leaves_walls(resources: WallResources) -> bool:
-    return _works(lambda: kernel.unshare(kernel.CLONE_NEWUSER))
-
-
-def _signals_parent(resources: WallResources) -> bool:
-    return _works(lambda: os.kill(os.getppid() or 1, 0))
-
-
-# Actions tried behind all walls together, each in a child of its own; none may work.
-CANARIES: dict[str, Callable[[WallResources], bool]] = {
-    "open a directory": _opens_directory,
-    "stat a directory": _reaches_kernel,
-    "open a datagram socket": _reaches_network,
-    "open a unix socket": _opens_unix_socket,
-    "fork": _forks,
-    "signal a process": _signals_parent,
-    "map executable memory": _executes_memory,
-    "make a namespace": _leaves_walls,
-    "open a descriptor": _opens_descriptor,
-}
-
-
 # --- the list --------------------------------------------------------------------------------------------------
 
 _GRANT_NAMESPACES = (
@@ -423,43 +264,45 @@ _NEED_SECCOMP = "use a Linux kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarc
 _NEVER_MISSING = "please report this host: the kernel refused a limit that every Linux grants"
 
 FORK_SERVER_WALLS: tuple[Wall, ...] = (
-    Wall("other_user", "the sandbox runs as a user that is not root", other_user, _is_root,
+    Wall("other_user", "the sandbox runs as a user that is not root", other_user, breaches.is_root,
          "run the server as an ordinary user, or as root that may change its user (CAP_SETUID)"),
-    Wall("user_namespace", "capabilities reach nothing outside", user_namespace, _same_namespace("user"),
+    Wall("user_namespace", "capabilities reach nothing outside", user_namespace, breaches.same_namespace("user"),
          _GRANT_NAMESPACES),
-    Wall("network_namespace", "no network interface", network_namespace, _reaches_network,
+    Wall("network_namespace", "no network interface", network_namespace, breaches.reaches_network,
          _GRANT_NAMESPACES),
-    Wall("ipc_namespace", "no shared memory of others", ipc_namespace, _same_namespace("ipc"),
+    Wall("ipc_namespace", "no shared memory of others", ipc_namespace, breaches.same_namespace("ipc"),
          _GRANT_NAMESPACES),
-    Wall("host_name_namespace", "no host name", host_name_namespace, _same_namespace("uts"),
+    Wall("host_name_namespace", "no host name", host_name_namespace, breaches.same_namespace("uts"),
          _GRANT_NAMESPACES),
 )  # fmt: skip
 
 # Raised around each fork, and around the fork of the fork server itself; see child/zygote.py.
 PID_NAMESPACE = Wall("pid_namespace", "no other process can be seen or signalled", pid_namespace,
-                     _sees_parent, _GRANT_NAMESPACES)  # fmt: skip
+                     breaches.sees_parent, _GRANT_NAMESPACES)  # fmt: skip
 
 EMPTY_ROOT = Wall("empty_root", "no files: an empty, read-only tree without /proc", empty_root,
-                  _sees_files, _GRANT_NAMESPACES)  # fmt: skip
+                  breaches.sees_files, _GRANT_NAMESPACES)  # fmt: skip
 
 CHILD_WALLS: tuple[Wall, ...] = (
-    Wall("own_session", "no terminal, no process group", own_session, _in_old_session, _NEVER_MISSING),
-    Wall("descriptors", "one descriptor to speak on", descriptors, _holds_descriptors, _NEVER_MISSING),
-    Wall("capabilities", "no privilege of root", capabilities, _names_host, _NEVER_MISSING),
-    Wall("dies_with_parent", "no script outlives the server", dies_with_parent, _outlives_parent,
+    Wall("own_session", "no terminal, no process group", own_session, breaches.in_old_session, _NEVER_MISSING),
+    Wall("descriptors", "one descriptor to speak on", descriptors, breaches.holds_descriptors, _NEVER_MISSING),
+    Wall("capabilities", "no privilege of root", capabilities, breaches.names_host, _NEVER_MISSING),
+    Wall("dies_with_parent", "no script outlives the server", dies_with_parent, breaches.outlives_parent,
          _NEVER_MISSING),
-    Wall("no_new_privileges", "nothing executed gains a privilege", no_new_privileges, _may_gain,
+    Wall("no_new_privileges", "nothing executed gains a privilege", no_new_privileges, breaches.may_gain,
          _NEVER_MISSING),
-    Wall("not_dumpable", "other processes cannot trace the child", not_dumpable, _may_be_traced, _NEVER_MISSING),
-    Wall("landlock", "no files, TCP ports or signals", landlock, _opens_directory, _RAISE_KERNEL),
-    Wall("memory_limit", "address space is bounded", memory_limit, _takes_memory, _NEVER_MISSING),
-    Wall("cpu_limit", "CPU time is bounded", cpu_limit, _keeps_cpu, _NEVER_MISSING),
-    Wall("file_limits", "nothing is written, dumped or locked", file_limits, _writes_files, _NEVER_MISSING),
-    Wall("process_limit", "no further process or thread", process_limit, _forks,
+    Wall("not_dumpable", "other processes cannot trace the child", not_dumpable, breaches.may_be_traced,
+         _NEVER_MISSING),
+    Wall("landlock", "no files, TCP ports or signals", landlock, breaches.opens_directory, _RAISE_KERNEL),
+    Wall("memory_limit", "address space is bounded", memory_limit, breaches.takes_memory, _NEVER_MISSING),
+    Wall("cpu_limit", "CPU time is bounded", cpu_limit, breaches.keeps_cpu, _NEVER_MISSING),
+    Wall("file_limits", "nothing is written, dumped or locked", file_limits, breaches.writes_files,
+         _NEVER_MISSING),
+    Wall("process_limit", "no further process or thread", process_limit, breaches.forks,
          "run the server as an ordinary user: the kernel does not limit processes of root"),
     Wall("descriptor_limit", "no further descriptor of any kind", descriptor_limit,
-         _opens_descriptor, _NEVER_MISSING),
-    Wall("seccomp", "under thirty system calls, no other", seccomp, _reaches_kernel, _NEED_SECCOMP),
+         breaches.opens_descriptor, _NEVER_MISSING),
+    Wall("seccomp", "under thirty system calls, no other", seccomp, breaches.reaches_kernel, _NEED_SECCOMP),
 )  # fmt: skip
 
 ALL_WALLS: tuple[Wall, ...] = (*FORK_SERVER_WALLS, PID_NAMESPACE, EMPTY_ROOT, *CHILD_WALLS)

@@ -32,7 +32,8 @@ from sandbox.protocol.limits import Limits
 from sandbox.walls import kernel, seccomp, wall_table
 from sandbox.walls.profiles import SCRIPT
 from sandbox.walls.seccomp import RPC
-from sandbox.walls.wall_table import CHILD_WALLS, Wall, WallResources
+from sandbox.walls.wall_resources import WallResources
+from sandbox.walls.wall_table import CHILD_WALLS, Wall
 
 _NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
 _SECCOMP_BY_PRCTL = 22
