@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from server.claims import word_index
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.errors import WinnowError
 
@@ -17,7 +18,6 @@ _REMOVED = (
     ("comparisons", "other", "id"),
     ("verdicts", "entry", "id"),
     ("verdicts", "other_entry", "id"),
-    ("words", "rowid", "number"),
 )
 
 
@@ -58,10 +58,12 @@ def move_notebooks(store: Path, project: str, successor: str) -> None:
 
 
 def _remove(connection: sqlite3.Connection, project: str) -> None:
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    query = _OF_ENTRIES.format(column="number")
+    for (number,) in connection.execute(f"SELECT * FROM {query}", (project,)).fetchall():
+        word_index.remove(connection, number)
+    word_index.remove_unused_words(connection)
     for table, column, entry in _REMOVED:
-        if table in tables:  # SQLite may have no index of words
-            chosen = _OF_ENTRIES.format(column=entry)
-            connection.execute(f"DELETE FROM {table} WHERE {column} IN {chosen}", (project,))
+        chosen = _OF_ENTRIES.format(column=entry)
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN {chosen}", (project,))
     for table in ("history", "entries"):
         connection.execute(f"DELETE FROM {table} WHERE project = ?", (project,))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from server.backends.sqlite import REPAIR, Database, Layout
-from server.claims import words
+from server.claims import word_index, words
 from server.claims.hash_chain import digest_of, first_flaw
 from server.claims.records import Comparison, Entry, Verdict, entry_of
 from server.claims.store import Change, ChangeKind, Notebook, NotebookCounts, TopicCount, View
@@ -51,7 +51,7 @@ CREATE TABLE vectors (number INTEGER PRIMARY KEY AUTOINCREMENT, entry INTEGER NO
     model TEXT NOT NULL, vector BLOB NOT NULL);
 CREATE INDEX vectors_by_entry ON vectors (entry, model)
 """
-_LAYOUT = Layout(1, _SCHEMA.strip())
+_LAYOUT = Layout(2, f"{_SCHEMA.strip()};{word_index.SCHEMA}", {1: word_index.SCHEMA})
 _CHANGE = "sequence, entry, kind, at, body, digest"
 
 
@@ -365,7 +365,7 @@ _EITHER = (
 
 def _prepare(database: Database) -> None:
     _LAYOUT.prepare(database)
-    words.prepare(database)
+    word_index.prepare(database)
 
 
 def _where(view: View, table: str = "") -> tuple[str, list[Any]]:
@@ -443,5 +443,5 @@ def _write(
         tuple(values.values()),
     )
     ((number,),) = connection.execute("SELECT number FROM entries WHERE id = ?", (entry.id,))
-    words.index(connection, number, values["record"])
+    word_index.index(connection, number, values["record"])
     return entry.model_copy(update={"project": notebook.project, "owner": notebook.owner, "sequence": sequence})

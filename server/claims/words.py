@@ -1,7 +1,7 @@
-"""Search by words: an index of the trigrams of claims and content, so that parts of words are found as well.
+"""Search by words and parts of words, in claims and content.
 
 A query is looked for word by word. Where no entry has any of the words, their trigrams are looked for, so that a
-misspelt word finds what is spelt almost alike. Where SQLite has no such index, texts are compared one by one.
+misspelt word finds what is spelt almost alike.
 """
 
 from __future__ import annotations
@@ -13,45 +13,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from server.backends.sqlite import Database
+from server.claims.word_index import LEAST_CHARS, count_indexed, find_postings
 from server.text.stop_words import STOPWORDS
 
-_MOST_WORDS, _MOST_TRIGRAMS, _SIZE = 16, 32, 3
+_MOST_WORDS, _MOST_TRIGRAMS = 16, 32
 _WORD = re.compile(r"\w+")
-_CREATE = "CREATE VIRTUAL TABLE words USING fts5(claims, content, tokenize = 'trigram')"
-# A word in a claim counts twice as much as one in the content.
-_RANK = "bm25(words, 2.0, 1.0)"
+# Entries that are looked up before all of a view are read.
+_FIRST = 64
 
-
-def prepare(database: Database) -> None:
-    """Create the index where SQLite can keep one and the file has none; fill it with the entries there are."""
-    if has_index(database) or sqlite3.sqlite_version_info < (3, 34):  # the first with trigrams
-        return
-    if not database.rows("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"):
-        return
-    with database.transaction() as connection:
-        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
-            return  # another process was first
-        connection.execute(_CREATE)
-        for number, record in connection.execute("SELECT number, record FROM entries").fetchall():
-            index(connection, number, record)
-
-
-def has_index(database: Database) -> bool:
-    """Whether the file has the index."""
-    return bool(database.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'words'"))
-
-
-def index(connection: sqlite3.Connection, number: int, record: str) -> None:
-    """Index an entry, given as JSON, in place of its earlier state."""
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
-        return
-    entry = json.loads(record)
-    claims = "\n".join(claim["text"] for claim in entry["claims"])
-    content = "\n".join(entry[name] for name in ("title", "topic", "content"))
-    connection.execute("DELETE FROM words WHERE rowid = ?", (number,))
-    # FTS5 reads a text up to its first NUL.
-    texts = (text.replace("\0", " ") for text in (claims, content))
-    connection.execute("INSERT INTO words (rowid, claims, content) VALUES (?, ?, ?)", (number, *texts))
+Ranked = Sequence[tuple[int, float]]  # numbers of entries and scores, the best first
 
 
 def search(
@@ -61,39 +31,63 @@ def search(
     found = words_of(query)
     if not found:
         return []
-    if not has_index(database):
-        return _scan(database, found, where, values, limit)
-    statement = (
-        f"SELECT entries.id, -{_RANK} AS score FROM words JOIN entries ON entries.number = words.rowid"
-        f" WHERE words MATCH ? AND {where} ORDER BY {_RANK}, entries.id LIMIT ?"
-    )
-    by_words = database.rows(statement, _any_of(found), *values, limit)
-    rows = by_words or database.rows(statement, _any_of(_trigrams_of(found)), *values, limit)
-    return [(entry, max(score, 1e-9)) for entry, score in rows]
+    with database.snapshot() as connection, database.decoding():
+        for parts in (found, _trigrams_of(found)):
+            ranked = _rank(connection, parts)
+            if rows := _best_of_view(connection, ranked, where, values, limit):
+                return rows
+    return []
 
 
 def words_of(query: str) -> list[str]:
-    """The words of a query that an index of trigrams can find, without stop words unless all are stop words.
+    """The words of a query that are long enough to be found, without stop words unless all are stop words.
 
     >>> words_of("How does the Kernel page?")
     ['kernel', 'page']
     """
-    words = list(dict.fromkeys(word for word in _WORD.findall(query.lower()) if len(word) >= _SIZE))
+    words = list(dict.fromkeys(word for word in _WORD.findall(query.casefold()) if len(word) >= LEAST_CHARS))
     return ([word for word in words if word not in STOPWORDS] or words)[:_MOST_WORDS]
 
 
-def _any_of(texts: Sequence[str]) -> str:
-    return " OR ".join(f'"{text}"' for text in texts)
-
-
 def _trigrams_of(words: Sequence[str]) -> list[str]:
-    trigrams = (word[at : at + _SIZE] for word in words for at in range(len(word) - _SIZE + 1))
+    trigrams = (word[at : at + LEAST_CHARS] for word in words for at in range(len(word) - LEAST_CHARS + 1))
     return list(dict.fromkeys(trigrams))[:_MOST_TRIGRAMS]
 
 
-def _scan(
-    database: Database, words: Sequence[str], where: str, values: Sequence[Any], limit: int
+def _rank(connection: sqlite3.Connection, parts: Sequence[str]) -> Ranked:
+    from server.claims.word_ranking import rank_entries  # brings numpy
+
+    return rank_entries([find_postings(connection, part) for part in parts], *count_indexed(connection))
+
+
+def _best_of_view(
+    connection: sqlite3.Connection, ranked: Ranked, where: str, values: Sequence[Any], limit: int
 ) -> list[tuple[str, float]]:
-    score = " + ".join("(instr(lower(record), ?) > 0)" for _ in words)
-    query = f"SELECT id, {score} AS score FROM entries WHERE {where} AND score > 0 ORDER BY score DESC, id LIMIT ?"
-    return [(entry, float(score)) for entry, score in database.rows(query, *words, *values, limit)]
+    """The best of these entries that a view has, with their ids; equal ones by id."""
+    best = _look_up(connection, _through_ties(ranked, max(_FIRST, limit)), where, values)
+    if len(best) < limit and len(ranked) > _FIRST:  # a view of few entries
+        query = f"SELECT number FROM entries WHERE {where}"
+        numbers = {number for (number,) in connection.execute(query, tuple(values))}
+        seen = [row for row in ranked if row[0] in numbers]
+        best = _look_up(connection, _through_ties(seen, limit), where, values)
+    return best[:limit]
+
+
+def _through_ties(ranked: Ranked, most: int) -> Ranked:
+    """The first ``most`` rows, and those after them with the score of the last."""
+    end = min(most, len(ranked))
+    while 0 < end < len(ranked) and ranked[end][1] == ranked[end - 1][1]:
+        end += 1
+    return ranked[:end]
+
+
+def _look_up(
+    connection: sqlite3.Connection, ranked: Ranked, where: str, values: Sequence[Any]
+) -> list[tuple[str, float]]:
+    query = (
+        "SELECT entries.number, entries.id FROM json_each(?) wanted"
+        f" CROSS JOIN entries ON entries.number = wanted.value WHERE {where}"
+    )
+    scores = dict(ranked)
+    rows = connection.execute(query, (json.dumps(list(scores)), *values))
+    return sorted(((id, scores[number]) for number, id in rows), key=lambda row: (-row[1], row[0]))
