@@ -14,6 +14,10 @@ from typing import Any
 
 import pytest
 
+from server.app import open_application
+from server.runtime.reports.traces import set_up_traces
+from server.settings import load_settings
+from tests.doors import open_door
 from tests.flow.test_stdio import MODERN, WINNOW, serving
 from tests.patience import LIMIT
 
@@ -72,7 +76,7 @@ def spans_of(bodies: list[bytes]) -> list[tuple[str, Any]]:
 
 def test_a_call_continues_the_trace_of_its_client_through_the_engine(store: Path) -> None:
     pytest.importorskip("opentelemetry.sdk", reason="the extra otlp is not installed")
-    meta = {**MODERN["_meta"], "traceparent": f"00-{TRACE}-{PARENT}-01"}
+    meta = {**MODERN["_meta"], **context(TRACE)}
     environment = {"WINNOW_DAEMON": "on", "WINNOW_EMBEDDING": "off", "WINNOW_EXECUTE_CODE": "off"}
     with collector() as (address, bodies):
         with serving(store, WINNOW_OTLP_URL=address, **environment) as pipe:
@@ -96,6 +100,34 @@ def test_a_call_continues_the_trace_of_its_client_through_the_engine(store: Path
     failed = [each for _, each in spans if each.name == "operation" and each.trace_id.hex() != TRACE]
     errors = [attribute.value.string_value for each in failed for attribute in each.attributes]
     assert "NOT_FOUND" in errors
+
+
+@pytest.mark.anyio
+async def test_requests_of_the_facade_continue_the_traces_of_their_clients(store: Path) -> None:
+    pytest.importorskip("opentelemetry.sdk", reason="the extra otlp is not installed")
+    asked, framed = f"{TRACE[:-1]}1", f"{TRACE[:-1]}2"
+    with collector() as (address, bodies):
+        settings = load_settings(
+            store=store, project="handbook", embedding="off", execute_code="off", otlp_url=address
+        )
+        set_up_traces(settings, "winnow")
+        async with open_application(settings, wait_for_model=False) as application:
+            async with open_door(application, "facade", headers=context(asked)) as door:
+                assert (await door.call("kb.search", {"query": CANARY})).reason == ""
+            async with open_door(application, "lsp") as door:
+                called = {"tool": "kb.search", "input": {"query": CANARY}, "_meta": context(framed)}
+                assert (await door.ask("mcp.tool.invoke", called))["result"]["ok"]
+    for trace, name in ((asked, "POST /mcp/tool/{name}"), (framed, "mcp.tool.invoke")):
+        spans = {each.name: each for _, each in spans_of(bodies) if each.trace_id.hex() == trace}
+        assert spans["request"].parent_span_id.hex() == PARENT
+        assert {each.value.string_value for each in spans["request"].attributes} == {name}
+        assert spans["call"].parent_span_id == spans["request"].span_id
+    assert CANARY.encode() not in b"".join(bodies)
+
+
+def context(trace: str) -> dict[str, str]:
+    """The context of a client's span in this trace."""
+    return {"traceparent": f"00-{trace}-{PARENT}-01"}
 
 
 def test_a_context_that_is_none_begins_a_trace_of_its_own_and_a_collector_that_is_away_harms_nothing() -> None:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 from server.errors import WinnowError, ending_error, internal_error
 from server.runtime.draining import Drain
 from server.runtime.logs import log
+from server.runtime.reports.traces import continued, span
 from server.runtime.standard_streams import take_standard_streams
 from server.transports.facade import lsp_frames
 from server.transports.facade.lsp_frames import BrokenStream, FrameDecoder, LspRequest, RequestId, UnreadableBody
@@ -128,7 +129,9 @@ class LspServer:
             await self._fail(id, lsp_frames.METHOD_NOT_FOUND, f"unknown method; this server has: {known}")
             return
         try:
-            await self._send({"id": id, "result": await method(self._asker, request.params)})
+            with continued(request.params.get("_meta")), span("request", "server", method=request.method):
+                result = await method(self._asker, request.params)
+            await self._send({"id": id, "result": result})
         except asyncio.CancelledError:
             await self._fail(id, lsp_frames.REQUEST_CANCELLED, "the request was cancelled")
         except Refusal as refused:

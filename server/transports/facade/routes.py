@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from server.runtime.reports.traces import continued, span
 from server.sessions.identities import unproven_name
 from server.tiers import dumps
 from server.transports.addresses import group_of
@@ -86,7 +87,7 @@ def facade_routes(facade: FacadeService) -> list[Route]:
         return await (answering if invocation.keys else _while_connected(request, answering))
 
     def route(path: str, answering: _Answering, method: str = "GET") -> Route:
-        return Route(path, _endpoint(facade, answering), methods=[method])
+        return Route(path, _endpoint(facade, answering, f"{method} {path}"), methods=[method])
 
     return [
         route("/mcp/discover", discover),
@@ -99,15 +100,19 @@ def facade_routes(facade: FacadeService) -> list[Route]:
     ]
 
 
-def _endpoint(facade: FacadeService, answering: _Answering) -> Callable[[Request], Awaitable[Response]]:
-    """A route that answers with a plain document, or with an envelope: of a tool, or of an error."""
+def _endpoint(facade: FacadeService, answering: _Answering, name: str) -> Callable[[Request], Awaitable[Response]]:
+    """A route that answers with a plain document, or with an envelope: of a tool, or of an error.
+
+    Its span has this name, and continues the trace that the header ``traceparent`` names.
+    """
 
     async def answer(request: Request) -> Response:
         async def in_envelope() -> Envelope:
             found = await answering(_asker_of(request), request)
             return found if isinstance(found, Envelope) else Envelope(found, {})
 
-        envelope = await facade.answer(in_envelope(), request.path_params.get("name", "")[:100])
+        with continued(request.headers), span("request", "server", method=name):
+            envelope = await facade.answer(in_envelope(), request.path_params.get("name", "")[:100])
         is_plain = envelope.problem is None and not envelope.meta
         return _respond(envelope.data if is_plain else envelope.as_json(), envelope.status, envelope.headers)
 
