@@ -16,7 +16,7 @@ from server.transports.access.http_access import NO_CERTIFICATE, Certificate, Ht
 from server.transports.addresses import listen
 from server.transports.connections import BoundedProtocol
 from server.transports.facade.service import FacadeService
-from server.transports.http import http_application, web_server
+from server.transports.http import MAX_SESSIONS, http_application, web_server
 from server.transports.operating.pages import Operations
 
 _MINUTE = 60
@@ -32,11 +32,12 @@ async def serve(
     certificate: Certificate = NO_CERTIFICATE,
     operations: Operations | None = None,
     facade: FacadeService | None = None,
+    max_sessions: int = MAX_SESSIONS,
 ) -> AsyncIterator[tuple[str, int]]:
     """Serve; yields the host and the port. ``access``: by default that of a store without keys."""
     sockets = listen(host, 0)
     operations = operations or Operations()
-    application = http_application(server, operations, access, facade)
+    application = http_application(server, operations, access, facade, max_sessions)
     web = web_server(application, protocol, certificate, operations.drain)
     async with running(web, sockets):
         yield host, sockets[0].getsockname()[1]

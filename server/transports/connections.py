@@ -16,7 +16,7 @@ from types import MappingProxyType
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from server.errors import WinnowError
-from server.transports.addresses import group_of
+from server.transports.addresses import Networks, group_of, is_in
 
 # Seconds for each stage, from its beginning. A request takes a millisecond on loopback; four megabytes of body
 # take some over a tunnel.
@@ -82,6 +82,8 @@ class BoundedProtocol(H11Protocol):
     unread_seconds = UNREAD_SECONDS
     max_connections = CONNECTIONS_PER_ADDRESS
     most_connections: Callable[[], int] = staticmethod(most_connections)
+    # They speak for many clients, whose requests in progress are counted instead (``access/proxied_requests.py``).
+    proxies: Networks = ()
     _address: str | None = None  # as limits count it; None while the connection is being made
     _stage = ""
     _is_refused = False
@@ -91,18 +93,23 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Callback of asyncio: the connection was established."""
         super().connection_made(transport)
-        address = group_of(self.client[0] if self.client else "")
+        peer = self.client[0] if self.client else ""
+        address, most = group_of(peer), self.most_of(peer)
         held = self.count_of(address)
         self._address = address
         is_full = len(self.connections) > self.most_connections()
-        if held < self.max_connections and not is_full:
+        if held < most and not is_full:
             self._enter_stage("head")
         else:
-            self._refuse(at_once=is_full or held >= 2 * self.max_connections)
+            self._refuse(at_once=is_full or held >= 2 * most)
 
     def count_of(self, address: str) -> int:
         """The open connections of this address, without one that is being made."""
         return sum(isinstance(other, BoundedProtocol) and other._address == address for other in self.connections)
+
+    def most_of(self, peer: str) -> int:
+        """How many connections this address may have."""
+        return self.most_connections() if is_in(peer, self.proxies) else self.max_connections
 
     def data_received(self, data: bytes) -> None:
         """Callback of asyncio: data arrived."""

@@ -15,8 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.runtime.draining import Drain
 from server.transports.access.authentication import Authentication
 from server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
+from server.transports.access.open_sessions import OpenSessions
 from server.transports.access.tls import tls_protocol
-from server.transports.addresses import BACKLOG
+from server.transports.addresses import BACKLOG, Networks
 from server.transports.connections import BoundedProtocol, most_connections
 from server.transports.facade.routes import answer_refused, describe_refusal, facade_routes
 from server.transports.facade.service import FacadeService
@@ -29,7 +30,9 @@ PATH = "/mcp"
 # Seconds that answers in progress may take at shutdown: event streams would never end by themselves.
 _SHUTDOWN_SECONDS = 3
 # Sessions of the handshake era open at once. Each is a task of its own; an idle one ends after half an hour.
-_MAX_SESSIONS = 1_000
+MAX_SESSIONS = 1_000
+# Requests that may begin one, beside those: none of them is refused before ``OpenSessions`` has made room.
+_BEGINNING_SESSIONS = 4_096
 
 
 async def serve_http(
@@ -46,12 +49,18 @@ async def serve_http(
     On SIGTERM, calls in progress have ``drain_seconds``.
     """
     application = http_application(server, operations, access, facade)
-    web = web_server(application, certificate=certificate, drain=operations.drain, drain_seconds=drain_seconds)
+    protocol = proxied_protocol(BoundedProtocol, access.proxies)
+    web = web_server(application, protocol, certificate, operations.drain, drain_seconds)
     operations.figures["http"] = lambda: {
         "connections": len(web.server_state.connections),
         "capacity": most_connections(),
     }
     await web.serve(list(sockets))
+
+
+def proxied_protocol(base: type[BoundedProtocol], proxies: Networks) -> type[BoundedProtocol]:
+    """A protocol like ``base`` whose proxies may have as many connections as all addresses together."""
+    return type("ProxiedProtocol", (base,), {"proxies": proxies}) if proxies else base
 
 
 def web_server(
@@ -86,19 +95,24 @@ def web_server(
 
 
 def http_application(
-    server: Server[Any], operations: Operations, access: HttpAccess, facade: FacadeService | None = None
+    server: Server[Any],
+    operations: Operations,
+    access: HttpAccess,
+    facade: FacadeService | None = None,
+    max_sessions: int = MAX_SESSIONS,
 ) -> ASGIApp:
     """``/mcp``, the façade and the pages for operators, behind the checks of hosts, addresses and keys."""
     application = server.streamable_http_app(
         streamable_http_path=PATH,
         custom_starlette_routes=[*build_pages(operations), *(facade_routes(facade) if facade else ())],
-        max_sessions=_MAX_SESSIONS,
+        max_sessions=MAX_SESSIONS + _BEGINNING_SESSIONS,
         # The SDK knows three spellings of loopback and only its own route; KnownHosts protects every route.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     for status in (404, 405):
         application.add_exception_handler(status, answer_refused)
-    authenticated = Authentication(_add_headers(application), access, describe_refusal)
+    shared = OpenSessions(_add_headers(application), PATH, max_sessions)
+    authenticated = Authentication(shared, access, describe_refusal)
     operations.figures["access"] = lambda: {
         "rejected_keys": authenticated.failures.total,
         "blocked_addresses": authenticated.failures.count_waiting(),

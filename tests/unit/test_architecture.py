@@ -169,9 +169,8 @@ ROOMS: Mapping[str, str] = {
 VENDORS: Mapping[str, str] = {
     "mcp": "server.transports. server.commands.fastmcp_server server.demo.client server.bench.tokens.",
     "mcp_types": "server.transports.",
-    "starlette": "server.transports.http server.transports.origins server.transports.access.authentication"
-    " server.transports.access.oidc.protected_resource server.transports.operating."
-    " server.transports.facade.routes",
+    "starlette": "server.transports.http server.transports.origins server.transports.access."
+    " server.transports.operating. server.transports.facade.routes",
     "uvicorn": "server.transports.http server.transports.connections server.transports.operating.draining",
     "RestrictedPython": "sandbox.",
     "pydantic_monty": "sandbox.child.monty_child",

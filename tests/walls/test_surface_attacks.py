@@ -21,7 +21,7 @@ FAMILIES: Mapping[str, int] = {
     "ingest_bombs": 15,
     "reader_children": 25,
     "rendering": 17,
-    "transport": 35,
+    "transport": 36,
     "scope": 1,
     "documents": 9,
     "scanning": 6,

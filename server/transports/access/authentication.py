@@ -10,6 +10,7 @@ A request passes these checks in order; the first that fails answers it::
     the key: known from before, or its address may try and the key is right    429, 401, 503
     or the token, by its issuer's keys (``oidc/tokens.py``)                    429, 401, 403, 503
     the key or token reaches a project of this server                          403
+    behind a proxy, the address has not too many requests in progress          503
 
 Clients that see a bare 401 begin OAuth where its routes answer anything but 404, and fail. So where keys alone are
 taken these routes are a 404, ``WWW-Authenticate`` names no metadata, and a 401 comes before a 405. Where tokens
@@ -44,6 +45,7 @@ from server.transports.access.failed_attempts import FailedAttempts
 from server.transports.access.http_access import HttpAccess
 from server.transports.access.oidc.protected_resource import ROUTES, challenge, describe_resource
 from server.transports.access.oidc.records import TokenClient, TokenError
+from server.transports.access.proxied_requests import ProxiedRequests, note_proxy
 from server.transports.addresses import group_of, is_in, is_loopback, stated_client
 from server.transports.sessions import KEY_NAME
 
@@ -99,6 +101,7 @@ class Authentication:
         self._access = access
         self._body_of = body_of
         self.failures = FailedAttempts()
+        self._proxied = ProxiedRequests()
         self._logged: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,19 +113,22 @@ class Authentication:
             if await self._describe(scope, receive, send):
                 return
             client = await self._authenticate(scope)
+            if self._proxied.is_full(scope):
+                raise _Refusal(503, "too many requests of this address are in progress", _retry_after(1.0))
         except _Refusal as refusal:
             body = self._body_of(scope["path"], refusal.status, refusal.message)
             # Closed, because the body of the request has not been read.
             headers = {"connection": "close", **refusal.headers}
             await JSONResponse(body, refusal.status, headers)(scope, receive, send)
             return
-        if client is None:
-            await self._app(scope, receive, send)
-            return
-        # The SDK answers in a session only to the user who began it.
-        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=client.id, scopes=[]))
-        scope[KEY_NAME] = client.name
-        await self._serve(client, scope, receive, send)
+        with self._proxied.request(scope):
+            if client is None:
+                await self._app(scope, receive, send)
+                return
+            # The SDK answers in a session only to the user who began it.
+            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=client.id, scopes=[]))
+            scope[KEY_NAME] = client.name
+            await self._serve(client, scope, receive, send)
 
     async def _describe(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer where clients get tokens, if that was asked. Raises ``_Refusal`` as for any request."""
@@ -221,7 +227,7 @@ class Authentication:
         client = peer
         if is_in(peer, self._access.proxies):
             client = stated_client(peer, scope["headers"], self._access.proxies)
-            scope["client"] = (client, 0)
+            note_proxy(scope, client)
         if self._access.allowed and not is_in(client, self._access.allowed):
             raise _Refusal(403, "this address is not allowed; ask the operator of the server")
         return group_of(client)

@@ -41,11 +41,11 @@ class _TlsConnection(BoundedProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Callback of asyncio: the connection was established; its handshake follows."""
-        peer = transport.get_extra_info("peername")
-        address = group_of(peer[0] if peer else "")
-        pending = self.handshakes.pending
+        peername = transport.get_extra_info("peername")
+        peer = peername[0] if peername else ""
+        address, pending = group_of(peer), self.handshakes.pending
         held = pending[address] + self.count_of(address)
-        if held >= self.max_connections or len(self.connections) + pending.total() >= self.most_connections():
+        if held >= self.most_of(peer) or len(self.connections) + pending.total() >= self.most_connections():
             transport.abort()  # nothing can be said before the handshake
             return
         transport.pause_reading()
