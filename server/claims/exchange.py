@@ -2,13 +2,14 @@
 
 The first line of an export names the notebook; each other line is a change of its history. An import checks the
 chain of digests, and every record against its bounds. What is imported is as untrusted as anything that an agent
-wrote: the status of evidence is looked for again, never taken from the file.
+wrote: the status of evidence and of entries is found out again, never taken from the file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,18 @@ from pydantic import ValidationError
 
 from server.backends.sqlite import copy_database
 from server.claims.hash_chain import first_flaw
-from server.claims.records import Claim, Entry, Verdict
+from server.claims.records import Claim, Entry, Verdict, entry_of
 from server.claims.sqlite_store import SqliteClaimStore
 from server.claims.store import Change, Notebook, View
 from server.errors import WinnowError
+from server.models import PROJECT_NAME
 
 FORMAT = "winnow claims 1"
 MAX_LINE_BYTES, MAX_CHANGES = 1_000_000, 1_000_000
 _KINDS = frozenset({"written", "revised", "judged", "approved", "imported"})
+_LATEST = 253_402_300_799  # seconds since 1970, until the year 9999
+_PROJECT = re.compile(PROJECT_NAME)
+_OWNER = re.compile(r"[0-9a-z-]{0,64}")  # the id of an access key or of the owner of a token
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ def import_lines(
     imported.
     """
     named, changes = _parse(lines)
-    target = notebook or named
+    target = _named(notebook or named)
     own = store.history(target)
     known = {change.digest for change in own}
     fresh = [(change, record) for change, record in changes if change.digest not in known]
@@ -88,9 +93,27 @@ def _parse(lines: Iterable[bytes]) -> tuple[Notebook, list[tuple[Change, Entry |
         if number > MAX_CHANGES:
             raise _refusal(number, f"a file may have {MAX_CHANGES:,} changes")
         changes.append(_change(line, number, notebook))
+    _check_verdicts(changes)
     if (flaw := first_flaw(change for change, _ in changes)) is not None:
         raise _refusal(flaw + 1, "the chain of digests is broken: this line or one before it was altered")
     return notebook, changes
+
+
+def _named(notebook: Notebook) -> Notebook:
+    """A notebook that can be one. Raises ``WinnowError("INVALID_REQUEST")``."""
+    if not (_PROJECT.fullmatch(notebook.project) and _OWNER.fullmatch(notebook.owner)):
+        raise WinnowError("INVALID_REQUEST", "a notebook has the name of a project, and no key or the id of one")
+    return notebook
+
+
+def _check_verdicts(changes: Sequence[tuple[Change, Entry | Verdict]]) -> None:
+    """Raise for a verdict about an entry that the file does not have: it could be one of another notebook."""
+    written: set[str] = set()
+    for number, (change, record) in enumerate(changes, start=2):
+        if isinstance(record, Entry):
+            written.add(record.id)
+        elif not {change.entry_id, entry_of(record.other_id)} <= written:
+            raise _refusal(number, "its verdict is about an entry that no line before it has")
 
 
 def _change(line: bytes, number: int, notebook: Notebook) -> tuple[Change, Entry | Verdict]:
@@ -101,7 +124,8 @@ def _change(line: bytes, number: int, notebook: Notebook) -> tuple[Change, Entry
             type(fields[name]) is kind
             for name, kind in (("sequence", int), ("entry_id", str), ("kind", str), ("body", str), ("digest", str))
         )
-        if not is_fitting or change.kind not in _KINDS or type(change.at) not in (int, float):
+        is_fitting = is_fitting and change.kind in _KINDS and type(change.at) in (int, float)
+        if not is_fitting or not 0 <= change.at <= _LATEST:
             raise _refusal(number, "it is not a change of a notebook")
         record = _record(change, notebook)
     except (TypeError, ValueError, ValidationError):
@@ -116,7 +140,8 @@ def _record(change: Change, notebook: Notebook) -> Entry | Verdict:
         return Verdict.model_validate_json(change.body)
     body = json.loads(change.body)
     entry = Entry.model_validate({**body, "project": notebook.project, "owner": notebook.owner})
-    return entry.model_copy(update={"claims": tuple(map(_unchecked, entry.claims)), "friction": 0.0})
+    claims = tuple(map(_unchecked, entry.claims))
+    return entry.model_copy(update={"claims": claims, "friction": 0.0, "integration_status": "probation"})
 
 
 def _unchecked(claim: Claim) -> Claim:

@@ -123,7 +123,7 @@ def test_a_report_has_quotes_and_status_and_no_markup_of_an_agent(place: Place) 
     report = place.text("report")
     assert f'**verified**: "{QUOTE}" (backups.md)' in report
     assert "\n## a/b\n" in report
-    assert r"\# \[Click\](http://evil.example) \<img src=x\>" in report
+    assert r"\# \[Click\](http\://evil.example) \<img src=x\>" in report
 
 
 def test_a_notebook_moves_to_another_store_and_a_backup_is_one(place: Place, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from server.claims.exchange import back_up, export_lines, import_lines
+from server.claims.exchange import FORMAT, back_up, export_lines, import_lines
+from server.claims.hash_chain import digest_of
 from server.claims.projects import move_notebooks, require_no_notebooks
 from server.claims.records import Claim, Comparison, Entry, Evidence, Verdict, claim_id, new_entry_id
 from server.claims.sqlite_store import _LAYOUT, SqliteClaimStore, claims_path
@@ -283,6 +284,54 @@ def test_a_file_that_is_not_as_it_was_written_is_not_imported(
         assert other.notebooks() == []
 
 
+@pytest.mark.parametrize("at", [-1.0, 253_402_300_800, float("inf"), float("nan")])
+def test_a_change_without_a_time_that_can_be_shown_is_not_imported(tmp_path: Path, at: float) -> None:
+    """Otherwise the changes of the notebook could not be read any more."""
+    with closing(SqliteClaimStore(tmp_path / "claims.sqlite3")) as store:
+        entry = an_entry("memory", "Pages have 4 KiB.")
+        body = entry.model_dump_json(exclude={"project", "owner", "sequence"})
+        with pytest.raises(WinnowError, match="not a change"):
+            import_lines(store, an_export((entry.id, "written", body), at=at))
+        assert store.notebooks() == []
+
+
+def test_a_verdict_is_imported_with_both_of_its_entries_only(store: SqliteClaimStore) -> None:
+    """A file of one notebook could judge the entries of another otherwise."""
+    first, second = (store.add(BOOKS, an_entry("memory", text)) for text in ("Pages have 4 KiB.", "They have 8."))
+    verdict = Verdict(claim_id=first.claims[0].id, other_id=second.claims[0].id, judgement="contradicts")
+    with pytest.raises(WinnowError, match="no line before it has"):
+        import_lines(store, an_export((first.id, "judged", verdict.model_dump_json())), Notebook("other"))
+    assert store.verdicts([first.id]) == []
+    store.judge(BOOKS, [verdict])
+    assert import_lines(store, [line.encode() for line in export_lines(store, BOOKS)]).known == 3
+
+
+def test_the_status_of_an_imported_entry_is_not_taken_from_the_file(tmp_path: Path) -> None:
+    with closing(SqliteClaimStore(tmp_path / "claims.sqlite3")) as store:
+        entry = an_entry("memory", "Pages have 4 KiB.").model_copy(update={"integration_status": "integrated"})
+        body = entry.model_dump_json(exclude={"project", "owner", "sequence"})
+        import_lines(store, an_export((entry.id, "written", body)))
+        assert store.read(ALL, [entry.id])[entry.id].integration_status == "probation"
+
+
+@pytest.mark.parametrize("notebook", [Notebook("a b"), Notebook("books\n"), Notebook("books", "\x1b[2J")])
+def test_a_notebook_of_an_import_has_the_name_of_a_project_and_the_id_of_a_key(
+    store: SqliteClaimStore, notebook: Notebook
+) -> None:
+    with pytest.raises(WinnowError, match="the name of a project"):
+        import_lines(store, an_export(), notebook)
+
+
+def an_export(*rows: tuple[str, str, str], at: float = 1.0) -> list[bytes]:
+    """The lines of an export with these changes: entry, kind and body."""
+    lines, previous = [json.dumps({"format": FORMAT, "project": BOOKS.project, "owner": ""})], ""
+    for number, (entry_id, kind, body) in enumerate(rows, start=1):
+        previous = digest_of(previous, number, entry_id, kind, at, body)
+        row = {"sequence": number, "entry_id": entry_id, "kind": kind, "at": at, "body": body, "digest": previous}
+        lines.append(json.dumps(row))
+    return [line.encode() for line in lines]
+
+
 def test_an_import_never_changes_entries_of_another_notebook(store: SqliteClaimStore) -> None:
     entry = store.add(BOOKS, an_entry("memory", "Pages have 4 KiB."))
     lines = [line.encode() for line in export_lines(store, BOOKS)]
@@ -339,6 +388,7 @@ def test_a_damaged_file_is_not_said_to_be_repaired_by_an_ingest(tmp_path: Path) 
 _WRITER = """
 import sys
 from pathlib import Path
+from server.claims.hash_chain import digest_of
 from server.claims.projects import move_notebooks, require_no_notebooks
 from server.claims.records import Claim, Entry, claim_id, new_entry_id
 from server.claims.sqlite_store import SqliteClaimStore

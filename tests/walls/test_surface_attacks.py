@@ -32,7 +32,7 @@ FAMILIES: Mapping[str, int] = {
     "archives": 7,
     "bibliographies": 6,
     "research": 3,
-    "claims": 4,
+    "claims": 5,
     "prompt_packs": 5,
     "quotes": 3,
     "tool_packs": 12,
