@@ -5,7 +5,8 @@
     pairs              the nearest claims, with a cosine of .6 or more: candidates, about which nobody has judged
     friction           2·min(s, r)/(s + r), 0 where s or r is 0: 1 where documents disagree evenly
     evidence entropy   Shannon's, of supports, refutes and mentions with one added to each, divided by log 3
-    status             "probation" until compared and with a verified support; "contested" from a friction of .3 on
+    status             "probation" until compared, with a verified support, and while a claim lacks its own;
+                       "contested" from a friction of .3 on
 
 s and r are the votes for and against a claim. Only verified evidence votes, and each document once, however many
 quotes of it there are: one that both supports and refutes a claim gives half a vote to each. Where somebody judged
@@ -148,20 +149,28 @@ def standing(entry: Entry, comparisons: Sequence[Comparison], *, is_compared: bo
     of_claims = [(claim_friction(claim).value, f"its claim {claim.id}") for claim in entry.claims]
     of_others = [(each.friction, f"the comparison with entry {each.other_id}") for each in comparisons]
     friction, source = max([*of_claims, *of_others], key=lambda pair: pair[0], default=(0.0, ""))
-    has_support = any(
-        each.status == "verified" and each.stance == "supports"
-        for claim in entry.claims
-        for each in claim.evidence
-    )
+    supported = [_supporting_statuses(claim) for claim in entry.claims]
+    lost = [
+        claim.id
+        for claim, statuses in zip(entry.claims, supported, strict=True)
+        if statuses and "verified" not in statuses
+    ]
     if not is_compared:
         return Standing(friction, "probation", "it was not compared with other entries yet")
-    if not has_support:
+    if not any("verified" in statuses for statuses in supported):
         return Standing(friction, "probation", "none of its claims has a verified quote that supports it")
+    if lost:
+        return Standing(friction, "probation", f"no quote that supports claim {lost[0]} is verified now")
     if friction >= LEAST_CONTESTED:
         return Standing(friction, "contested", f"friction {friction:.2f} of {source} is {LEAST_CONTESTED} or more")
     return Standing(
         friction, "integrated", f"compared, supported, and its friction {friction:.2f} is below {LEAST_CONTESTED}"
     )
+
+
+def _supporting_statuses(claim: Claim) -> set[str]:
+    """The statuses of the quotes that support a claim."""
+    return {each.status for each in claim.evidence if each.stance == "supports"}
 
 
 def _stances(evidence: Iterable[Evidence]) -> list[tuple[str, Stance]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from server.claims.sqlite_store import SqliteClaimStore
 
 _PAGE = 200
+_MOST_LOST = 1_000
 _NOT_CHECKED = "the quotes of claims are looked for again when their notebook is read: {why}"
 _LOST = (
     "quotes of claims that do not stand in their documents now: {count} (altered: {drifted}, gone: {missing}); "
@@ -28,12 +29,26 @@ _LOST = (
 
 
 @dataclass(frozen=True, slots=True)
+class LostQuote:
+    """A quote that does not stand in its document now, and the claim that it is evidence of."""
+
+    claim_id: str
+    status: str
+    document: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a check of a notebook found: entries that changed, and its evidence by status."""
+    """What a check of a notebook found: entries that changed, its evidence by status, and lost quotes.
+
+    ``lost`` has the first thousand of these.
+    """
 
     entries: int
     changed: int
     evidence: Mapping[str, int]
+    lost: tuple[LostQuote, ...] = ()
 
 
 def comparisons_of(store: SqliteClaimStore, notebook: Notebook, entry: Entry) -> list[Comparison]:
@@ -123,6 +138,7 @@ def check_notebook(
     """
     after, entries, changed = 0, 0, 0
     statuses: Counter[str] = Counter()
+    lost: list[LostQuote] = []
     while page := store.listing(View(notebook, sees_all=True), after, _PAGE):
         on_page()
         checked = [check_entry(entry, index, at) for entry in page]
@@ -131,5 +147,13 @@ def check_notebook(
         ids = [entry.id for entry in differing]
         weigh(store, notebook, [*ids, *compare_again(store, notebook, ids)])
         statuses.update(each.status for entry in checked for claim in entry.claims for each in claim.evidence)
+        lost += [quote for entry in checked for quote in _lost_quotes(entry)][: _MOST_LOST - len(lost)]
         entries, changed, after = entries + len(page), changed + len(differing), page[-1].sequence
-    return CheckReport(entries, changed, dict(statuses))
+    return CheckReport(entries, changed, dict(statuses), tuple(lost))
+
+
+def _lost_quotes(entry: Entry) -> Iterator[LostQuote]:
+    for claim in entry.claims:
+        for each in claim.evidence:
+            if each.status in {"drifted", "missing"}:
+                yield LostQuote(claim.id, each.status, each.document or each.document_id, each.quote)

@@ -155,7 +155,7 @@ def check_entry(entry: Entry, index: CurrentIndex, at: float) -> Entry:
 
 def check_claim(claim: Claim, index: CurrentIndex, at: float) -> Claim:
     """The claim with the status of its evidence, and its warnings: about its quotes, then about its words."""
-    checked = [check_evidence(evidence, index, at) for evidence in claim.evidence]
+    checked = [_keep_time(evidence, check_evidence(evidence, index, at)) for evidence in claim.evidence]
     supporting = [each.evidence for each in checked if each.evidence.stance == "supports"]
     languages = (document.language for each in supporting if (document := index.document(each.document_id)))
     wording = check_wording(claim.text, [each.quote for each in supporting], next(languages, ""))
@@ -164,6 +164,12 @@ def check_claim(claim: Claim, index: CurrentIndex, at: float) -> Claim:
     return claim.model_copy(
         update={"evidence": tuple(each.evidence for each in checked), "warnings": warnings[:MAX_WARNINGS]}
     )
+
+
+def _keep_time(was: Evidence, now: CheckedEvidence) -> CheckedEvidence:
+    """Evidence about which nothing changed keeps the time of the check that found it so."""
+    same_time = now.evidence.model_copy(update={"checked_at": was.checked_at})
+    return CheckedEvidence(was, now.note) if same_time == was else now
 
 
 def is_settled(evidence: Evidence, index: CurrentIndex) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.claims.records import Claim, Entry, Evidence, claim_id, new_entry_id
+from server.claims.records import Claim, Entry, Evidence, Verdict, claim_id, new_entry_id
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook, View
 from server.commands.claims.notebooks import app
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
+from server.keys.key_file import add_key, new_key
 from server.opening import open_backends
 from server.settings import load_settings
 
@@ -81,6 +83,7 @@ def test_a_check_finds_quotes_and_follows_the_document(place: Place) -> None:
                     "entries": 2,
                     "changed": 2,
                     "evidence": {"verified": 2},
+                    "lost": [],
                     "altered_at": None,
                 }
             ]
@@ -88,7 +91,15 @@ def test_a_check_finds_quotes_and_follows_the_document(place: Place) -> None:
     )
     place.document.write_text("# Backups\n\nBackups are kept for sixty days on a second machine.\n", "utf-8")
     place.ingest()
-    assert place.run("check")[1]["notebooks"][0]["evidence"] == {"drifted": 2}
+    found = place.run("check")[1]["notebooks"][0]
+    assert (found["changed"], found["evidence"]) == (0, {"drifted": 2})  # the ingest has noted it
+    assert found["lost"][0] == {
+        "claim_id": f"{place.entry_id}.1",
+        "status": "drifted",
+        "document": "backups.md",
+        "quote": QUOTE,
+    }
+    assert f'{place.entry_id}.1: drifted in backups.md: "{QUOTE}"' in place.text("check")
     place.document.unlink()
     place.ingest()
     assert place.run("check")[1]["notebooks"][0]["evidence"] == {"missing": 2}
@@ -124,6 +135,41 @@ def test_a_report_has_quotes_and_status_and_no_markup_of_an_agent(place: Place) 
     assert f'**verified**: "{QUOTE}" (backups.md)' in report
     assert "\n## a/b\n" in report
     assert r"\# \[Click\](http\://evil.example) \<img src=x\>" in report
+
+
+def test_a_report_says_which_claims_contradict_each_other(place: Place) -> None:
+    other = _entry("backups", "Backups stay for a year.")
+    ours, theirs = f"{place.entry_id}.1", f"{other.id}.1"
+    verdict = Verdict(claim_id=ours, other_id=theirs, judgement="contradicts", by="ada", note="90 or 365")
+    with closing(SqliteClaimStore(claims_path(place.store))) as claims:
+        claims.add(BOOK, other)
+        claims.judge(BOOK, [verdict])
+    line = "  - **contradicted** by {}, says ada: {} (90 or 365)"
+    for text in (place.text("report"), place.text("show", place.entry_id)):
+        assert line.format(theirs, "Backups stay for a year.") in text
+    assert line.format(ours, "Backups stay 90 days.") in place.text("report")
+    with closing(SqliteClaimStore(claims_path(place.store))) as claims:
+        claims.judge(BOOK, [verdict.model_copy(update={"judgement": "unrelated", "created_at": 1.0})])
+    assert "contradicted" not in place.text("report")
+
+
+@pytest.mark.parametrize("command", ["export", "report"])
+@pytest.mark.parametrize("option", ["--project", "--key"])
+def test_a_notebook_in_which_nobody_wrote_is_an_error_that_names_those_there_are(
+    place: Place, command: str, option: str
+) -> None:
+    done = CliRunner().invoke(app, [command, option, "other", "--store", str(place.store)])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "there are: default" in done.stderr
+
+
+def test_a_notebook_of_a_key_is_found_by_the_name_of_the_key(place: Place) -> None:
+    key, _ = new_key("alice", int(time.time()))
+    add_key(place.store, key, int(time.time()))
+    with closing(SqliteClaimStore(claims_path(place.store))) as claims:
+        claims.add(Notebook("default", key.id), _entry("keys", "Keys have names."))
+    assert "Keys have names." in place.text("report", "--key", "alice")
+    assert place.text("report", "--key", "alice") == place.text("report", "--key", key.id)
 
 
 def test_a_notebook_moves_to_another_store_and_a_backup_is_one(place: Place, tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ _PLAIN = str.maketrans(
     {**dict.fromkeys("‐‑‒–—−", "-"), **dict.fromkeys("’‘ʼ′", "'"), **dict.fromkeys("\u00a0\u2009\u202f", " ")}
 )
 _ELISION = re.compile(r"n't\b|\b(?:[cdjlmnst]|qu)'(?=\w)")
+# Also behind another word ("at minus 5"); "moins" and "menos" would be those of "au moins 5" and "al menos 5".
+_MINUS = re.compile(r"(?i:\bminus) (?=\d)")
 _NUMBER = r"\d{1,3}(?:[,.' ]\d{3}){1,6}(?![\d])(?:[.,]\d{1,20})?|\d{1,30}(?:[.,]\d{1,20})?"
 _TOKEN = re.compile(
     r"(?P<iso>\b\d{4}-\d{2}(?:-\d{2})?\b)"
@@ -155,6 +157,7 @@ def _read_facts(text: str, table: LanguageTable | None) -> _Facts:
 def _tokens(text: str) -> Iterator[_Token]:
     plain = unicodedata.normalize("NFC", text[:_MOST_CHARS]).translate(_PLAIN)
     plain = _ELISION.sub(lambda match: f" {match[0]} " if match[0] == "n't" else f"{match[0]} ", plain)
+    plain = _MINUS.sub("-", plain)
     for match in _TOKEN.finditer(plain):
         kind = next(name for name in ("iso", "slashed", "dotted", "number", "word", "sign") if match[name])
         yield _Token(kind, match[0], match[0].casefold())

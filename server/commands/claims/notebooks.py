@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,11 +24,13 @@ from server.commands.terminal.output import (
 )
 from server.errors import WinnowError
 from server.settings import Settings, load_settings
+from server.text.printable import one_line, shorten
 
 if TYPE_CHECKING:
     from server.claims.records import Entry
     from server.claims.sqlite_store import SqliteClaimStore
     from server.claims.store import Notebook
+    from server.commands.claims.report import Contradiction
 
 app = command(
     no_args_is_help=True,
@@ -37,11 +40,16 @@ app = command(
 )
 
 Key = Annotated[
-    str, typer.Option("--key", metavar="ID", help="the notebook of this access key; default: of clients without")
+    str,
+    typer.Option(
+        "--key", metavar="ID", help="the notebook of this access key (id or name); default: of clients without"
+    ),
 ]
 Topic = Annotated[str, typer.Option("--topic", metavar="PREFIX", help="only this topic and those below")]
 EntryName = Annotated[str, typer.Argument(metavar="ENTRY", help="id of an entry")]
 _MOST = 100_000
+_MOST_NAMED = 10
+_QUOTE_CHARS = 80
 
 
 @app.command(name="list", epilog="Examples: winnow claims list | winnow claims list --topic memory --json")
@@ -50,11 +58,14 @@ def list_entries(
 ) -> None:
     """List the entries of a notebook by their last change, those that wait for approval included."""
     with report_errors(as_json=as_json), _opened(store, project) as (settings, claims):
-        entries = _entries(claims, _notebook(settings, key), topic)
-        others = [each for each in claims.notebooks() if each != _notebook(settings, key)]
+        notebook = _notebook(settings, claims, key, may_be_empty=True)
+        entries = _entries(claims, notebook, topic)
+        others = [each for each in claims.notebooks() if each != notebook]
     if as_json:
         rows = [_row(entry) for entry in entries]
-        print_json({"project": settings.project, "key": key, "entries": rows, "others": [*map(_name, others)]})
+        print_json(
+            {"project": settings.project, "key": notebook.owner, "entries": rows, "others": [*map(_name, others)]}
+        )
         return
     print_lines(*(_line(entry) for entry in entries))
     print_lines(f"{len(entries):,} entries in the notebook of {settings.project}")
@@ -69,6 +80,7 @@ def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
 
     with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
         notebook, entry = _find(claims, name)
+        contradictions = _contradictions(claims, notebook, [entry])
         history = [
             {"sequence": change.sequence, "kind": change.kind, "at": change.at}
             for change in claims.history(notebook, entry.id)
@@ -76,7 +88,7 @@ def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
     if as_json:
         print_json({**entry.model_dump(mode="json"), "history": history})
         return
-    print_lines(*report_lines(notebook, [entry]), "")
+    print_lines(*report_lines(notebook, [entry], contradictions), "")
     print_lines(*entry.content.splitlines())
     print_lines(*(f"change {each['sequence']}: {each['kind']}" for each in history))
 
@@ -85,7 +97,7 @@ def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
 def check(store: Store = None, as_json: Json = False) -> None:
     """Look for every quote of every notebook again, and check that no change was altered or removed.
 
-    Exits with 1 where a change was altered or removed.
+    Names the quotes that do not stand in their documents now. Exits with 1 where a change was altered or removed.
     """
     from server.backends.catalogue import Catalogue
     from server.claims.life_cycle import check_notebook
@@ -109,13 +121,14 @@ def check(store: Store = None, as_json: Json = False) -> None:
                     "entries": report.entries,
                     "changed": report.changed,
                     "evidence": dict(report.evidence),
+                    "lost": [asdict(quote) for quote in report.lost],
                     "altered_at": flaw,
                 }
             )
     if as_json:
         print_json({"notebooks": rows})
     else:
-        print_lines(*map(_check_line, rows))
+        print_lines(*(line for row in rows for line in _check_lines(row)))
     if any(row["altered_at"] is not None for row in rows):
         raise typer.Exit(1)
 
@@ -146,7 +159,7 @@ def export(project: Project = None, key: Key = "", store: Store = None) -> None:
     from server.claims.exchange import export_lines
 
     with report_errors(as_json=False), _opened(store, project) as (settings, claims):
-        for line in export_lines(claims, _notebook(settings, key)):
+        for line in export_lines(claims, _notebook(settings, claims, key)):
             print_json_line(json.loads(line))
 
 
@@ -211,8 +224,10 @@ def report(
     from server.commands.claims.report import report_lines
 
     with report_errors(as_json=as_json), _opened(store, project) as (settings, claims):
-        entries = _entries(claims, _notebook(settings, key), topic)
-    lines = list(report_lines(_notebook(settings, key), entries))
+        notebook = _notebook(settings, claims, key)
+        entries = _entries(claims, notebook, topic)
+        contradictions = _contradictions(claims, notebook, entries)
+    lines = list(report_lines(notebook, entries, contradictions))
     if as_json:
         print_json({"project": settings.project, "markdown": "\n".join(lines)})
         return
@@ -239,10 +254,34 @@ def _opened(
         yield settings, claims
 
 
-def _notebook(settings: Settings, key: str) -> Notebook:
+def _notebook(settings: Settings, claims: SqliteClaimStore, key: str, *, may_be_empty: bool = False) -> Notebook:
+    """The notebook of the project and of the key with this id or name. NOT_FOUND for one in which nobody wrote."""
     from server.claims.store import Notebook
+    from server.keys.key_file import read_keys
 
-    return Notebook(settings.project, key)
+    notebooks = claims.notebooks()
+    named = [each.id for each in read_keys(settings.store) if each.name == key]
+    wanted = [Notebook(settings.project, owner) for owner in (key, *named)]
+    if written := next((each for each in wanted if each in notebooks), None):
+        return written
+    if may_be_empty:
+        return wanted[0]
+    there = "; ".join(map(_name, notebooks[:_MOST_NAMED])) or "none"
+    raise WinnowError("NOT_FOUND", f"nobody wrote in the notebook {_name(wanted[0])}; there are: {there}")
+
+
+def _contradictions(
+    claims: SqliteClaimStore, notebook: Notebook, entries: Sequence[Entry]
+) -> dict[str, list[Contradiction]]:
+    """What contradicts each claim of these entries by the latest verdicts, by claim."""
+    from server.claims.records import entry_of
+    from server.claims.store import View
+    from server.commands.claims.report import contradictions_of
+
+    verdicts = claims.verdicts([entry.id for entry in entries])
+    both = {entry_of(id) for each in verdicts for id in (each.claim_id, each.other_id)}
+    known = claims.read(View(notebook, sees_all=True), sorted(both))
+    return contradictions_of(verdicts, known.values())
 
 
 def _entries(claims: SqliteClaimStore, notebook: Notebook, topic: str) -> list[Entry]:
@@ -282,7 +321,13 @@ def _line(entry: Entry) -> str:
     return f"{entry.id} {entry.topic}: {entry.integration_status}{waits}: {entry.claims[0].text}"
 
 
-def _check_line(row: dict[str, Any]) -> str:
+def _check_lines(row: dict[str, Any]) -> Iterator[str]:
     evidence = ", ".join(f"{count:,} {status}" for status, count in sorted(row["evidence"].items())) or "no quotes"
     chain = "" if row["altered_at"] is None else f"; change {row['altered_at']} was altered or removed"
-    return f"{row['notebook']}: {row['entries']:,} entries, {row['changed']:,} changed; {evidence}{chain}"
+    yield (
+        f"{row['notebook']}: {row['entries']:,} entries, {row['changed']:,} with another status now; "
+        f"{evidence}{chain}"
+    )
+    for quote in row["lost"]:
+        text = shorten(one_line(quote["quote"]), _QUOTE_CHARS)
+        yield f'  {quote["claim_id"]}: {quote["status"]} in {one_line(quote["document"])}: "{text}"'

@@ -1,17 +1,46 @@
-"""Entries as Markdown for people: each claim with its quotes, their pages, and whether they were found."""
+"""Entries as Markdown for people: claims, their quotes with pages and status, and what contradicts them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from server.claims.records import Claim, Entry, Evidence
+from server.claims.comparing import contradictions
+from server.claims.records import Claim, Entry, Evidence, Verdict
 from server.claims.store import Notebook
 from server.text.markup.markdown_escaping import escape_line
 
 _MARKS = {"verified": "verified", "drifted": "DRIFTED", "missing": "MISSING", "unchecked": "not checked"}
 
 
-def report_lines(notebook: Notebook, entries: Iterable[Entry]) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A claim that contradicts another by the latest verdict on the two, with the note and the author of that."""
+
+    other: Claim
+    note: str
+    by: str
+
+
+Contradictions = Mapping[str, Sequence[Contradiction]]  # by the id of a claim
+
+
+def contradictions_of(verdicts: Sequence[Verdict], entries: Iterable[Entry]) -> dict[str, list[Contradiction]]:
+    """What contradicts each claim by the latest verdicts, among the claims of these entries."""
+    claims = {claim.id: claim for entry in entries for claim in entry.claims}
+    latest = {
+        frozenset((each.claim_id, each.other_id)): each
+        for each in sorted(verdicts, key=lambda verdict: verdict.created_at)
+    }
+    found: dict[str, list[Contradiction]] = {}
+    for claim, other in contradictions(verdicts):
+        if other in claims:
+            verdict = latest[frozenset((claim, other))]
+            found.setdefault(claim, []).append(Contradiction(claims[other], verdict.note, verdict.by))
+    return found
+
+
+def report_lines(notebook: Notebook, entries: Iterable[Entry], contradicted: Contradictions) -> Iterator[str]:
     """The lines of a report about these entries, by topic."""
     yield f"# Claims of {escape_line(notebook.project)}"
     topic = None
@@ -20,10 +49,10 @@ def report_lines(notebook: Notebook, entries: Iterable[Entry]) -> Iterator[str]:
             topic = entry.topic
             yield ""
             yield f"## {escape_line(topic)}"
-        yield from _entry_lines(entry)
+        yield from _entry_lines(entry, contradicted)
 
 
-def _entry_lines(entry: Entry) -> Iterator[str]:
+def _entry_lines(entry: Entry, contradicted: Contradictions) -> Iterator[str]:
     title = f": {escape_line(entry.title)}" if entry.title else ""
     yield ""
     yield f"### {entry.id}{title}"
@@ -34,6 +63,10 @@ def _entry_lines(entry: Entry) -> Iterator[str]:
     for claim in entry.claims:
         yield ""
         yield from _claim_lines(claim)
+        for each in contradicted.get(claim.id, ()):
+            note = f" ({escape_line(each.note)})" if each.note else ""
+            by = f", says {escape_line(each.by)}" if each.by else ""
+            yield f"  - **contradicted** by {each.other.id}{by}: {escape_line(each.other.text)}{note}"
 
 
 def _claim_lines(claim: Claim) -> Iterator[str]:
