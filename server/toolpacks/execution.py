@@ -18,10 +18,16 @@ from server.toolpacks.specification import CliField, HttpField, NodeField, Pytho
 from server.toolpacks.templates import TemplateRefused, check_template, is_literal
 
 PROGRAM_PATH = "/usr/local/bin:/usr/bin:/bin"
-# These read an argument as a program.
+# These read an argument as a program, and what follows the file of a script as its arguments.
 _INTERPRETERS = re.compile(
-    r"^(ba|da|z|k|mk|c|tc|fi|a)?sh$|"
-    r"^(python|pypy|perl|ruby|node|php|lua|awk|gawk|mawk|sed|env|xargs|busybox|sudo)[0-9.]*$"
+    r"(ba|da|z|k|mk|c|tc|fi|a)?sh|"
+    r"(python|pypy|perl|ruby|node|deno|bun|php|lua|awk|gawk|mawk|sed|tclsh|expect|pwsh|julia|Rscript)[0-9.]*t?"
+)
+# These start what their arguments name, or read any argument as a program.
+_STARTERS = re.compile(
+    r"env|xargs|timeout|nice|ionice|nohup|setsid|stdbuf|chrt|taskset|time|strace|ltrace|busybox|toybox|parallel|"
+    r"sudo|doas|su|runuser|chroot|unshare|nsenter|setpriv|systemd-run|flock|watch|script|ssh|"
+    r"make|gdb|vi|vim|nvim|ed|ex|emacs|sqlite3|duckdb|psql|mysql|mariadb"
 )
 _ORIGIN = re.compile(r"^(https?)://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?(?=[/?]|$)")
 # They decide how a request is read, or are sent anyway.
@@ -55,14 +61,26 @@ def _(field: CliField, find: Locate, variables: Collection[str]) -> PackProgram:
     for place, text in enumerate(arguments, 1):
         _check(text, f"execution.cmd.{place}", variables)
     arguments = [str(find(text)) if text.startswith("./") and is_literal(text) else text for text in arguments]
-    if any(not is_literal(text) for text in arguments) and _INTERPRETERS.match(program.name):
+    if any(not is_literal(text) for text in arguments):
+        _check_starter(program)
         _check_interpreter(program, arguments)
     return PackProgram("cli", program, tuple(arguments))
+
+
+def _check_starter(program: Path) -> None:
+    if _STARTERS.fullmatch(program.name):
+        raise UnusableFile(
+            f"execution.cmd: {program.name} would start, or run, what an input says; name the program itself (its "
+            "time and its sizes are limited anyway), or let it read the input from its standard input"
+        )
 
 
 def _check_interpreter(program: Path, arguments: Sequence[str]) -> None:
     """An input must not become a part of a program: of an interpreter, only what follows a script may insert."""
     first = arguments[0]
+    # By its own name as well: "/opt/run" may be a link to a shell.
+    if not any(_INTERPRETERS.fullmatch(path.name) for path in (program, program.resolve())):
+        return
     if is_literal(first) and not first.startswith("-") and Path(first).suffix:
         return
     raise UnusableFile(

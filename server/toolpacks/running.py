@@ -20,6 +20,7 @@ from server.toolpacks.http_calls import TooMuch, ask, prepare_request
 from server.toolpacks.json_values import NoValue, ReportedFailure, parse_value, take_answer
 from server.toolpacks.program_calls import build_call, template_values
 from server.toolpacks.records import PackProgram, PackRequest, ToolPack
+from server.toolpacks.schemas import is_deep
 from server.toolpacks.strikes import MOST, Strikes
 from server.toolpacks.templates import TemplateRefused, render
 
@@ -65,12 +66,10 @@ class PackRunner:
         SOURCE_UNAVAILABLE for what the pack did.
         """
         stdin = _check_input(pack, given)
-        key = (
-            (caller, pack.digest, render(pack.cache_key, template_values(pack, given))) if pack.cache_key else None
-        )
-        if key is not None and (kept := self._answers.get(key)) is not None:
-            return PackAnswer(kept[0], is_kept=True)
         try:
+            key = _cache_key(pack, given, caller)
+            if key is not None and (kept := self._answers.get(key)) is not None:
+                return PackAnswer(kept[0], is_kept=True)
             data = await self._run(pack, given, stdin)
         except TemplateRefused as error:
             raise WinnowError("INVALID_REQUEST", one_line(f"{pack.id}: {error}", _MESSAGE_CHARS)) from None
@@ -102,6 +101,13 @@ class PackRunner:
             self._slots.release()
 
 
+def _cache_key(pack: ToolPack, given: Mapping[str, Any], caller: str) -> tuple[str, str, str] | None:
+    """Under which an answer is kept; None where none is. Raises ``TemplateRefused``."""
+    if not pack.cache_key:
+        return None
+    return caller, pack.digest, render(pack.cache_key, template_values(pack, given))
+
+
 def _check_input(pack: ToolPack, given: Mapping[str, Any]) -> bytes:
     """The line that a program reads. Raises ``WinnowError("INVALID_REQUEST")`` for an input that does not fit."""
     try:
@@ -125,7 +131,10 @@ async def _answer_of(pack: ToolPack, given: Mapping[str, Any], stdin: bytes) -> 
     else:
         data = await _ask_address(pack, pack.execution, given)
     try:
-        answer = printable_data(take_answer(await asyncio.to_thread(parse_value, data), pack.answer_path))
+        value = take_answer(await asyncio.to_thread(parse_value, data), pack.answer_path)
+        if is_deep(value):
+            raise NoValue("it is nested too deeply")
+        answer = printable_data(value)
     except NoValue as error:
         raise _ContractBroken("SOURCE_UNAVAILABLE", f"broke its contract: {error}") from None
     except ReportedFailure as error:

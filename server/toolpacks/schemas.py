@@ -60,7 +60,7 @@ class Schema:
         >>> read_schema({"type": "object", "properties": {"n": {"type": "integer"}}}).explain({"n": "x"})
         "n: is not of the type 'integer'"
         """
-        if _is_deep(value):
+        if is_deep(value):
             return f"nested more than {_MOST_DEEP_VALUE} levels"
         error = next(self._validator.iter_errors(value), None)
         return "" if error is None else _describe(error)
@@ -228,7 +228,8 @@ _Validator: Any = extend(  # type: ignore[no-untyped-call]
 )
 
 
-def _is_deep(value: Any) -> bool:
+def is_deep(value: Any) -> bool:
+    """Whether JSON data is nested more deeply than any value of a pack may be."""
     level = [value]
     for _ in range(_MOST_DEEP_VALUE):
         level = [

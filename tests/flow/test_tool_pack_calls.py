@@ -21,6 +21,7 @@ from sandbox.runners.programs import ProgramCall, run_program, try_program_walls
 from server.commands.packs.tools import app
 from server.errors import WinnowError
 from server.toolpacks.offering import PackShelf
+from server.toolpacks.records import ToolPack
 from server.toolpacks.running import PackRunner
 from server.toolpacks.strikes import Strikes
 
@@ -112,6 +113,7 @@ def test_a_script_for_node_answers(folder: Path) -> None:
         ("print('{}')", {}, "SOURCE_UNAVAILABLE", "outputSchema: the value: one of ['answer'] is missing"),
         ("print('{} {}')", {}, "SOURCE_UNAVAILABLE", "it printed no single JSON value"),
         ("print('[' * 30000)", {}, "SOURCE_UNAVAILABLE", "broke its contract"),
+        ("print('[' * 800 + ']' * 800)", {}, "SOURCE_UNAVAILABLE", "broke its contract: it is nested too deeply"),
         ("sys.exit(3)", {}, "SOURCE_UNAVAILABLE", "its program ended with status 3"),
         ("os.kill(os.getpid(), 9)", {}, "SOURCE_UNAVAILABLE", "its program was ended by signal 9"),
         ("while True: print('x' * 1000)", {}, "OUTPUT_BYTES", "answered with more than its 32,768 bytes"),
@@ -410,3 +412,17 @@ def test_answers_of_a_deterministic_tool_are_kept_for_one_caller(folder: Path) -
 
     first, second, other = asyncio.run(ask("a", "a", "b"))
     assert first == second != other
+
+
+def test_an_input_without_what_the_cache_key_names_is_refused(folder: Path) -> None:
+    """An agent's mistake, not one of the server or of the pack."""
+    write(folder, "sys.exit(3)", deterministic=True, templating={"cacheKey": "{{ input.q }}"})
+    ((reason, why),) = call(folder, {})
+    assert (reason, "'q'" in why) == ("INVALID_REQUEST", True)
+    assert Strikes(folder).of(_only_pack(folder)).count == 0
+
+
+def _only_pack(folder: Path) -> ToolPack:
+    shelf = PackShelf([folder / "packs"], (), Strikes(folder))
+    shelf.refresh()
+    return shelf.packs[0]

@@ -76,6 +76,11 @@ def test_a_schema_is_a_file_beside_the_pack(tmp_path: Path) -> None:
         ({"execution": {"kind": "cli", "cmd": ["no-such-program"]}}, "'no-such-program' is not installed"),
         ({"execution": {"kind": "cli", "cmd": ["{{ input.q }}"]}}, "the program is no template"),
         ({"execution": {"kind": "cli", "cmd": ["sh", "-c", "echo {{ input.q }}"]}}, "sh would read its arguments"),
+        (
+            {"execution": {"kind": "cli", "cmd": ["timeout", "0.5", "sh", "-c", "echo {{ input.q }}"]}},
+            "timeout would start, or run, what an input says",
+        ),
+        ({"execution": {"kind": "cli", "cmd": ["env", "A=x.y", "sh", "{{ input.q }}"]}}, "env would start"),
         ({"execution": {"kind": "cli", "cmd": ["echo", "{{ input.q.upper() }}"]}}, "cmd.1: call is not supported"),
         (
             {"execution": {"kind": "cli", "cmd": ["echo", "{{ env.HOME }}"]}},

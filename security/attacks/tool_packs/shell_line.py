@@ -18,7 +18,13 @@ def surface():
     write_pack(execution={"kind": "cli", "cmd": ["echo", '{"q": {{ input.q | tojson }}}']})
     if any(call_pack(value) != ({"q": value}, "") for value in VALUES):
         return True
-    for cmd in (["sh", "-c", "echo {{ input.q }}"], ["env", "sh", "-c", "{{ input.q }}"], ["python3", "-c", "{{ input.q }}"]):
+    hidden = Path("calculator").absolute()
+    hidden.symlink_to("/bin/sh")
+    for start in ([], ["env"], ["env", "A=x.y"], ["timeout", "0.5"], ["nice"], ["xargs"]):
+        write_pack(execution={"kind": "cli", "cmd": [*start, "sh", "-c", "echo {{ input.q }}"]})
+        if read_packs()[0]:
+            return True
+    for cmd in (["python3", "-c", "{{ input.q }}"], [str(hidden), "-c", "{{ input.q }}"]):
         write_pack(execution={"kind": "cli", "cmd": cmd})
         if read_packs()[0]:
             return True
