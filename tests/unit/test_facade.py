@@ -53,6 +53,10 @@ def test_every_reason_has_one_of_eight_codes_and_a_status_that_goes_with_it(reas
     assert problem.details.get("size") == (7 if reason == "OUTPUT_BYTES" else None)
 
 
+def test_one_of_the_eight_codes_is_reserved_and_the_others_have_reasons() -> None:
+    assert {*Code} - {code for code, _ in PROBLEMS.values()} == {Code.NONDETERMINISTIC}
+
+
 def test_an_error_has_no_data_and_a_failed_script_has() -> None:
     (script,) = (tool for tool in TOOLS if tool.name == "execute_code")
     failed = result_of(error=WinnowError("USER_CODE_ERROR", "line 1"), tool=script)

@@ -13,7 +13,7 @@ from server.errors import WinnowError
 
 
 class Code(StrEnum):
-    """The error codes of the façade."""
+    """The error codes of the façade. NONDETERMINISTIC is reserved: no reason has it (docs/facade.md)."""
 
     INVALID_INPUT = "INVALID_INPUT"
     NOT_FOUND = "NOT_FOUND"
