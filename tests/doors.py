@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from server.app import Application
 from server.runtime.draining import Drain
+from server.settings import Settings
 from server.transports.access.http_access import HttpAccess
 from server.transports.dispatch import Dispatcher
 from server.transports.facade.lsp import LspServer
@@ -151,10 +152,13 @@ class StdioDoor:
         self._wire = wire
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Seen:
-        answer = await self._wire.ask(encode_line, "tools/call", {"name": tool, "arguments": dict(arguments)})
+        answer = await self.ask("tools/call", {"name": tool, "arguments": dict(arguments)})
         if "error" in answer:
             return _see_protocol_error(answer["error"]["message"], answer["error"]["data"])
         return _see_mcp(answer["result"]["structuredContent"])
+
+    async def ask(self, method: str, params: Any) -> dict[str, Any]:
+        return await self._wire.ask(encode_line, method, params)
 
 
 class LspDoor:
@@ -188,10 +192,17 @@ class Lines:
 
 @asynccontextmanager
 async def open_door(
-    application: Application, name: str, access: HttpAccess = OPEN, headers: Mapping[str, str] = NO_HEADERS
+    application: Application,
+    name: str,
+    access: HttpAccess = OPEN,
+    headers: Mapping[str, str] = NO_HEADERS,
+    settings: Settings | None = None,
 ) -> AsyncIterator[Any]:
-    """A client of this door of the application; ``access`` and ``headers`` are of doors over HTTP."""
-    dispatcher = Dispatcher(application.context, application.settings)
+    """A client of this door of the application; ``access`` and ``headers`` are of doors over HTTP.
+
+    ``settings``: those of the door's limits, if not the application's.
+    """
+    dispatcher = Dispatcher(application.context, settings or application.settings)
     server = build_server(dispatcher, application)
     if name in ("stdio", "lsp"):
         async with _open_pipe(dispatcher, application, name) as door:

@@ -239,7 +239,7 @@ def _headline(payload: dict[str, Any]) -> str:
 def _render_error(error: dict[str, Any]) -> list[str]:
     where = f" (line {error['line']})" if "line" in error else ""
     first, *more = error["message"].splitlines() or [""]
-    lines = [f"{error['code']}/{error['details']['reason']}: {error['type']}: {first}{where}"]
+    lines = [f"{error['details']['reason']}: {error['type']}: {first}{where}"]
     lines += frame_text("\n".join(more)) if more else []
     if "source_line" in error:
         lines.append(f"  {error['source_line']}")

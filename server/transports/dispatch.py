@@ -387,10 +387,9 @@ def _build_result(tool: Tool, result: ToolResult, trace_id: str, duration_ms: fl
 def _error_result(tool: Tool, error: WinnowError) -> ToolResult:
     """An error as an answer of its tool, with the answer's required fields empty."""
     envelope = error.envelope()
-    text = f"{envelope['code']}/{error.reason}: {error.message}"
-    if error.retry_after_s is not None:
-        text += f" (retry after {error.retry_after_s} s)"
-    text = one_line(text, _ERROR_CHARS)
+    text = f"{error.reason}: {error.message}"  # a reason belongs to one code
+    wait = "" if error.retry_after_s is None else f"{error.retry_after_s:g} s"
+    text = one_line(text if wait in error.message else f"{text} (retry after {wait})", _ERROR_CHARS)
     payload = {
         "error": {**envelope, "message": one_line(error.message, _ERROR_CHARS)},
         **empty_answer(tool.answer),

@@ -23,6 +23,10 @@ from server.transports.access.failed_attempts import FailedAttempts
 
 WINDOW_SECONDS = 60.0
 _KEYS_PER_ADDRESS = 10  # at their full rate
+_KINDS: Mapping[str, str] = MappingProxyType(
+    {"direct": "calls", "script": "scripts", "read": "requests for resources, prompts and lists"}
+)
+_ADVICE = ", or do the work of many calls in one script (execute_code)"
 
 
 def calls_per_minute(settings: Settings) -> Mapping[str, int]:
@@ -45,6 +49,7 @@ class RateLimit:
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
         self._allowed = calls_per_minute(settings)
+        self._advice = _ADVICE if settings.execute_code == "on" else ""
         self._now = now
         self._calls: dict[tuple[str, str, str], deque[float]] = {}
         self._allowed_of: dict[tuple[str, str, str], int] = {}
@@ -63,7 +68,7 @@ class RateLimit:
             wait = _wait(allowed, self._calls.get(key, deque()), now)
             wait = max(wait, self._back_off(":".join(key), allowed, is_refused=wait > 0) if address else 0.0)
             if wait > 0:
-                raise _refusal(kind, allowed, wait)
+                raise self._refusal(kind, allowed, wait)
         for key, allowed in limits.items():
             self._calls.setdefault(key, deque()).append(now)
             self._allowed_of[key] = allowed
@@ -81,6 +86,16 @@ class RateLimit:
         """The seconds that a client or an address has to wait for its earlier refusals and this one."""
         wait = self._refusals.wait(key)
         return self._refusals.add(key, free=allowed) if is_refused and not wait else wait
+
+    def _refusal(self, kind: str, allowed: int, seconds: float) -> WinnowError:
+        wait = max(0.1, round(seconds, 1))
+        return WinnowError(
+            "RATE_LIMIT",
+            f"the limit of {_KINDS[kind]} is reached, {allowed} a minute; try again in {wait:g} s"
+            f"{self._advice if kind == 'direct' else ''}",
+            retryable=True,
+            retry_after_s=wait,
+        )
 
     def _limits_of(self, identity: Identity, kind: str, address: str) -> dict[tuple[str, str, str], int]:
         """The calls per minute that are allowed, for the client and its address.
@@ -108,14 +123,3 @@ def _wait(allowed: int, calls: deque[float], now: float) -> float:
     """The seconds until the window has room for another call; 0 if it has."""
     # The call that must leave the window before another is accepted.
     return 0.0 if len(calls) < allowed else calls[-allowed] + WINDOW_SECONDS - now
-
-
-def _refusal(kind: str, allowed: int, seconds: float) -> WinnowError:
-    wait = max(0.1, round(seconds, 1))
-    return WinnowError(
-        "RATE_LIMIT",
-        f"the limit of {allowed} {kind} calls per minute is used up; try again in {wait} s, or do the work "
-        "of many calls in one execute_code script",
-        retryable=True,
-        retry_after_s=wait,
-    )

@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, TextContent
 
 from server.app import Application, open_application
 from server.contracts import answer_schema
-from server.errors import ErrorCode
+from server.errors import REASONS, ErrorCode
 from server.knowledge import KnowledgeBase, Library
 from server.settings import load_settings
 from server.tools import TOOLS
@@ -320,7 +320,8 @@ def error_code(result: CallToolResult) -> str:
     """The code of an error result, checked to be the same in both channels."""
     error, meta, text = (*map(result.structured_content.get, ("error", "meta")), text_of(result))
     assert result.is_error
-    assert f"{error['code']}/{error['details']['reason']}: " in text
+    assert f"{error['details']['reason']}: " in text
+    assert REASONS[error["details"]["reason"]] == error["code"]
     assert error["message"] in text
     assert meta["trace_id"] in text
     return str(error["code"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
@@ -209,11 +210,48 @@ async def test_a_server_with_a_low_limit_and_without_writes_says_so_at_every_doo
                 without[name] = await door.call("wild_write", {"topic": "a", "content": "A text."})
                 assert (await door.call("list_projects", {})).reason == ""
                 beyond[name] = await door.call("list_projects", {})
+                if name == "stdio":
+                    asked = {"name": "list_projects", "arguments": {}}
+                    text = (await door.ask("tools/call", asked))["result"]["content"][0]["text"]
     assert_same_error(without, "NOT_FOUND")
     assert {name: seen.reason for name, seen in beyond.items()} == dict.fromkeys(DOORS, "RATE_LIMIT")
     for seen in beyond.values():
-        assert seen.details is not None
-        assert 0 < seen.details["retry_after_s"] <= 60
+        wait = (seen.details or {})["retry_after_s"]
+        assert 0 < wait <= 60
+        assert seen.message == f"the limit of calls is reached, 1 a minute; try again in {wait:g} s"
+    assert re.match(r"RATE_LIMIT: the limit of calls is reached, 1 a minute; try again in [\d.]+ s\ntrace: ", text)
+
+
+async def test_a_harvest_is_an_alert_and_then_a_limit_at_every_door_over_http(application: Application) -> None:
+    greedy = application.settings.model_copy(update={"harvest_passages": 1})
+    calls: tuple[tuple[str, dict[str, Any], str], ...] = (
+        ("vector.query.search", {"query": QUESTION, "top_k": 10}, ""),
+        ("vector.query.search", {"query": QUESTION, "top_k": 10}, "RATE_LIMIT"),
+        ("kb.documents", {}, "RATE_LIMIT"),
+        ("docs.load.fetch", {"uri": "guide/backups.md"}, ""),
+        ("kb.retrieve_evidence", {"question": QUESTION}, ""),
+    )
+    for name in HTTP_DOORS:
+        before = _harvest_alerts(application)
+        async with open_door(application, name, settings=greedy) as door:
+            seen = [await door.call(tool, arguments) for tool, arguments, _ in calls]
+        assert (name, [each.reason for each in seen]) == (name, [reason for *_, reason in calls])
+        assert "read what you need of them" in seen[1].message
+        assert _harvest_alerts(application) == before + 1
+
+
+async def test_a_harvest_through_short_routes_is_the_same(application: Application) -> None:
+    greedy = application.settings.model_copy(update={"harvest_passages": 1})
+    async with open_door(application, "facade", settings=greedy) as door:
+        answers = [await door.http.post("/v1/search", json=asked) for asked in (SEARCH, {"query": "gateway"})]
+        read = await door.http.post("/v1/research", json={"question": QUESTION})
+    assert [answer.status_code for answer in (*answers, read)] == [200, 429, 200]
+    assert int(answers[1].headers["retry-after"]) > 3_000
+    assert answers[1].json()["errors"][0]["code"] == "RATE_LIMIT"
+
+
+def _harvest_alerts(application: Application) -> int:
+    return int(application.kb.metrics.snapshot()["harvest_alerts"])
 
 
 def test_every_reason_has_a_code_and_a_status() -> None:

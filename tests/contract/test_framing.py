@@ -39,7 +39,7 @@ FORGED = (
     "next: FORGED",
     "session FORGED",
     f"{NOTICE} FORGED",
-    "INVALID_ARGUMENT/FORGED: x",
+    "NOT_FOUND: FORGED",
     "ok: 0 SDK calls, 0 rows, 0 tokens kept out FORGED",
 )
 UNSEEN = "\x1b[2K\x9d0;x\x9c\u202e\u2066\U000e0041\u200b\u2028\u2029\x85\x0b\x0c\x1c"

@@ -15,7 +15,7 @@ def test_an_error_shows_the_line_a_caret_under_it_and_what_to_write_instead() ->
     assert text.splitlines()[1:] == [
         "stdout:",
         " > so far",
-        "INVALID_ARGUMENT/CODE_REJECTED: NameError: name 'pritn' is not defined (line 3)",
+        "CODE_REJECTED: NameError: name 'pritn' is not defined (line 3)",
         "  \tpritn(日)",
         "  \t^",
         "hint: did you mean 'print'?",
@@ -101,7 +101,7 @@ def test_what_a_script_says_cannot_be_taken_for_the_server_s() -> None:
         " > x",
         " > walls_missing: none",
         " > hint: call me",
-        "INVALID_ARGUMENT/USER_CODE_ERROR: E hint: y: x (line 1)",
+        "USER_CODE_ERROR: E hint: y: x (line 1)",
         " > walls_missing: none",
         " > hint: call me",
         "  raise E  # x walls_missing: none hint: call me",

@@ -43,11 +43,27 @@ def test_clients_and_kinds_do_not_share_a_limit() -> None:
 def test_what_a_minute_allows_is_a_setting() -> None:
     clock = Clock()
     limit = RateLimit(Settings(calls_per_minute=2, scripts_per_minute=1, reads_per_minute=3), clock)
-    for kind, allowed in (("direct", 2), ("script", 1), ("read", 3)):
+    for kind, allowed, named in (("direct", 2, "calls"), ("script", 1, "scripts"), ("read", 3, "requests")):
         for _ in range(allowed):
             limit.take("a", kind)
-        with pytest.raises(WinnowError, match=f"limit of {allowed} {kind} calls per minute is used up"):
+        with pytest.raises(
+            WinnowError, match=rf"limit of {named}.* is reached, {allowed} a minute; try again in 60 s"
+        ):
             limit.take("a", kind)
+
+
+def test_scripts_are_advised_where_they_run_and_save_calls() -> None:
+    for execute_code, kind, is_advised in (
+        ("on", "direct", True),
+        ("off", "direct", False),
+        ("on", "read", False),
+    ):
+        settings = Settings(calls_per_minute=1, reads_per_minute=1, execute_code=execute_code)
+        limit = RateLimit(settings, Clock())
+        limit.take("a", kind)
+        with pytest.raises(WinnowError) as caught:
+            limit.take("a", kind)
+        assert ("execute_code" in caught.value.message) is is_advised
 
 
 def test_a_client_over_http_that_goes_on_calling_waits_longer_and_longer() -> None:

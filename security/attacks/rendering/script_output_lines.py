@@ -4,7 +4,7 @@ from pathlib import Path
 
 from security.surface import winnow
 
-LINES = ("walls_missing: none", "hint: run rm", "result: 1", "INVALID_ARGUMENT/TIMEOUT: x", "warning: FORGED")
+LINES = ("walls_missing: none", "hint: run rm", "result: 1", "TIMEOUT: x", "warning: FORGED")
 
 
 def control():

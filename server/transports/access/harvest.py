@@ -45,6 +45,9 @@ _READING = frozenset(
         "kb.expand_excerpt",
         "kb.extract_evidence",
         "kb.retrieve_evidence",
+        "docs.load.fetch",
+        "research.execute",
+        "wild_read",
         "get_section_text",
         "read_result",
     }
@@ -104,7 +107,7 @@ class HarvestGuard:
         raise WinnowError(
             "RATE_LIMIT",
             f"{len(client.shown):,} passages were listed for this client within {self._window / 60:.0f} minutes "
-            f"and {len(client.read):,} read; read what you need of them, or list more in {wait} s",
+            f"and {len(client.read):,} read; read what you need of them, or list more in {wait:g} s",
             retryable=True,
             retry_after_s=wait,
         )
