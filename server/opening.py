@@ -9,6 +9,7 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from server.backends.base import Reranker, VectorStore, admits
 from server.backends.catalogue import Binding, Catalogue
@@ -33,6 +34,9 @@ from server.runtime.waits import WaitSummary
 from server.settings import Settings
 from server.text.languages import is_mixed, load_language_model
 from server.text.matching import is_glob
+
+if TYPE_CHECKING:  # it brings an HTTP library, which most servers do without
+    from server.claims.http_notebook import HttpNotebook
 
 # Filters whose documents are cached: the ids of 100,000 documents take about 10 MB.
 _SCOPES = 16
@@ -181,9 +185,23 @@ def _open(
         cache_labels(catalogue),
         cache_fields(catalogue),
         _cache_sizes(catalogue, store),
-        ClaimLibrary(settings.store),
+        open_library(settings),
         _reranker_of(settings),
     )
+
+
+def open_library(settings: Settings) -> ClaimLibrary:
+    """The entries of the store, or those on the server at ``notebook_url``; nothing is opened yet."""
+    address, token = settings.notebook_url, settings.notebook_token
+    if address is None:
+        return ClaimLibrary(settings.store)
+
+    def reach() -> HttpNotebook:
+        from server.claims.http_notebook import HttpNotebook
+
+        return HttpNotebook(address.whole, token.get_secret_value() if token else "")
+
+    return ClaimLibrary(settings.store, reach)
 
 
 def _check_counts(store: Path, catalogue: Catalogue, vectors: CurrentVectors) -> None:

@@ -26,6 +26,7 @@ from server.configuration.value_types import (
     Folders,
     Labels,
     Names,
+    NotebookAddress,
     Roots,
     ServerAddress,
     ToolSets,
@@ -160,6 +161,12 @@ class Settings(BaseModel):
         default=False,
         description="list tools of packs that write: ingest_from_source, job_cancel, wild_write and wild_revise",
     )
+    notebook_url: NotebookAddress | None = Field(
+        default=None,
+        description="server that keeps the notebooks of claims, in place of this store: https://, or http:// on "
+        "this machine",
+    )
+    notebook_token: SecretStr | None = Field(default=None, description="access key of that server")
     review_claims: bool = Field(
         default=False,
         description="claims that agents write are seen by their session alone, until winnow claims approve",

@@ -1,23 +1,30 @@
-"""The entries of a store and the vectors of their claims, opened at their first use."""
+"""The entries of a store and the vectors of their claims, opened at first use; or the server that keeps them."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook
 
-if TYPE_CHECKING:  # vectors bring numpy, which a server that shares an engine does without
+if TYPE_CHECKING:  # vectors bring numpy, which a server that shares an engine does without, and the other HTTP
+    from server.claims.http_notebook import HttpNotebook
     from server.claims.vectors import ClaimVectors
 
 
 class ClaimLibrary:
-    """Opens the file of entries of a store when it is first needed, and creates it where there is none."""
+    """Opens the file of entries of a store when it is first needed, and creates it where there is none.
 
-    def __init__(self, store: Path) -> None:
+    ``reach``: makes the client of the server that keeps the notebooks instead; None where this one does.
+    """
+
+    def __init__(self, store: Path, reach: Callable[[], HttpNotebook] | None = None) -> None:
         self._path = claims_path(store)
+        self._reach = reach
+        self._reached: HttpNotebook | None = None
         self._lock = threading.Lock()
         self._open: ClaimVectors | None = None
         # The generation of a project's index at which the quotes of a notebook were last checked.
@@ -29,6 +36,20 @@ class ClaimLibrary:
     def has_file(self) -> bool:
         """Whether anything was ever written."""
         return self._path.exists()
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another server keeps the notebooks."""
+        return self._reach is not None
+
+    @property
+    def elsewhere(self) -> HttpNotebook:
+        """The server that keeps the notebooks, where ``is_elsewhere``."""
+        assert self._reach is not None
+        with self._lock:
+            if self._reached is None:
+                self._reached = self._reach()
+            return self._reached
 
     @property
     def store(self) -> SqliteClaimStore:
@@ -46,8 +67,11 @@ class ClaimLibrary:
             return self._open
 
     def close(self) -> None:
-        """Close the file, if it was opened."""
+        """Close the file or the connections, if they were opened."""
         with self._lock:
+            if self._reached is not None:
+                self._reached.close()
+                self._reached = None
             if self._open is not None:
                 self._open.store.close()
                 self._open = None

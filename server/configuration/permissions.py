@@ -55,6 +55,8 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
         "Files to read": {"allow_weaker_reader": _OPERATOR},
         # Only at the start of a process, so that no file and no agent can widen what agents may write.
         "Writes by agents": {"enable_writes": _OPERATOR, "ingest_roots": _OPERATOR, "review_claims": _OPERATOR},
+        # Where claims go, and with which key: never for the file of a working folder to say.
+        "Notebooks": {"notebook_url": _USER, "notebook_token": _USER},
         "Index and graph": {
             "index_memory_mb": _USER,
             "qdrant_url": _USER,
@@ -135,5 +137,10 @@ SETTERS: Mapping[str, Setter] = MappingProxyType(
 )
 # Setting of a key -> setting of the address that the key is for.
 KEYS: Mapping[str, str] = MappingProxyType(
-    {"embedder_key": "embedder", "qdrant_api_key": "qdrant_url", "neo4j_password": "neo4j_url"}
+    {
+        "embedder_key": "embedder",
+        "qdrant_api_key": "qdrant_url",
+        "neo4j_password": "neo4j_url",
+        "notebook_token": "notebook_url",
+    }
 )

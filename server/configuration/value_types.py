@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints
 
@@ -45,6 +46,30 @@ def _check_embedder(name: Address) -> Address:
     return name
 
 
+# Hosts that are asked without encryption.
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def _check_notebook_address(address: Address) -> Address:
+    if not _is_safe(address.whole):
+        raise ValueError(
+            "should begin with https://, or with http:// for a server on this machine, and have no key in it"
+        )
+    return address
+
+
+def _is_safe(url: str) -> bool:
+    """Whether what is sent to this address can be read by its server alone."""
+    try:
+        parts = urlsplit(url)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    has_more = parts.username or parts.password or parts.query or parts.fragment
+    is_near = parts.scheme == "http" and parts.hostname in _THIS_MACHINE
+    return is_whole and not has_more and (is_near or parts.scheme == "https")
+
+
 def _check_tool_sets(names: tuple[ToolSet, ...]) -> tuple[ToolSet, ...]:
     if not names:
         raise ValueError("the list contains no name")
@@ -56,6 +81,7 @@ def _check_tool_sets(names: tuple[ToolSet, ...]) -> tuple[ToolSet, ...]:
 _serialize_whole = PlainSerializer(lambda address: address.whole, return_type=str)
 # Displayed without user, password and query.
 ServerAddress = Annotated[Address, BeforeValidator(to_address), _serialize_whole]
+NotebookAddress = Annotated[ServerAddress, AfterValidator(_check_notebook_address)]
 EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
 
 # In the environment a list is written a,b,c.

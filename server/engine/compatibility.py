@@ -55,7 +55,7 @@ ENGINE_SETTINGS = frozenset(
         *("watch_scan_minutes", "watch_poll_seconds", "otlp_url"),
     )
 )
-SECRET_SETTINGS = frozenset({"qdrant_api_key", "neo4j_password", "embedder_key"})
+SECRET_SETTINGS = frozenset({"qdrant_api_key", "neo4j_password", "embedder_key", "notebook_token"})
 _FOLDER_OF_MODEL = "onnx:"
 
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
 
-from server.app import Application, open_application
+from server.app import open_application
+from server.claims.library import ClaimLibrary
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook
+from server.configuration.addresses import Address
 from server.engine import endpoint
 from server.errors import WinnowError
 from server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
-from server.opening import Backends
+from server.opening import Backends, open_library
 from server.sessions.identities import key_name
 from server.settings import Settings, load_settings
 from server.text.tokens import count_tokens
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from tests.notebooks import serving as serving_over
+from tests.notebooks import serving_http
 from tests.research_store import HIDDEN, MINE, THEIRS, research_backends, research_settings
 
 pytestmark = pytest.mark.anyio
@@ -32,6 +36,7 @@ TOOLS = {
     *("wild_recent", "wild_status", "wild_write", "wild_revise"),
 }
 WRITING = {"wild_write", "wild_revise"}
+Serving = Callable[..., AbstractAsyncContextManager[tuple[Client, KnowledgeBase]]]
 QUOTE = "The proxy stands before the gateway."
 
 
@@ -42,37 +47,68 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Settings,
         yield settings, backends
 
 
-class _Kept:
-    """Backends that several servers use one after another."""
-
-    def __init__(self, backends: Backends) -> None:
-        self._backends = backends
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._backends, name)
-
-    def close(self) -> None:
-        """Leave them open for the next server."""
-
-
 @asynccontextmanager
 async def serving(
     opened: tuple[Settings, Backends], **changed: Any
 ) -> AsyncIterator[tuple[Client, KnowledgeBase]]:
+    """A server whose store of entries is the file."""
+    async with serving_over(opened[0].model_copy(update=changed), opened[1]) as both:
+        yield both
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """A server that keeps the notebooks of others: its address, and its own library of entries."""
+
+    address: str
+    library: ClaimLibrary
+
+
+@pytest.fixture(scope="module")
+async def keeper(
+    opened: tuple[Settings, Backends], tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Keeper]:
+    with closing(ClaimLibrary(tmp_path_factory.mktemp("keeper"))) as library:
+        async with serving_http(*opened, claims=library) as http:
+            yield Keeper(str(http.base_url), library)
+
+
+@asynccontextmanager
+async def serving_elsewhere(
+    opened: tuple[Settings, Backends], keeper: Keeper, **changed: Any
+) -> AsyncIterator[tuple[Client, KnowledgeBase]]:
+    """A server with the same documents whose entries are on another one."""
+    changed |= {"notebook_url": Address(keeper.address)}
     settings = opened[0].model_copy(update=changed)
-    kb = KnowledgeBase(lambda: _Kept(opened[1]), settings)
-    application = Application(settings, kb)
-    try:
-        async with Client(build_server(Dispatcher(application.context, settings), application)) as client:
-            yield client, kb
-    finally:
-        await application.close()
+    with closing(open_library(settings)) as library:
+        async with serving_over(settings, opened[1], claims=library) as both:
+            yield both
+
+
+@pytest.fixture(params=["sqlite", "http"])
+def over_each(request: pytest.FixtureRequest, opened: tuple[Settings, Backends], keeper: Keeper) -> Serving:
+    """Serves over each store of entries, with changed settings."""
+    return partial(serving, opened) if request.param == "sqlite" else partial(serving_elsewhere, opened, keeper)
 
 
 @pytest.fixture
-async def served(opened: tuple[Settings, Backends]) -> AsyncIterator[tuple[Client, KnowledgeBase]]:
-    async with serving(opened) as both:
+async def served(over_each: Serving) -> AsyncIterator[tuple[Client, KnowledgeBase]]:
+    async with over_each() as both:
         yield both
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest, opened: tuple[Settings, Backends], keeper: Keeper) -> SqliteClaimStore:
+    """The file behind the server, its own or the other one's."""
+    is_http = request.node.callspec.params["over_each"] == "http"
+    return keeper.library.store if is_http else opened[1].claims.store
+
+
+@pytest.fixture
+async def kept_here(opened: tuple[Settings, Backends]) -> AsyncIterator[KnowledgeBase]:
+    """A server whose store of entries is the file."""
+    async with serving(opened) as (_, kb):
+        yield kb
 
 
 @pytest.fixture
@@ -115,7 +151,7 @@ def claim(
 
 
 async def test_the_tools_are_listed_on_request_and_those_that_write_where_writing_is_on(
-    opened: tuple[Settings, Backends],
+    over_each: Serving,
 ) -> None:
     for changed, expected in (
         ({}, TOOLS),
@@ -123,19 +159,19 @@ async def test_the_tools_are_listed_on_request_and_those_that_write_where_writin
         ({"tools": ("all",)}, set()),
         ({"tools": ("code", "claims")}, TOOLS),
     ):
-        async with serving(opened, **changed) as (client, _):
+        async with over_each(**changed) as (client, _):
             names = {tool.name for tool in (await client.list_tools()).tools}
             assert {name for name in names if name.startswith("wild_")} == expected
 
 
-async def test_the_prompts_of_claims_are_offered_where_their_tools_are(opened: tuple[Settings, Backends]) -> None:
+async def test_the_prompts_of_claims_are_offered_where_their_tools_are(over_each: Serving) -> None:
     asked = {"research": "question", "contradictions": "topic", "explore": "interest"}
     for changed, expected in (({}, set(asked)), ({"tools": ("all",)}, set())):
-        async with serving(opened, **changed) as (client, _):
+        async with over_each(**changed) as (client, _):
             names = {prompt.name for prompt in (await client.list_prompts()).prompts}
             assert names & set(asked) == expected
     for writes, told in ((True, "wild_write"), (False, "does not take verdicts")):
-        async with serving(opened, enable_writes=writes) as (client, _):
+        async with over_each(enable_writes=writes) as (client, _):
             for name, argument in asked.items():
                 result = await client.get_prompt(name, {argument: "memory/paging"})
                 text = getattr(result.messages[0].content, "text", "")
@@ -145,13 +181,13 @@ async def test_the_prompts_of_claims_are_offered_where_their_tools_are(opened: t
 
 
 async def test_writing_is_refused_where_the_operator_or_the_key_does_not_allow_it(
-    opened: tuple[Settings, Backends],
+    over_each: Serving,
 ) -> None:
     arguments = {"topic": "a", "claims": [claim("It may not be written.")]}
-    async with serving(opened, enable_writes=False) as (_, kb):
+    async with over_each(enable_writes=False) as (_, kb):
         with pytest.raises(WinnowError, match="--enable-writes"):
             await kb.call("claims.write", arguments, kb.caller("a"))
-    async with serving(opened) as (_, kb):
+    async with over_each() as (_, kb):
         reader = Caller(key_name("k1", [], is_read_only=True, calls_per_minute=None), DIRECT)
         with pytest.raises(WinnowError, match="--enable-writes"):
             await kb.call("claims.write", arguments, reader)
@@ -318,12 +354,12 @@ async def test_a_revision_keeps_what_is_left_out_numbers_claims_anew_and_needs_t
 
 
 async def test_claims_of_many_entries_take_one_query_and_cost_few_tokens(
-    opened: tuple[Settings, Backends], client: Client
+    store: SqliteClaimStore, client: Client
 ) -> None:
     texts = [f"The crew number {number} paints one boat in autumn." for number in range(20)]
     written = await answer(client, "wild_write", topic="many", claims=[claim(text) for text in texts])
     other = await answer(client, "wild_write", topic="many", claims=[claim("The yard is empty.")])
-    store, queries = opened[1].claims.store, []
+    queries: list[str] = []
     asked = store.database.rows
 
     def counted(query: str, *values: Any) -> list[Any]:
@@ -364,10 +400,8 @@ async def test_topics_status_and_recent_changes_count_what_is_there(client: Clie
     assert [row["topic"] for row in rest["changes"]] == ["trees"]
 
 
-async def test_notebooks_of_other_projects_and_keys_are_not_seen(
-    served: tuple[Client, KnowledgeBase], client: Client
-) -> None:
-    kb = served[1]
+async def test_notebooks_of_other_projects_and_keys_are_not_seen(kept_here: KnowledgeBase) -> None:
+    kb = kept_here
 
     def key(name: str, *projects: str) -> Caller:
         return Caller(key_name(name, projects, is_read_only=False, calls_per_minute=None), DIRECT)

@@ -194,6 +194,7 @@ VENDORS: Mapping[str, str] = {
     "onnxruntime": "server.backends.models.onnx_runtime",
     "tokenizers": "server.backends.models.",
     "httpx": "server.backends.models.openai_api server.libraries.zotero.local_api server.toolpacks.http_calls"
+    " server.claims.http_notebook"
     " server.transports.access.oidc.issuer_keys",
     "jwt": "server.transports.access.oidc. security.token_issuer",
     "cryptography": "security.token_issuer",
@@ -394,6 +395,7 @@ LARGE_FOLDERS: Mapping[str, str] = {
 LATE_IMPORTS: Mapping[str, str] = {
     "server.claims.library": "a server that shares an engine does without numpy",
     "server.claims.words": "numpy, which a server that shares an engine does without",
+    "server.operations.claims.table": "few servers have their notebooks elsewhere, and do without an HTTP library",
     # composition: a command starts without the modules that only other commands need
     "server.cli": "winnow serve answers before anything large is loaded",
     "server.app": "a server that shares an engine opens nothing itself",

@@ -71,6 +71,8 @@ OTHER = {
     "allow_weaker_reader": "true",
     "enable_writes": "true",
     "ingest_roots": '["/elsewhere"]',
+    "notebook_url": '"http://127.0.0.1:9"',
+    "notebook_token": '"a key"',
     "review_claims": "true",
     "allow_weaker_sandbox": '["landlock"]',
     "skills": '["/elsewhere"]',

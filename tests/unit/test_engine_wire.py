@@ -109,7 +109,7 @@ def _over_the_wire(message: dict[str, Any]) -> dict[str, Any]:
 # Settings that decide which store is opened, and with which model.
 _SHARED = {
     *("embedding", "embedder", "reranker", "entities", "graph"),
-    *("qdrant_url", "neo4j_url", "neo4j_user"),
+    *("qdrant_url", "neo4j_url", "neo4j_user", "notebook_url"),
 }
 
 

@@ -50,6 +50,10 @@ EntryName = Annotated[str, typer.Argument(metavar="ENTRY", help="id of an entry"
 _MOST = 100_000
 _MOST_NAMED = 10
 _QUOTE_CHARS = 80
+_ELSEWHERE = (
+    "the notebooks are on {url}: list and show work from here without --key; run the others there, or unset "
+    "notebook_url for what is in this store"
+)
 
 
 @app.command(name="list", epilog="Examples: winnow claims list | winnow claims list --topic memory --json")
@@ -57,20 +61,26 @@ def list_entries(
     project: Project = None, key: Key = "", topic: Topic = "", store: Store = None, as_json: Json = False
 ) -> None:
     """List the entries of a notebook by their last change, those that wait for approval included."""
-    with report_errors(as_json=as_json), _opened(store, project) as (settings, claims):
-        notebook = _notebook(settings, claims, key, may_be_empty=True)
-        entries = _entries(claims, notebook, topic)
-        others = [each for each in claims.notebooks() if each != notebook]
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store, project=project)
+        others: list[str] = []
+        if settings.notebook_url is not None and not key:
+            from server.commands.claims.elsewhere import list_entries_elsewhere
+
+            rows = [_far_row(entry) for entry in list_entries_elsewhere(settings, topic)]
+        else:
+            with _opened(store, project) as (_, claims):
+                notebook = _notebook(settings, claims, key, may_be_empty=True)
+                key = notebook.owner
+                rows = [_row(entry) for entry in _entries(claims, notebook, topic)]
+                others = [_name(each) for each in claims.notebooks() if each != notebook]
     if as_json:
-        rows = [_row(entry) for entry in entries]
-        print_json(
-            {"project": settings.project, "key": notebook.owner, "entries": rows, "others": [*map(_name, others)]}
-        )
+        print_json({"project": settings.project, "key": key, "entries": rows, "others": others})
         return
-    print_lines(*(_line(entry) for entry in entries))
-    print_lines(f"{len(entries):,} entries in the notebook of {settings.project}")
+    print_lines(*(_line(row) for row in rows))
+    print_lines(f"{len(rows):,} entries in the notebook of {settings.project}")
     for other in others:
-        print_lines(f"another notebook: {_name(other)}")
+        print_lines(f"another notebook: {other}")
 
 
 @app.command(epilog="Examples: winnow claims show 0123456789ab | winnow claims show 0123456789ab --json")
@@ -78,6 +88,13 @@ def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
     """Show an entry with its claims, their quotes and its history."""
     from server.commands.claims.report import report_lines
 
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store)
+        if settings.notebook_url is not None:
+            from server.commands.claims.elsewhere import show_elsewhere
+
+            show_elsewhere(settings, name, as_json=as_json)
+            return
     with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
         notebook, entry = _find(claims, name)
         contradictions = _contradictions(claims, notebook, [entry])
@@ -241,6 +258,8 @@ def _opened(
     from server.claims.sqlite_store import SqliteClaimStore, claims_path
 
     settings = load_settings(store=store, project=project)
+    if settings.notebook_url is not None:
+        raise WinnowError("UNSUPPORTED", _ELSEWHERE.format(url=settings.notebook_url))
     path = claims_path(settings.store)
     if creates:
         from server.backends.files.store_folder import prepare_store
@@ -316,9 +335,24 @@ def _row(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _line(entry: Entry) -> str:
-    waits = ", waits for approval" if entry.needs_review else ""
-    return f"{entry.id} {entry.topic}: {entry.integration_status}{waits}: {entry.claims[0].text}"
+def _far_row(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of another server, which does not tell the revision."""
+    return {
+        "entry_id": row["entry_id"],
+        "topic": row["topic"],
+        "claims": [claim["text"] for claim in row["claims"]],
+        "integration_status": row["integration_status"],
+        "friction": row["max_friction"],
+        "author": row.get("author", ""),
+        "needs_review": row.get("needs_review", False),
+        "revision": None,
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    waits = ", waits for approval" if row["needs_review"] else ""
+    first = next(iter(row["claims"]), "no claim")
+    return f"{row['entry_id']} {row['topic']}: {row['integration_status']}{waits}: {first}"
 
 
 def _check_lines(row: dict[str, Any]) -> Iterator[str]:

@@ -16,10 +16,11 @@ from server.claims.life_cycle import check_notebook, comparisons_of, weigh
 from server.claims.records import Comparison, Entry, IntegrationStatus, Verdict, entry_of
 from server.claims.store import Notebook, View
 from server.claims.verifying import CurrentIndex
+from server.contracts.base import Scope
 from server.errors import WinnowError
 from server.models import Filters
 from server.operations.base import RequestContext
-from server.operations.ranking.scope import require_reachable
+from server.operations.ranking.scope import filters_of, require_reachable
 from server.runtime.deadlines import check_deadline
 from server.sessions.identities import identity_of
 
@@ -166,6 +167,17 @@ def open_notebook(
         integration_status=integration_status or "",
     )
     return OpenNotebook(context, view)
+
+
+def documents_of(context: RequestContext, project: str) -> CurrentIndex:
+    """The documents of a project that the caller may see: none where it keeps a notebook for others alone."""
+    try:
+        filters = filters_of(context, Scope(project_id=project))
+    except WinnowError as error:
+        if error.reason != "INVALID_PROJECT":
+            raise
+        filters = Filters(project)
+    return CurrentIndex(context.index.catalogue, filters)
 
 
 def require_writes(context: RequestContext) -> None:

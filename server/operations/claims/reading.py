@@ -28,7 +28,7 @@ _COMPARISONS, _REVISIONS, _CONTRADICTIONS, _TOP_TOPICS = 10, 20, 20, 5
 # Two entries are similar from this largest cosine of their claims on (the candidates of a comparison).
 _SIMILAR_ENTROPY = 0.4
 _CLAIMS_SHOWN = 5
-_TOO_LONG = "{shown} of {found} claims are shown with their evidence; wild_claims has them all without"
+CLAIMS_CUT = "{shown} of {found} claims are shown with their evidence; wild_claims has them all without"
 
 
 def entry_claims(context: RequestContext, request: EntryClaims) -> Answer:
@@ -126,7 +126,7 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
         "revision": entry.revision,
         "needs_review": entry.needs_review,
     }
-    warnings = (_TOO_LONG.format(shown=len(claims.rows), found=len(entry.claims)),) if cut else ()
+    warnings = (CLAIMS_CUT.format(shown=len(claims.rows), found=len(entry.claims)),) if cut else ()
     taken = intake.total([intake.piece(entry.id, part), intake.piece(entry.id, tiers.dumps(payload["claims"]))])
     return Answer(payload, "full", 1, claims.tokens, warnings, taken=taken)
 

@@ -13,8 +13,8 @@ from server.operations.claims.notebooks import OpenNotebook, open_notebook
 from server.operations.claims.rows import entry_row, share
 
 # Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): ranks count from 0, of twice as many as are asked for.
-_K, _OVERFETCH = 60, 2
-_NO_MODEL = "lexical: {why}; claims were searched by words alone"
+_K, OVERFETCH = 60, 2
+NO_MODEL = "lexical: {why}; claims were searched by words alone"
 _CUT = "{shown} of {found} entries fit into the answer; ask for fewer (top_k, max_claims)"
 
 
@@ -24,7 +24,7 @@ def search_claims(context: RequestContext, request: ClaimSearch) -> Answer:
     book.settle()
     mode, warnings = request.mode, []
     if mode != "lexical" and book.model is None:
-        warnings.append(_NO_MODEL.format(why=context.index.embedder.why or "the model is not loaded"))
+        warnings.append(NO_MODEL.format(why=context.index.embedder.why or "the model is not loaded"))
         mode = "lexical"
     ranked, similarities, nearest = _rank(book, request, mode)
     entries = book.store.read(book.view, ranked)
@@ -59,7 +59,7 @@ def _rank(
     book: OpenNotebook, request: ClaimSearch, mode: str
 ) -> tuple[list[str], dict[str, float], dict[str, str]]:
     """Ids of entries, the best first; their similarities and nearest claims where the model was asked."""
-    most = request.top_k * _OVERFETCH
+    most = request.top_k * OVERFETCH
     by_meaning = []
     if mode != "lexical" and (model := book.model) is not None:
         by_meaning = book.vectors.nearest(model, book.view, request.query, most, request.min_similarity)

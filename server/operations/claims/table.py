@@ -21,31 +21,38 @@ from server.contracts.claims.arguments import (
     WriteEntry,
 )
 from server.operations.base import Answer, RequestContext
-from server.operations.claims.reading import (
-    entry_claims,
-    find_friction,
-    list_topics,
-    notebook_status,
-    read_entry,
-    recent_changes,
-    related_entries,
-)
-from server.operations.claims.search import search_claims
-from server.operations.claims.writing import revise_entry, write_entry
+from server.operations.claims import reading, search, writing
 
 # No script reaches these.
 WRITING = frozenset({"claims.write", "claims.revise"})
-OF_CLAIMS: Mapping[str, tuple[type[BaseModel], Callable[[RequestContext, Any], Answer]]] = MappingProxyType(
+_Handler = Callable[[RequestContext, Any], Answer]
+
+
+def _where_kept(here: _Handler) -> _Handler:
+    """The handler of an operation: ``here``, or the one of the same name over another server."""
+
+    def handle(context: RequestContext, request: Any) -> Answer:
+        if not context.index.claims.is_elsewhere:
+            return here(context, request)
+        from server.operations.claims import elsewhere  # it brings an HTTP library
+
+        there: _Handler = getattr(elsewhere, here.__name__)
+        return there(context, request)
+
+    return handle
+
+
+OF_CLAIMS: Mapping[str, tuple[type[BaseModel], _Handler]] = MappingProxyType(
     {
-        "claims.search": (ClaimSearch, search_claims),
-        "claims.related": (RelatedEntries, related_entries),
-        "claims.claims": (EntryClaims, entry_claims),
-        "claims.read": (ReadEntry, read_entry),
-        "claims.topics": (ListTopics, list_topics),
-        "claims.friction": (FindFriction, find_friction),
-        "claims.recent": (RecentChanges, recent_changes),
-        "claims.status": (NotebookStatus, notebook_status),
-        "claims.write": (WriteEntry, write_entry),
-        "claims.revise": (ReviseEntry, revise_entry),
+        "claims.search": (ClaimSearch, _where_kept(search.search_claims)),
+        "claims.related": (RelatedEntries, _where_kept(reading.related_entries)),
+        "claims.claims": (EntryClaims, _where_kept(reading.entry_claims)),
+        "claims.read": (ReadEntry, _where_kept(reading.read_entry)),
+        "claims.topics": (ListTopics, _where_kept(reading.list_topics)),
+        "claims.friction": (FindFriction, _where_kept(reading.find_friction)),
+        "claims.recent": (RecentChanges, _where_kept(reading.recent_changes)),
+        "claims.status": (NotebookStatus, _where_kept(reading.notebook_status)),
+        "claims.write": (WriteEntry, _where_kept(writing.write_entry)),
+        "claims.revise": (ReviseEntry, _where_kept(writing.revise_entry)),
     }
 )

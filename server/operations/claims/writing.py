@@ -31,16 +31,16 @@ from server.claims.records import (
     entry_of,
     new_entry_id,
 )
-from server.claims.verifying import CurrentIndex, check_entry
+from server.claims.verifying import check_entry
 from server.contracts.base import Scope
 from server.contracts.claims.arguments import GivenClaim, GivenEvidence, GivenVerdict, ReviseEntry, WriteEntry
 from server.errors import WinnowError
 from server.operations.base import Answer, RequestContext
-from server.operations.claims.notebooks import OpenNotebook, open_notebook, require_writes
+from server.operations.claims.notebooks import OpenNotebook, documents_of, open_notebook, require_writes
 from server.operations.claims.reading import read_claims
 from server.operations.claims.rows import share
 from server.operations.passages import find_passage
-from server.operations.ranking.scope import filters_of
+from server.sessions.passage_store import StoredPassage
 from server.text.printable import one_line, printable
 
 _CANDIDATES = 10
@@ -73,7 +73,7 @@ def build_evidence(book: OpenNotebook, given: GivenEvidence, author: str) -> Evi
             "INVALID_REQUEST", "evidence: name its passage by passage_id or by section_id, one of them"
         )
     quote = printable(given.quote)
-    passage = find_passage(book.context, given.place, Scope(project_id=book.view.notebook.project))
+    passage = _find_passage(book, given.place)
     if passage is None:
         return Evidence(passage_id=given.place, quote=quote, stance=given.stance, by=author)
     chunk, document = passage.passage.chunk, passage.passage.document
@@ -85,6 +85,15 @@ def build_evidence(book: OpenNotebook, given: GivenEvidence, author: str) -> Evi
         stance=given.stance,
         by=author,
     )
+
+
+def _find_passage(book: OpenNotebook, name: str) -> StoredPassage | None:
+    try:
+        return find_passage(book.context, name, Scope(project_id=book.view.notebook.project))
+    except WinnowError as error:
+        if error.reason != "INVALID_PROJECT":
+            raise
+        return None  # the project has no documents: its notebook is kept here for others
 
 
 def write_entry(context: RequestContext, request: WriteEntry) -> Answer:
@@ -248,8 +257,7 @@ def _checked(context: RequestContext, entry: Entry, now: float) -> Entry:
     """The entry with the status of its evidence and the warnings of its claims."""
     if not any(claim.evidence for claim in entry.claims):
         return entry
-    filters = filters_of(context, Scope(project_id=entry.project))
-    return check_entry(entry, CurrentIndex(context.index.catalogue, filters), now)
+    return check_entry(entry, documents_of(context, entry.project), now)
 
 
 def _settle(book: OpenNotebook, entry: Entry, judged: Sequence[str] = ()) -> Answer:
