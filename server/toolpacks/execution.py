@@ -61,31 +61,32 @@ def _(field: CliField, find: Locate, variables: Collection[str]) -> PackProgram:
     for place, text in enumerate(arguments, 1):
         _check(text, f"execution.cmd.{place}", variables)
     arguments = [str(find(text)) if text.startswith("./") and is_literal(text) else text for text in arguments]
-    if any(not is_literal(text) for text in arguments):
+    _check(field.stdin, "execution.stdin", variables)
+    if any(not is_literal(text) for text in (*arguments, field.stdin)):
         _check_starter(program)
         _check_interpreter(program, arguments)
-    return PackProgram("cli", program, tuple(arguments))
+    return PackProgram("cli", program, tuple(arguments), field.stdin)
 
 
 def _check_starter(program: Path) -> None:
     if _STARTERS.fullmatch(program.name):
         raise UnusableFile(
             f"execution.cmd: {program.name} would start, or run, what an input says; name the program itself (its "
-            "time and its sizes are limited anyway), or let it read the input from its standard input"
+            "time and its sizes are limited anyway), or a script of your own"
         )
 
 
 def _check_interpreter(program: Path, arguments: Sequence[str]) -> None:
     """An input must not become a part of a program: of an interpreter, only what follows a script may insert."""
-    first = arguments[0]
+    first = arguments[0] if arguments else "-"
     # By its own name as well: "/opt/run" may be a link to a shell.
     if not any(_INTERPRETERS.fullmatch(path.name) for path in (program, program.resolve())):
         return
     if is_literal(first) and not first.startswith("-") and Path(first).suffix:
         return
     raise UnusableFile(
-        f"execution.cmd: {program.name} would read its arguments as a program; name a script first, or let "
-        "one read the input from its standard input"
+        f"execution.cmd: {program.name} would read the input as a program; name a script first, as in "
+        f"[{program.name}, ./script.sh, ...], or make the script executable and name it alone: [./script.sh, ...]"
     )
 
 

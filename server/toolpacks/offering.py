@@ -81,7 +81,8 @@ class PackShelf:
         why_not = self._obstacles.get(pack.id, "")
         if not why_not and breaks.count >= MOST:
             last = f"the last time because it {breaks.last}"
-            why_not = f"it broke its contract {breaks.count} times, {last}; mend its files"
+            mend = f"mend its files, or run: winnow pack mend {pack.id}"
+            why_not = f"it broke its contract {breaks.count} times, {last}; {mend}"
         return Offer(pack, breaks.count, why_not)
 
 

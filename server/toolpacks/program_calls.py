@@ -44,7 +44,10 @@ def template_values(pack: ToolPack, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_call(pack: ToolPack, program: PackProgram, given: Mapping[str, Any], stdin: bytes) -> ProgramCall:
-    """The call of a pack's program with this input. Raises ``TemplateRefused`` for an input that does not fit."""
+    """The call of a pack's program with this input; ``stdin`` is the input as a line of JSON.
+
+    Raises ``TemplateRefused`` for an input that does not fit.
+    """
     variables = template_values(pack, given)["env"]
     return ProgramCall(
         tuple(_arguments(pack, program, given)),
@@ -56,7 +59,7 @@ def build_call(pack: ToolPack, program: PackProgram, given: Mapping[str, Any], s
             "TMPDIR": _SCRATCH,
             **variables,
         },
-        stdin,
+        _stdin(pack, program, given) if program.stdin else stdin,
         readable=tuple(map(str, _readable(pack, program))),
         ports=None if pack.network == "any" else pack.network,
         wall_seconds=pack.bounds.seconds,
@@ -91,6 +94,10 @@ def _fill_in(pack: ToolPack, program: PackProgram, given: Mapping[str, Any]) -> 
             raise TemplateRefused("a value that begins with '-' would be read as an option; begin it otherwise")
         options_ended = options_ended or template == _END_OF_OPTIONS
         yield text
+
+
+def _stdin(pack: ToolPack, program: PackProgram, given: Mapping[str, Any]) -> bytes:
+    return render(program.stdin, template_values(pack, given)).encode("utf-8", "surrogatepass")
 
 
 def _readable(pack: ToolPack, program: PackProgram) -> Iterator[Path]:

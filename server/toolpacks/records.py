@@ -16,12 +16,14 @@ class PackProgram:
     """A program that is started for each call, and its arguments as templates; the first ones may be literal.
 
     ``kind`` says how it was described. ``module`` and ``function`` of a Python package in the pack's folder, which
-    is called with the input and returns the answer; "" for a program that is executed as it is.
+    is called with the input and returns the answer; "" for a program that is executed as it is. ``stdin`` is a
+    template; "" for the input as a line of JSON.
     """
 
     kind: Literal["cli", "python", "node"]
     program: Path
     arguments: tuple[str, ...] = ()
+    stdin: str = ""
     script: Path | None = None
     module: str = ""
     function: str = ""

@@ -83,7 +83,7 @@ class PackRunner:
         breaks = await asyncio.to_thread(self.strikes.add, pack, broken.why)
         left = MOST - breaks.count
         then = f"after {left} more it is taken off the list" if left > 0 else "it is taken off the list now"
-        message = f"{pack.id} {broken.why}; {then}; its operator sees why: winnow pack list"
+        message = f"{pack.id} {broken.why}; {then}; its operator sees why: winnow pack list --folder FOLDER"
         return WinnowError(broken.reason, one_line(message, _MESSAGE_CHARS))
 
     async def _run(self, pack: ToolPack, given: Mapping[str, Any], stdin: bytes) -> Any:
@@ -162,7 +162,7 @@ async def _run_program(pack: ToolPack, program: PackProgram, given: Mapping[str,
         end = await asyncio.to_thread(run_program, call, is_cancelled.is_set)
     except SandboxUnavailable as error:
         log("a tool pack did not run", level=30, tool=pack.id, why=str(error))
-        message = f"{pack.id} cannot run on this host now; its operator sees why: winnow pack list"
+        message = f"{pack.id} cannot run on this host now; its operator sees why: winnow pack list --folder FOLDER"
         raise WinnowError("SANDBOX_UNAVAILABLE", message) from None
     finally:
         is_cancelled.set()

@@ -39,10 +39,11 @@ class CapsField(_Model):
 
 
 class CliField(_Model):
-    """A command: its program, and arguments as templates."""
+    """A command: its program, and arguments as templates. ``stdin``: a template in place of the input as JSON."""
 
     kind: Literal["cli"]
     cmd: Annotated[list[_Text], Field(min_length=1, max_length=100)]
+    stdin: _Text = ""
 
 
 class PythonField(_Model):

@@ -94,6 +94,9 @@ def test_each_kind_of_program_answers(folder: Path) -> None:
     assert call(folder, {"q": "four"}) == [{"answer": 4}]
     write(folder, execution={"kind": "cli", "cmd": ["echo", '{"answer": {{ input.q | tojson }}}']})
     assert call(folder, {"q": "$(id); `id` && x"}) == [{"answer": "$(id); `id` && x"}]
+    count = {"kind": "cli", "cmd": ["wc", "-w"], "stdin": "{{ input.q }}"}
+    write(folder, execution=count, outputSchema={"type": "integer"})
+    assert call(folder, {"q": "one two\nthree $(id)"}) == [4]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here")
@@ -192,6 +195,9 @@ def test_commands_check_run_count_and_mend(folder: Path, monkeypatch: pytest.Mon
     assert run("check", str(folder / "packs"))[0] == 1
     assert run("mend", "my.tool") == (0, "my.tool is offered again\n")
     assert "my.tool" in run("list")[1]
+    monkeypatch.delenv("WINNOW_TOOL_PACKS")
+    assert "name a folder" in run("list")[1]
+    assert "my.tool" in run("list", "--folder", str(folder / "packs"), "--store", str(folder))[1]
 
 
 def test_an_input_does_not_become_an_option(folder: Path) -> None:

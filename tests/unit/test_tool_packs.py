@@ -75,7 +75,10 @@ def test_a_schema_is_a_file_beside_the_pack(tmp_path: Path) -> None:
         ({"execution": {"kind": "php", "php": "./x.php"}}, "php is not supported; use cli"),
         ({"execution": {"kind": "cli", "cmd": ["no-such-program"]}}, "'no-such-program' is not installed"),
         ({"execution": {"kind": "cli", "cmd": ["{{ input.q }}"]}}, "the program is no template"),
-        ({"execution": {"kind": "cli", "cmd": ["sh", "-c", "echo {{ input.q }}"]}}, "sh would read its arguments"),
+        ({"execution": {"kind": "cli", "cmd": ["sh", "-c", "echo {{ input.q }}"]}}, "sh would read the input"),
+        ({"execution": {"kind": "cli", "cmd": ["sh"], "stdin": "{{ input.q }}"}}, "sh would read the input"),
+        ({"execution": {"kind": "cli", "cmd": ["xargs"], "stdin": "{{ input.q }}"}}, "xargs would start"),
+        ({"execution": {"kind": "cli", "cmd": ["wc"], "stdin": "{{ nothing }}"}}, "stdin: 'nothing' is unknown"),
         (
             {"execution": {"kind": "cli", "cmd": ["timeout", "0.5", "sh", "-c", "echo {{ input.q }}"]}},
             "timeout would start, or run, what an input says",

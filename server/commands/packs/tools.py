@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from server.commands.packs.left_out import left_out_lines, left_out_rows
-from server.commands.terminal.output import Json, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from server.toolpacks.offering import Offer, PackShelf
     from server.toolpacks.records import ToolPack
 
@@ -38,11 +36,11 @@ Input = Annotated[str, typer.Option("--input", metavar="JSON", help="the argumen
 _RUNNER = "command line"
 
 
-@app.command(name="list", epilog="Examples: winnow pack list | winnow pack list --json")
-def list_packs(as_json: Json = False) -> None:
-    """List the tools of the setting tool_packs, and what of its folders is not offered, and why."""
+@app.command(name="list", epilog="Examples: winnow pack list | winnow pack list --folder ~/tools --json")
+def list_packs(folder: FolderOption = None, store: Store = None, as_json: Json = False) -> None:
+    """List the tools of a folder or of the setting tool_packs, and what of it is not offered, and why."""
     with report_errors(as_json=as_json):
-        shelf = _open_shelf(load_settings().tool_packs)
+        shelf = _open_shelf(load_settings(store=store), folder)
     _print(shelf, as_json=as_json)
 
 
@@ -50,7 +48,7 @@ def list_packs(as_json: Json = False) -> None:
 def check(folder: FolderArgument, as_json: Json = False) -> None:
     """Check a folder of tools: exit status 1 where one would not be offered."""
     with report_errors(as_json=as_json):
-        shelf = _open_shelf([folder.absolute()])
+        shelf = _open_shelf(load_settings(), folder)
     _print(shelf, as_json=as_json)
     if shelf.left_out:
         raise typer.Exit(1)
@@ -60,12 +58,14 @@ def check(folder: FolderArgument, as_json: Json = False) -> None:
     epilog='Examples: winnow pack run text.count --input \'{"q": "two words"}\' | '
     'winnow pack run text.count --folder ~/tools --input \'{"q": "x"}\' --json'
 )
-def run(id: Id, given: Input = "{}", folder: FolderOption = None, as_json: Json = False) -> None:
+def run(
+    id: Id, given: Input = "{}", folder: FolderOption = None, store: Store = None, as_json: Json = False
+) -> None:
     """Run a tool as a call of an agent would, and print its answer."""
     with report_errors(as_json=as_json):
-        shelf = _open_shelf([folder.absolute()] if folder else load_settings().tool_packs)
-        pack = _find(shelf, id)
-        answer = asyncio.run(_call(pack, _parse(given)))
+        settings = load_settings(store=store)
+        pack = _find(_open_shelf(settings, folder), id)
+        answer = asyncio.run(_call(settings, pack, _parse(given)))
     if as_json:
         print_json({"tool": pack.id, "version": pack.version, "data": answer})
     else:
@@ -73,24 +73,26 @@ def run(id: Id, given: Input = "{}", folder: FolderOption = None, as_json: Json 
 
 
 @app.command(epilog="Examples: winnow pack mend text.count | winnow pack mend text.count --json")
-def mend(id: Id, as_json: Json = False) -> None:
+def mend(id: Id, store: Store = None, as_json: Json = False) -> None:
     """Put a tool back on the list that broke its contract for a reason outside its files."""
     from server.toolpacks.strikes import Strikes
 
     with report_errors(as_json=as_json):
-        was_counted = Strikes(load_settings().store).clear(id)
+        was_counted = Strikes(load_settings(store=store).store).clear(id)
     if as_json:
         print_json({"tool": id, "was_counted": was_counted})
     else:
         print_lines(f"{id} is offered again" if was_counted else f"nothing is counted against {id}")
 
 
-def _open_shelf(folders: Sequence[Path]) -> PackShelf:
+def _open_shelf(settings: Settings, folder: Path | None) -> PackShelf:
+    """The tools of this folder, or of those that the settings name."""
     from server.toolpacks.offering import PackShelf
     from server.toolpacks.strikes import Strikes
     from server.tools import TAKEN_NAMES
 
-    shelf = PackShelf(folders, TAKEN_NAMES, Strikes(load_settings().store))
+    folders = [folder.absolute()] if folder else settings.tool_packs
+    shelf = PackShelf(folders, TAKEN_NAMES, Strikes(settings.store))
     shelf.refresh()
     return shelf
 
@@ -115,11 +117,11 @@ def _parse(given: str) -> dict[str, Any]:
     return value
 
 
-async def _call(pack: ToolPack, given: dict[str, Any]) -> Any:
+async def _call(settings: Settings, pack: ToolPack, given: dict[str, Any]) -> Any:
     from server.toolpacks.running import PackRunner
     from server.toolpacks.strikes import Strikes
 
-    return (await PackRunner(Strikes(load_settings().store)).call(pack, given, _RUNNER)).data
+    return (await PackRunner(Strikes(settings.store)).call(pack, given, _RUNNER)).data
 
 
 def _print(shelf: PackShelf, *, as_json: bool) -> None:
@@ -128,7 +130,9 @@ def _print(shelf: PackShelf, *, as_json: bool) -> None:
         return
     width = max((len(each.pack.id) for each in shelf.offers if not each.why_not), default=0)
     lines = [_line(each, width) for each in shelf.offers if not each.why_not]
-    print_lines(*(lines or ["no tools of your own"]), *left_out_lines(shelf.left_out))
+    if not lines and not shelf.left_out:
+        lines = ["no tools of your own: name a folder with *.tool.yaml files by --folder, or in tool_packs"]
+    print_lines(*lines, *left_out_lines(shelf.left_out))
 
 
 def _line(offer: Offer, width: int) -> str:
