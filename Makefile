@@ -52,10 +52,14 @@ fuzz-files: $(SETUP)
 # The façade under requests that another project's program makes from its OpenAPI document: `make fuzz-facade
 # SECONDS=600`. That program is installed on demand, in an environment of its own, and is no dependency of anything.
 JUDGES := build/judges
-fuzz-facade: $(SETUP)
-	@test -x $(JUDGES)/bin/schemathesis || { $(PYTHON) -m venv $(JUDGES) && $(JUDGES)/bin/python -m pip \
-		--disable-pip-version-check --quiet install schemathesis==4.32.5 openapi-spec-validator==0.9.0; }
+JUDGES_SETUP := $(JUDGES)/.setup-done
+fuzz-facade: $(SETUP) $(JUDGES_SETUP)
 	$(BIN)/python -m tests.fuzz.facade --seconds $(SECONDS) --programs $(JUDGES)/bin
+
+$(JUDGES_SETUP): requirements-judges.txt
+	@$(PYTHON) -m venv --clear $(JUDGES)
+	@$(JUDGES)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements-judges.txt
+	@touch $@
 
 # An hour of three clients, an ingest of changes every 30 s, failing and cancelled scripts on one store: what do its
 # processes hold afterwards? Shorter: `make soak SECONDS=600`.
@@ -91,6 +95,8 @@ lock:
 	uv pip compile --quiet --universal --python-version 3.11 --extra otlp -c constraints.txt --generate-hashes --no-emit-index-url \
 		--no-emit-find-links --no-header --no-annotate pyproject.toml | \
 		awk 'NR == FNR {known[$$1] = 1; next} /^[a-z]/ {ours = !($$1 in known)} ours' constraints.txt - > requirements-otlp.txt
+	printf '%s\n' schemathesis==4.32.5 openapi-spec-validator==0.9.0 | uv pip compile --quiet --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate - -o requirements-judges.txt
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

@@ -50,7 +50,7 @@ def _serve(folder: Path, address: str) -> list[str]:
     limits = [f"--{kind}-per-minute" for kind in ("calls", "reads", "scripts")]
     served = ["--store", str(folder / "store"), "--project", RED, "--projects", f"{RED},{BLUE}", "--http", address]
     winnow = str(Path(sys.executable).with_name("winnow"))
-    options = ["--tools", "all,research,core", "--embedding", "off"]
+    options = ["--tools", "all,research,core,claims", "--enable-writes", "--embedding", "off"]
     return [winnow, "serve", *served, *options, *(word for limit in limits for word in (limit, _MANY))]
 
 

@@ -21,6 +21,7 @@ import server
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PIN_FILES = ("constraints.txt", "requirements-fuzz.txt", "requirements-ocr.txt", "requirements-otlp.txt")
+JUDGE_PINS = (ROOT / "requirements-judges.txt").read_text("utf-8")  # of programs with versions of their own
 CONSTRAINTS = "".join((ROOT / name).read_text("utf-8") for name in PIN_FILES)
 NOT_SHIPPED = (".venv", ".git", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
 
@@ -151,9 +152,19 @@ def test_every_direct_dependency_is_pinned_in_its_range() -> None:
 
 def test_pins_carry_hashes_and_no_address() -> None:
     """Installation is reproducible from any registry."""
-    blocks = re.split(r"\n(?=\S)", CONSTRAINTS.strip())
+    pins = CONSTRAINTS + JUDGE_PINS
+    blocks = re.split(r"\n(?=\S)", pins.strip())
     assert [block.split()[0] for block in blocks if "--hash=sha256:" not in block] == []
-    assert re.findall(r"://|--(?!hash=)", CONSTRAINTS) == []
+    assert re.findall(r"://|--(?!hash=)", pins) == []
+
+
+def test_make_installs_from_files_of_pins_alone() -> None:
+    installed = re.findall(r"\binstall +(?!pip;)(.*)", (ROOT / "Makefile").read_text("utf-8"))
+    assert installed
+    assert [rest for rest in installed if not re.match(r"--require-hashes .*-r |--no-deps .*-e \.$", rest)] == []
+    for name in ("schemathesis", "openapi-spec-validator"):
+        (pinned,) = re.findall(rf"^{name}==\S+", JUDGE_PINS, re.MULTILINE)
+        assert f" {pinned} " in (ROOT / "Makefile").read_text("utf-8")
 
 
 def test_the_model_carrier_is_pinned_by_hash() -> None:
