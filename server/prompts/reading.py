@@ -20,7 +20,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from server.prompts.records import OWN_DOMAIN, Argument, Prompt
 from server.prompts.rendering import check_template
-from server.runtime.operator_files import LeftOut, UnusableText, check_writers, explain_refusal, read_operator_file
+from server.runtime.operator_files import (
+    LeftOut,
+    UnusableText,
+    check_below,
+    check_writers,
+    explain_refusal,
+    read_operator_file,
+)
 from server.text.markup.bounded_yaml import YamlRefused, parse_yaml
 from server.text.printable import one_line
 
@@ -212,8 +219,13 @@ class _Reader:
             raise UnusablePack(f"{name}: {error}") from None
 
     def _read(self, name: str) -> str:
-        """The text of a file. Raises ``UnusablePack`` where it is missing, too large, or not UTF-8."""
+        """The text of a file. Raises ``UnusablePack`` where it is missing, too large, or not UTF-8.
+
+        Raises ``PermissionError`` for a link, and for what others may write.
+        """
         try:
+            if not self._is_ours:
+                check_below(self._folder, name)
             return read_operator_file(self._folder / name, _MOST_BYTES, is_ours=self._is_ours)
         except PermissionError:
             raise

@@ -50,6 +50,20 @@ def check_writers(path: Path, status: os.stat_result) -> None:
         raise PermissionError(f"others may write it: chmod go-w {path}")
 
 
+def check_below(folder: Path, name: str) -> None:
+    """Raise ``PermissionError`` for a link on the way from an operator's folder to a file, and loose folders.
+
+    A link would lead to files that are not of the folder: who made it would have them read, and shown.
+    """
+    path = folder
+    for part in Path(name).parts:
+        path = path / part
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            raise PermissionError(f"it is a symbolic link: {path}; put the file itself there")
+        check_writers(path, status)
+
+
 class UnusableText(ValueError):
     """A file is too large, or not text; the message says which, and does not name it."""
 

@@ -2,7 +2,8 @@
 
 A client can get a new session whenever it asks, and must not get a new limit with it. So all sessions from one
 address share one limit as well. A client with an access key is the key, whatever its sessions are; several keys
-may share an address, such as that of an office or a proxy, so the limit of their address is higher.
+may share an address, such as that of an office or a proxy, so the limit of their address is higher. A key with a
+rate of its own counts for itself alone.
 
 Over HTTP, a client that goes on calling while it is refused waits longer and longer: once it was refused as often
 as it may call in a minute, each further refusal within an hour doubles its wait, up to 15 minutes. On a pipe there
@@ -107,9 +108,11 @@ class RateLimit:
             own = identity.calls_per_minute or allowed
             # A key's own rate is for direct calls; of others it never allows more than the server does.
             allowed = own if kind == "direct" else min(own, allowed)
-            of_address = max(_KEYS_PER_ADDRESS * of_address, allowed)
+            of_address *= _KEYS_PER_ADDRESS
         client = {("client", identity.key, kind): allowed}
-        return {("address", address, kind): of_address, **client} if address else client
+        # A key that may make more calls than others would use up what they share with it.
+        shares = address and not (kind == "direct" and identity.calls_per_minute)
+        return {("address", address, kind): of_address, **client} if shares else client
 
     def _forget(self, now: float) -> None:
         for key, calls in list(self._calls.items()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from server.errors import WinnowError
+from server.sessions.identities import key_name
 from server.settings import Settings
 from server.transports.limits import RateLimit
 
@@ -103,3 +104,13 @@ def test_on_a_pipe_only_the_limit_counts() -> None:
         with pytest.raises(WinnowError) as caught:
             limit.take("a", "direct")
     assert caught.value.retry_after_s == 60.0
+
+
+def test_a_key_with_a_rate_of_its_own_takes_nothing_from_the_others_of_its_address() -> None:
+    limits = RateLimit(Settings(), Clock())
+    fast = key_name("aaaaaaaa", (), is_read_only=True, calls_per_minute=5_000)
+    for _ in range(5_000):
+        limits.take(fast, "direct", "192.0.2.7")
+    with pytest.raises(WinnowError, match="5000 direct calls"):
+        limits.take(fast, "direct", "192.0.2.7")
+    limits.take(key_name("bbbbbbbb", (), is_read_only=True, calls_per_minute=None), "direct", "192.0.2.7")

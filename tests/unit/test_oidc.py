@@ -276,8 +276,10 @@ async def test_documents_that_mislead_are_not_followed(issuer: Issuer) -> None:
 async def test_keys_that_are_not_for_signatures_weak_or_malformed_are_left_out(issuer: Issuer) -> None:
     weak = rsa.generate_private_key(65_537, 1_024)
     issuer.keys = [
-        public_part(RSA_KEY, "good", alg="RS512"),
+        public_part(RSA_KEY, "good", alg="RS512", use=None, key_ops=None),
         public_part(RSA_KEY, "secret", use="enc"),
+        public_part(RSA_KEY, "wrapping", key_ops=["wrapKey"]),
+        public_part(RSA_KEY, "number", key_ops=5),
         public_part(RSA_KEY, "other", alg="HS256"),
         public_part(weak, "weak"),
         {"kty": "oct", "k": "AAAA", "kid": "shared"},
@@ -287,7 +289,7 @@ async def test_keys_that_are_not_for_signatures_weak_or_malformed_are_left_out(i
     ]
     keys = IssuerKeys(issuer.address, Clock())
     assert await keys.get("good", "RS512") is not None
-    names = ("good", "secret", "other", "weak", "shared", "malformed", "strange", "empty")
+    names = ("good", "secret", "wrapping", "number", "other", "weak", "shared", "malformed", "strange", "empty")
     found = [(name, algorithm) for name in names for algorithm in ("RS256", "HS256", "RS512", "ES256")]
     assert [pair for pair in found if keys.find(*pair)] == [("good", "RS512")]
     assert keys.find(None, "RS512") is not None  # the only one

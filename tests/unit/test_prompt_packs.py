@@ -264,6 +264,22 @@ def test_files_that_others_may_write_are_left_out(tmp_path: Path, name: str) -> 
     assert "others may write it" in reason(read_pack(folder))
 
 
+@pytest.mark.parametrize("name", ["packs", "packs/team", "packs/team/parts", "packs/team/parts/a.md"])
+def test_a_link_in_a_pack_leads_to_no_file(tmp_path: Path, name: str) -> None:
+    """It may come with a pack of somebody else, and would show a private file to all clients."""
+    folder = write_pack(tmp_path / "pack", parts={"a.md": "text"})
+    link = folder / name
+    moved = link.rename(tmp_path / "elsewhere")
+    link.symlink_to(moved)
+    assert f"it is a symbolic link: {link}" in reason(read_pack(folder))
+
+
+def test_a_folder_of_a_pack_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    folder = write_pack(tmp_path)
+    (folder / "packs" / "team").chmod(0o777)
+    assert "others may write it" in reason(read_pack(folder))
+
+
 @pytest.mark.parametrize(
     ("body", "why"),
     [

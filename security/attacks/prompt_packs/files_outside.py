@@ -1,5 +1,5 @@
 # surface: held | seconds: 60
-# A text includes a file that is outside of its pack.
+# A text includes a file that is outside of its pack, by its name or by links in the pack.
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
@@ -23,4 +23,15 @@ def surface():
             said.append(fill_prompt("tea"))
     write_prompt("{{ topic }} {% include topic %}")  # the argument names the file
     said += [fill_prompt("secret.md"), fill_prompt("../../../secret.md")]
+    text = write_prompt("{{ topic }} {% include 'parts/secret.md' %}")
+    parts = text.parent / "parts"
+    parts.symlink_to(Path.cwd())
+    said.append(fill_prompt("tea"))
+    parts.unlink()
+    parts.mkdir()
+    (parts / "secret.md").symlink_to(Path("secret.md").resolve())
+    said.append(fill_prompt("tea"))
+    text.unlink()
+    text.symlink_to(Path("secret.md").resolve())
+    said.append(fill_prompt("tea"))
     return any(SECRET in text or "Asks one thing" in text for text in said)

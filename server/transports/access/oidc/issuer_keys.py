@@ -183,7 +183,8 @@ async def _get(client: httpx.AsyncClient, address: str) -> dict[str, Any]:
 
 def _read_key(row: Mapping[str, Any]) -> Mapping[str, PyJWK]:
     """A key by the algorithms that it verifies; empty for one that is not for signatures, weak or malformed."""
-    if row.get("use", "sig") != "sig" or "verify" not in row.get("key_ops", ("verify",)):
+    purposes = row.get("key_ops") or ["verify"]  # some issuers send null, or an empty list
+    if (row.get("use") or "sig") != "sig" or not isinstance(purposes, list) or "verify" not in purposes:
         return {}
     kind = str(row.get("kty")), "" if row.get("kty") == "RSA" else str(row.get("crv"))
     stated = row.get("alg")
