@@ -389,7 +389,14 @@ def _over_graph(request: type[BaseModel], answer: Callable[[RequestContext, Any]
 
 def _answer_and_count(known: Operation, context: RequestContext, request: BaseModel) -> Answer:
     # Tokens are counted here: in a thread, in the process that has the tokenizer.
-    answer = known.answer(context, request)
+    try:
+        answer = known.answer(context, request)
+    except WinnowError as error:
+        if error.reason != "NOT_FOUND" or not context.warnings:
+            raise
+        # What is said of the request tells where else to look.
+        message = "; ".join((error.message, *dict.fromkeys(context.warnings)))
+        raise WinnowError(error.reason, message, details=error.details) from None
     warnings = (*answer.warnings, *dict.fromkeys(context.warnings))
     return count_answer_tokens(context, replace(answer, warnings=warnings) if context.warnings else answer)
 

@@ -169,14 +169,38 @@ def _describe_error(model: type[BaseModel], item: ErrorDetails) -> str:
         return f"{path}: required"
     if item["type"] == "value_error" and not path:
         return message
+    if item["type"] in _NO_OBJECT:
+        return f"{path}: {_describe_object(model, item)} (got {sent})"
     return f"{path}: {message[:1].lower()}{message[1:]} (got {sent})"
 
 
-def _describe_unknown_field(model: type[BaseModel], location: tuple[int | str, ...], path: str) -> str:
+# What pydantic calls a value where an object is needed; its message would name our classes.
+_NO_OBJECT = frozenset({"model_type", "model_attributes_type", "dict_type"})
+
+
+def _describe_object(model: type[BaseModel], item: ErrorDetails) -> str:
+    """The form of an object that was given as something else, with the text as its first property."""
+    schema, value = _schema_at(model, item["loc"]), item.get("input")
+    fields = schema.get("properties", {})
+    first = next(iter(fields), "")
+    if not first or first == ANY_FIELD:
+        return "takes an object"
+    if isinstance(value, str) and fields[first].get("type") == "string" and len(value) <= _NAME_CHARS:
+        return f"takes an object, such as {json.dumps({first: value}, ensure_ascii=True)}"
+    return f"takes an object with {', '.join(fields)}"
+
+
+def _schema_at(model: type[BaseModel], location: Sequence[int | str]) -> Mapping[str, Any]:
+    """The schema of a part of the arguments; that of its parent where the part is not known."""
     schema = flat_schema(model)
-    for part in location[:-1]:
-        schema = schema.get("properties", {}).get(part, schema)
-    known = list(schema.get("properties", {}))
+    for part in location:
+        inner = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
+        schema = schema if inner is None else inner
+    return schema
+
+
+def _describe_unknown_field(model: type[BaseModel], location: tuple[int | str, ...], path: str) -> str:
+    known = list(_schema_at(model, location[:-1]).get("properties", {}))
     advice = suggest(str(location[-1]), known, f"known: {', '.join(known)}")
     return f"{path}: no such argument; {advice}"
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import re2  # type: ignore[import-untyped]
 from jsonschema import Draft202012Validator
@@ -245,7 +245,6 @@ def is_deep(value: Any) -> bool:
 
 _WORDS: Mapping[str, str] = {
     "type": "is not of the type {}",
-    "required": "one of {} is missing",
     "additionalProperties": "is not a known field",
     "enum": "is not one of {}",
     "const": "is not {}",
@@ -263,7 +262,10 @@ _WORDS: Mapping[str, str] = {
 def _describe(error: ValidationError) -> str:
     """The error by the schema's words alone: a value may be long, secret or hostile."""
     place = ".".join(one_line(str(part), 40) for part in error.absolute_path)
-    keyword, stated = str(error.validator), error.validator_value
+    keyword, stated, value = str(error.validator), cast("Any", error.validator_value), cast("Any", error.instance)
+    if keyword == "required":
+        missing = (one_line(name, 40) for name in stated if name not in value)
+        return one_line(f"{place}{place and ': '}{', '.join(missing)}: required", _REASON_CHARS)
     short = "the schema" if isinstance(stated, dict) else one_line(repr(stated), 80)
     words = _WORDS.get(keyword, f"does not fit {keyword} of the schema").format(short)
     return one_line(f"{place or 'the value'}: {words}", _REASON_CHARS)

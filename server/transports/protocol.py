@@ -57,6 +57,7 @@ from server.transports.sessions import (
 # Seconds after an answer until loading begins. After a handshake it is longer: the client lists the tools next.
 _HEAD_START_SECONDS = 0.02
 _HANDSHAKE = frozenset({"initialize", "notifications/initialized", "server/discover", "ping"})
+_INTRODUCING = frozenset({"initialize", "server/discover"})
 _HEAD_START_OF_LISTING_SECONDS = 0.25
 # The error code for "not found" in protocol revisions before 2026.
 _NOT_FOUND_BEFORE_2026 = -32002
@@ -70,7 +71,6 @@ def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Se
         "winnow",
         version=__version__,
         title="winnow",
-        instructions=instructions(application.settings),
         lifespan=connection_lifespan,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
@@ -89,6 +89,7 @@ def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Se
         hide_internal_errors,
         handlers.count_refusals,
         Tokens().hand_out,
+        handlers.introduce,
     )
     return server
 
@@ -139,6 +140,13 @@ class _Handlers:
         except WinnowError as error:
             self._application.kb.metrics.count_refusal("read", error.reason)
             raise
+
+    async def introduce(self, ctx: Connection, call_next: CallNext) -> HandlerResult:
+        """Middleware: add the instructions for this client, which name the projects that it reaches."""
+        result = await call_next(ctx)
+        if ctx.method not in _INTRODUCING or not isinstance(result, dict):
+            return result
+        return {**result, "instructions": instructions(self._settings_for(client_of(ctx)))}
 
     async def list_tools(self, context: Connection, params: PaginatedRequestParams | None) -> ListToolsResult:
         _refuse_cursor(params)

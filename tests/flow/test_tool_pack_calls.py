@@ -113,7 +113,7 @@ def test_a_script_for_node_answers(folder: Path) -> None:
     ("script", "changes", "reason", "why"),
     [
         ("print('no json')", {}, "SOURCE_UNAVAILABLE", "it printed no single JSON value"),
-        ("print('{}')", {}, "SOURCE_UNAVAILABLE", "outputSchema: the value: one of ['answer'] is missing"),
+        ("print('{}')", {}, "SOURCE_UNAVAILABLE", "outputSchema: answer: required"),
         ("print('{} {}')", {}, "SOURCE_UNAVAILABLE", "it printed no single JSON value"),
         ("print('[' * 30000)", {}, "SOURCE_UNAVAILABLE", "broke its contract"),
         ("print('[' * 800 + ']' * 800)", {}, "SOURCE_UNAVAILABLE", "broke its contract: it is nested too deeply"),

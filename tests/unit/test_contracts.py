@@ -22,6 +22,7 @@ from server.contracts import (
     parse,
     wire_schema,
 )
+from server.contracts.claims.arguments import WriteEntry
 from server.contracts.documents import ReadDocument
 from server.errors import ErrorCode, WinnowError
 from server.knowledge import OPERATIONS
@@ -263,3 +264,28 @@ def test_a_project_inside_filters_is_ignored_with_a_warning() -> None:
     assert request.filters is not None
     assert request.filters.tags == ["x"]
     assert warnings == ("filters.project is ignored; use scope.project_id",)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"project": "beta"}, "project: no such argument; did you mean 'scope.project_id'?"),
+        ({"scope": "beta"}, """scope: takes an object, such as {"project_id": "beta"} (got 'beta')"""),
+        ({"scope": {"project": "beta"}}, "scope.project: no such argument; did you mean 'project_id'?"),
+        (
+            {"filters": 3},
+            "filters: takes an object with doc_tag, tags, types, path, path_prefix, where, updated_after (got 3)",
+        ),
+    ],
+)
+def test_a_wrong_guess_of_where_an_object_goes_is_told_its_form(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(WinnowError) as caught:
+        parse(KbSearch, {"query": "gates", **given})
+    assert caught.value.message == message
+
+
+def test_an_object_in_a_list_is_described_by_its_own_fields() -> None:
+    with pytest.raises(WinnowError) as caught:
+        parse(WriteEntry, {"topic": "gates", "claims": [{"text": "A gate closes.", "evidence": ["p1"]}]})
+    told = caught.value.message
+    assert """claims.0.evidence.0: takes an object, such as {"passage_id": "p1"} (got 'p1')""" in told

@@ -79,6 +79,17 @@ def test_hosts_that_cut_instructions_at_2048_characters_cut_none_of_ours() -> No
     assert len(instructions(Settings())) < 2000
 
 
+@pytest.mark.parametrize(
+    ("count", "chars", "named"), [(2, 8, 1), (10, 8, 9), (12, 8, 9), (40, 40, 2), (1000, 64, 1)]
+)
+def test_instructions_name_as_many_projects_as_hosts_show(count: int, chars: int, named: int) -> None:
+    names = [f"{number:04}".rjust(chars, "p") for number in range(count)]
+    told = instructions(Settings(project=names[0], projects=tuple(names)))
+    assert len(told) < 2000
+    assert sum(name in told for name in names[1:]) == named
+    assert 'scope {"project_id": NAME}' in told
+
+
 def test_dotted_servers_spell_the_ladder_with_dots() -> None:
     told = instructions(load_settings(tool_names="dotted"))
     assert [call for call in ("kb.retrieve_evidence(question)", "graph.expand(ids") if call not in told] == []

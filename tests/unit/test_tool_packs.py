@@ -61,7 +61,7 @@ def test_a_schema_is_a_file_beside_the_pack(tmp_path: Path) -> None:
     (tmp_path / "schemas" / "in.json").write_text(json.dumps({"type": "object", "required": ["q"]}))
     write_pack(tmp_path, inputSchema={"$ref": "../schemas/in.json"})
     before = only_pack(read_folder(tmp_path))
-    assert before.takes.explain({}) == "the value: one of ['q'] is missing"
+    assert before.takes.explain({}) == "q: required"
     (tmp_path / "schemas" / "in.json").write_text(json.dumps({"type": "object"}))
     assert only_pack(read_folder(tmp_path)).digest != before.digest
 

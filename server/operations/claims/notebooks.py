@@ -20,7 +20,7 @@ from server.contracts.base import Scope
 from server.errors import WinnowError
 from server.models import Filters
 from server.operations.base import RequestContext
-from server.operations.ranking.scope import filters_of, require_reachable
+from server.operations.ranking.scope import choose_project, filters_of
 from server.runtime.deadlines import check_deadline
 from server.sessions.identities import identity_of
 
@@ -156,7 +156,7 @@ def open_notebook(
     """
     if not context.caller.budget.is_direct and "claims" not in context.settings.packs:
         raise WinnowError("UNSUPPORTED", _NO_PACK)
-    name = require_reachable(context.settings, project)
+    name = choose_project(context, project, "project")
     if name in context.index.catalogue.hidden_projects():
         raise WinnowError("INVALID_PROJECT", f"project {name!r} was deleted; the operator can restore it")
     notebook = Notebook(name, identity_of(context.caller.connection).access_key)

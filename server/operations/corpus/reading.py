@@ -133,6 +133,6 @@ def _find_document(context: RequestContext, filters: Filters, name: str) -> Docu
         )
     raise WinnowError(
         "NOT_FOUND",
-        f"document: none in reach has the id, path or title {one_line(name, 80)!r}; "
+        f"document: none that this call reaches has the id, path or title {one_line(name, 80)!r}; "
         f"{near_documents(context.index, filters, name)}",
     )

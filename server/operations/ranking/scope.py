@@ -23,6 +23,8 @@ from server.text.matching import field_texts
 from server.text.printable import one_line
 
 _NAMED = 5  # names that an error lists
+_LOOKED_AT = 50  # other projects in reach, of which those with documents are named
+_UNNAMED = "this answer is about project {project} alone; to look into another, name it with {argument}: {others}"
 
 
 def filters_of(
@@ -43,7 +45,7 @@ def filters_of(
             without documents, INVALID_REQUEST for a path that is given twice or a field with several meanings.
     """
     scope, filters = scope or Scope(), filters or SearchFilters()
-    project = require_reachable(context.settings, scope.project_id)
+    project = choose_project(context, scope.project_id)
     narrowed = _narrow(context.settings, scope, filters)
     _require_indexed(context, project)
     reach = _in_project(_narrow(context.settings, scope, SearchFilters()), project)
@@ -157,6 +159,26 @@ def _in_project(narrowed: Filters, project: str) -> Filters:
     )
 
 
+def choose_project(context: RequestContext, asked: str | None, argument: str = "scope.project_id") -> str:
+    """The project of a call, the server's own if the call names none.
+
+    Where the caller reaches others that have documents, a call that names none gets a warning with their names.
+    ``argument`` is where the call may name one. Raises ``WinnowError("SCOPE_VIOLATION")``.
+    """
+    project = require_reachable(context.settings, asked)
+    if not asked and (others := _list_others(context, project)):
+        context.warnings.append(
+            _UNNAMED.format(project=one_line(project, 80), argument=argument, others=_list_names(others))
+        )
+    return project
+
+
+def _list_others(context: RequestContext, project: str) -> list[str]:
+    """Other projects in reach that have documents, of as many as one call looks at."""
+    others = [name for name in context.settings.reachable if name != project][:_LOOKED_AT]
+    return [name for name in others if context.index.catalogue.generation(name)]
+
+
 def require_reachable(settings: Settings, asked: str | None) -> str:
     """The project, the server's own if none is named. Raises ``WinnowError("SCOPE_VIOLATION")``."""
     project = asked or settings.project
@@ -228,4 +250,4 @@ def _spelling_in(value: str, bound: Sequence[str]) -> str:
 
 def _list_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(name[:80] for name in names[:_NAMED]) + more
+    return ", ".join(one_line(name, 80) for name in names[:_NAMED]) + more
