@@ -65,7 +65,7 @@ OPTIONAL_FIELDS: Mapping[str, tuple[str, ...]] = {
     "claims_status": ("claims_total", "author", "needs_review", "similarity"),
     "contradiction_count": ("top_contradiction",),
     "n": ("verified", "refuted", "warnings", "friction", "friction_why", "evidence_entropy"),
-    "stance": ("document", "section_id", "by"),
+    "stance": ("document", "section_id", "by", "author"),
 }  # fmt: skip
 _TEXT_FIELDS = ("content", "text", "excerpt", "quote", "snippet", "context")
 # Aliases of fields: the first of these fields that a row has.

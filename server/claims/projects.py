@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from server.claims import word_index
+from server.claims.indexes import word_index
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.errors import WinnowError
 

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from server.backends.sqlite import REPAIR, Database, Layout
-from server.claims import word_index, words
 from server.claims.hash_chain import digest_of, first_flaw
+from server.claims.indexes import citations, word_index, words
+from server.claims.indexes.citations import PassageClaim
 from server.claims.records import Comparison, Entry, Verdict, entry_of
 from server.claims.store import Change, ChangeKind, Notebook, NotebookCounts, TopicCount, View
 from server.errors import WinnowError
@@ -321,6 +322,11 @@ class SqliteClaimStore:
             return words.search(self.database, query, where, values, limit)
 
     @_own_advice()
+    def citing(self, view: View, passages: Sequence[str], most: int) -> list[PassageClaim]:
+        """At most ``most`` claims of the view that cite each of these passages, by their ids. One query."""
+        return citations.citing(self.database, passages, *_where(view, "e."), most)
+
+    @_own_advice()
     def import_changes(self, notebook: Notebook, changes: Sequence[tuple[Change, Entry | Verdict]]) -> None:
         """Append changes of another file to this notebook, in one transaction.
 
@@ -366,6 +372,7 @@ _EITHER = (
 def _prepare(database: Database) -> None:
     _LAYOUT.prepare(database)
     word_index.prepare(database)
+    citations.prepare(database)
 
 
 def _where(view: View, table: str = "") -> tuple[str, list[Any]]:

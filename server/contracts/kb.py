@@ -24,6 +24,7 @@ from server.contracts.base import (
     SearchFilters,
     Syntax,
 )
+from server.contracts.claims.citing import Claimed
 from server.text.limits import MAX_QUOTE_CHARS
 
 MAX_SNIPPET_CHARS = 500
@@ -178,7 +179,7 @@ class RowDebug(Payload):
     tokens: int = Field(ge=0, le=1_000_000)
 
 
-class KbRow(Cited):
+class KbRow(Cited, Claimed):
     """One candidate: its best sentences, and the ids with which to read more."""
 
     passage_id: PassageId

@@ -25,6 +25,7 @@ from server.contracts.base import (
     SearchFilters,
     Syntax,
 )
+from server.contracts.claims.citing import Claimed
 
 
 class IndexState(Arguments):
@@ -107,7 +108,7 @@ class RowMetadata(Payload):
     tags: list[Label] = Field(default_factory=list, max_length=100)
 
 
-class SearchRow(Cited):
+class SearchRow(Cited, Claimed):
     """One result. Its ``id`` is the same at every tier."""
 
     id: ChunkId

@@ -13,6 +13,7 @@ from server.contracts.kb import KbSearch, KbSearchOptions
 from server.locators import cite_place, cited_fields
 from server.models import Hit, Passage
 from server.operations.base import Answer, RequestContext
+from server.operations.claims.projection import add_claims, claims_view
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.ranking.candidates import Candidate, CandidateList, rank_distinct
 from server.operations.ranking.scope import filters_of
@@ -35,7 +36,7 @@ Render = Callable[[RequestContext, KbSearch, CandidateList, int, Candidate], dic
 
 def kb_search(context: RequestContext, request: KbSearch) -> Answer:
     """A page of previews, at most ``max_per_doc`` of each document."""
-    answer = search_page(context, request, build_kb_row)
+    answer = search_page(context, request, build_kb_row, shows_claims=True)
     if not context.caller.budget.is_direct:
         return answer
     rows = answer.payload["results"]
@@ -45,9 +46,17 @@ def kb_search(context: RequestContext, request: KbSearch) -> Answer:
 
 
 def search_page(
-    context: RequestContext, request: KbSearch, row: Render, beside: Mapping[str, Any] = MappingProxyType({})
+    context: RequestContext,
+    request: KbSearch,
+    row: Render,
+    beside: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    shows_claims: bool = False,
 ) -> Answer:
-    """A page of rows that ``row`` renders. ``beside``: further fields of the payload."""
+    """A page of rows that ``row`` renders. ``beside``: further fields of the payload.
+
+    ``shows_claims``: the contract of the rows has claims that cite them.
+    """
     cursor, options = resume(request.cursor, request), request.options
     filters = filters_of(context, request.scope, request.filters)
     size = min(request.page_size, request.top_k)
@@ -56,10 +65,13 @@ def search_page(
         context, request.query, filters, wanted, options.max_per_doc, cursor.legs, options.mode, request.syntax
     )
     candidates = ranking.candidates[cursor.offset : cursor.offset + size]
-    rows = [
+    rows: list[tiers.Row] = [
         row(context, request, ranking, number, candidate)
         for number, candidate in enumerate(candidates, cursor.offset + 1)
     ]
+    if shows_claims:
+        view = claims_view(context, filters.project)
+        rows = add_claims(context, view, rows, [candidate.passage for candidate in candidates])
     envelope: dict[str, Any] = {**beside, "session_id": context.session.id}
     if options.include_debug:
         envelope["debug"] = _debug_facts(ranking)

@@ -13,11 +13,14 @@ from server.contracts.search import SemanticSearch
 from server.ids import is_chunk_id
 from server.models import Filters
 from server.operations.base import Answer, RequestContext, count_answer_tokens
+from server.operations.claims.projection import add_claims, claims_view
 from server.operations.graph.relationships import add_relationships
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.ranking.candidates import Candidate, CandidateList, fetch_by_id, generation_of, rank_chunks
 from server.operations.ranking.scope import filters_of
 from server.text.spans import terms
+
+_WITH_CLAIMS = frozenset({"metadata", "preview"})
 
 
 def semantic_search(context: RequestContext, request: SemanticSearch) -> Answer:
@@ -29,10 +32,12 @@ def semantic_search(context: RequestContext, request: SemanticSearch) -> Answer:
     own = context.index.catalogue.project_settings(filters.project)
     ways = (own.fusion or context.settings.fusion, own.hybrid)
     key = (request.model_dump_json(), filters, generation_of(context, filters), ways, allowed)
-    if (known := views.get(key)) is not None:
+    # An answer with claims changes with the notebook: of the session, and without a new generation of the index.
+    has_claims = mode in _WITH_CLAIMS and claims_view(context, filters.project) is not None
+    if not has_claims and (known := views.get(key)) is not None:
         return replace(known, cache_hit=True)
     answer = count_answer_tokens(context, _search(context, request, filters))
-    if _is_cacheable(request, answer):
+    if not has_claims and _is_cacheable(request, answer):
         views.put(key, answer)
     return answer
 
@@ -85,11 +90,12 @@ def build_answer(
     rows = [tiers.render_row(candidate.passage, mode, candidate.score, question) for candidate in candidates]
     if not budget.is_direct:
         rows = [_add_document(row, candidate) for row, candidate in zip(rows, candidates, strict=True)]
+    passages = [candidate.passage for candidate in candidates]
+    if passages and mode in _WITH_CLAIMS:
+        rows = add_claims(context, claims_view(context, passages[0].document.project), rows, passages)
     graph_warnings: tuple[str, ...] = ()
     if request.include_relationships:
-        rows, graph_warnings = add_relationships(
-            context, request.scope, mode, [candidate.passage for candidate in candidates], rows
-        )
+        rows, graph_warnings = add_relationships(context, request.scope, mode, passages, rows)
     envelope = _build_envelope(ranking, mode)
     here = Cursor(cursor.offset, fingerprint(asked), ranking.generation, ranking.legs)
     page = build_page(rows, envelope, budget.of(mode), here, more=False)

@@ -9,6 +9,7 @@ from server.locators import cite_place
 from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool, omit_without_scripts
+from server.tools.citing_claims import render_citing
 from server.tools.kb import is_offered, partial_note
 
 DESCRIPTION = """\
@@ -43,6 +44,7 @@ def _render_row(row: dict[str, Any]) -> list[str]:
         f"{row['rank']}. [{row['passage_id']}] {row['score']:.3f} {row['title']}{anchor} | {place} | section "
         f"{row['section_id']}",
         *frame_text(row["preview"]),
+        *render_citing(row),
     ]
     for extra in ("scores", "debug"):
         if extra in row:

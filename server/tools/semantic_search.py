@@ -9,6 +9,7 @@ from server.locators import cite_work
 from server.text.framing import frame_text
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Tool, omit_without_scripts
+from server.tools.citing_claims import render_citing
 
 DESCRIPTION = """\
 Search by meaning and words: ids, metadata, preview or full text of each result.
@@ -66,6 +67,7 @@ def _render_row(number: int, row: dict[str, Any]) -> list[str]:
         lines += frame_text(row["preview"])
     if "content" in row:
         lines += frame_text(row["content"])
+    lines += render_citing(row)
     if row.get("relationships"):
         lines.append(f"   speaks of: {'; '.join(map(_render_relationship, row['relationships']))}")
     return lines

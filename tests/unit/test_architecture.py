@@ -178,8 +178,8 @@ VENDORS: Mapping[str, str] = {
     "pydantic_core": "server.contracts.parsing server.commands.terminal.flags",
     "typer": "server.cli server.commands.",
     "rich": "server.commands.",
-    "numpy": "server.backends. server.claims.vectors server.claims.word_ranking server.bench.tokens.statistics"
-    " server.graph.csr_graph server.graph.traversal"
+    "numpy": "server.backends. server.claims.vectors server.claims.indexes.word_ranking "
+    "server.bench.tokens.statistics server.graph.csr_graph server.graph.traversal"
     " server.graph.path_search server.graph.page_rank server.graph.merged_graph server.graph.cooccurrence",
     "tiktoken": "server.text.tokens",
     "orjson": "server.engine.wire",
@@ -394,7 +394,7 @@ LARGE_FOLDERS: Mapping[str, str] = {
 # Module, or folder with a dot at its end -> why it imports inside functions.
 LATE_IMPORTS: Mapping[str, str] = {
     "server.claims.library": "a server that shares an engine does without numpy",
-    "server.claims.words": "numpy, which a server that shares an engine does without",
+    "server.claims.indexes.words": "numpy, which a server that shares an engine does without",
     "server.operations.claims.table": "few servers have their notebooks elsewhere, and do without an HTTP library",
     # composition: a command starts without the modules that only other commands need
     "server.cli": "winnow serve answers before anything large is loaded",

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from server.claims.indexes.words import words_of
 from server.claims.records import Claim, Entry, claim_id
 from server.claims.sqlite_store import SqliteClaimStore
 from server.claims.store import Notebook, View
-from server.claims.words import words_of
 
 BOOKS = Notebook("books")
 ALL = View(BOOKS)

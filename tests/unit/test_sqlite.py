@@ -145,6 +145,7 @@ def _claim_entry() -> Entry:
 
 CLAIMS: Mapping[str, Call] = {
     "add": lambda one: one.add(_BOOK, _claim_entry()),
+    "citing": lambda one: one.citing(_SEEN, ["0" * 12], 3),
     "close": lambda one: one.close(),
     "compare": lambda one: one.compare(_ENTRY_ID, [Comparison(entry_id=_ENTRY_ID, other_id=_ENTRY_ID, entropy=1)]),
     "comparisons": lambda one: one.comparisons([_ENTRY_ID]),

@@ -1,0 +1,86 @@
+"""Which claims cite a passage with verified evidence: an index that triggers keep in step with the entries.
+
+The triggers are in the file: whatever writes entries keeps the index, an earlier winnow included. The id of a
+passage comes from its text: where a passage has the id that a verified quote stood in, the quote stands there.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from server.backends.sqlite import Database
+
+_NAME = "citations"
+_TABLE = """
+CREATE TABLE citations (passage TEXT NOT NULL, entry INTEGER NOT NULL, claim TEXT NOT NULL, stance TEXT NOT NULL,
+    text TEXT NOT NULL, author TEXT NOT NULL, PRIMARY KEY (passage, entry, claim, stance)) WITHOUT ROWID
+"""
+# Of the entry in ``{row}``; a record that is no JSON has none, and is found damaged when it is read.
+# DISTINCT, because the conflict clause of a trigger gives way to that of the statement that fires it.
+_INSERT = """
+INSERT INTO citations SELECT DISTINCT json_extract(v.value, '$.passage_id'), {row}.number,
+    json_extract(c.value, '$.id'), json_extract(v.value, '$.stance'), json_extract(c.value, '$.text'),
+    coalesce(json_extract({row}.record, '$.author'), '')
+    FROM {source}json_each(CASE WHEN json_valid({row}.record) THEN {row}.record ELSE '{{}}' END, '$.claims') c,
+    json_each(c.value, '$.evidence') v
+    WHERE json_extract(v.value, '$.status') = 'verified' AND json_extract(v.value, '$.passage_id') <> ''
+"""
+_ADD, _REMOVE = _INSERT.format(row="new", source=""), "DELETE FROM citations WHERE entry = old.number"
+_STATEMENTS = (
+    _TABLE,
+    "CREATE INDEX citations_by_entry ON citations (entry)",
+    f"CREATE TRIGGER citations_added AFTER INSERT ON entries BEGIN {_ADD}; END",
+    f"CREATE TRIGGER citations_changed AFTER UPDATE OF record ON entries BEGIN {_REMOVE}; {_ADD}; END",
+    f"CREATE TRIGGER citations_removed AFTER DELETE ON entries BEGIN {_REMOVE}; END",
+    _INSERT.format(row="entries", source="entries, "),
+)
+# The claims of the entries that changed last come first.
+_CITING = """
+SELECT passage, claim, text, stance, integration_status, author, total FROM (
+    SELECT c.passage, c.claim, c.text, c.stance, e.integration_status, c.author, e.sequence,
+        row_number() OVER (PARTITION BY c.passage ORDER BY e.sequence DESC, c.claim, c.stance) AS place,
+        count(*) OVER (PARTITION BY c.passage) AS total
+    FROM json_each(?) wanted CROSS JOIN citations c ON c.passage = wanted.value
+    CROSS JOIN entries e ON e.number = c.entry WHERE {where})
+WHERE place <= ? ORDER BY passage, place
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageClaim:
+    """A claim that cites a passage; ``total`` counts all that do. ``author`` is the name the agent gave itself."""
+
+    passage: str
+    claim_id: str
+    text: str
+    stance: str
+    integration_status: str
+    author: str
+    total: int
+
+
+def prepare(database: Database) -> None:
+    """Create the index where the file has none, and fill it with the entries there are."""
+    query = f"SELECT 1 FROM sqlite_master WHERE name = '{_NAME}'"
+    if database.rows(query):
+        return
+    with database.transaction() as connection:
+        if not _exists(connection, query):  # another process may have been first
+            for statement in _STATEMENTS:
+                connection.execute(statement)
+
+
+def _exists(connection: sqlite3.Connection, query: str) -> bool:
+    return connection.execute(query).fetchone() is not None
+
+
+def citing(
+    database: Database, passages: Sequence[str], where: str, values: Sequence[Any], most: int
+) -> list[PassageClaim]:
+    """At most ``most`` claims that cite each of these passages. ``where`` is a condition on the entries ``e``."""
+    wanted = json.dumps([*dict.fromkeys(passages)])
+    return [PassageClaim(*row) for row in database.rows(_CITING.format(where=where), wanted, *values, most)]
