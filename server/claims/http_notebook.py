@@ -71,7 +71,7 @@ class HttpNotebook:
         is_reading = method == "GET" or below in _READING
         if body is not None:
             sent["json"] = body
-        if not is_reading:
+        if not is_reading:  # not sent twice; with a key the server finishes it, also where its answer is lost
             sent["headers"] = {"Idempotency-Key": str(uuid4())}
         with self._remote.call():
             status, wait, data = self._send(method, url, sent, _ATTEMPTS if is_reading else 1)

@@ -35,7 +35,7 @@ from server.backends.files.store_folder import probe_store
 from server.backends.sqlite import REPAIR
 from server.errors import WinnowError
 from server.findings import Check, Finding
-from server.health import walls
+from server.health import notebooks, walls
 from server.prompts.library import load_prompts
 from server.scripts.skills import load_skills
 from server.settings import MIB, Settings
@@ -427,6 +427,7 @@ CHECKS: tuple[Check, ...] = (
     _model,
     _engine,
     _qdrant,
+    *notebooks.CHECKS,
     *walls.CHECKS,
     _skills,
     _prompts,

@@ -253,6 +253,17 @@ async def test_a_passage_of_another_project_is_no_evidence(
     assert (evidence["status"], evidence.get("document")) == ("missing", None)
 
 
+async def test_an_entry_may_be_as_long_as_it_may_be_whatever_its_letters(client: Client) -> None:
+    content = "Überall läuft das Öl. " + "ü" * 49_000
+    written = await answer(client, "wild_write", topic="long", content=content, claims=[claim("Oil runs.")])
+    read = await answer(client, "wild_read", entry_id=written["entry_id"])
+    parts = [read["content"]]
+    while read["next_start_char"] is not None:
+        read = await answer(client, "wild_read", entry_id=written["entry_id"], start_char=read["next_start_char"])
+        parts.append(read["content"])
+    assert "".join(parts) == content
+
+
 async def test_an_entry_without_claims_is_distilled_by_the_server_and_says_so(client: Client) -> None:
     content = "Backups are kept for ninety days. Who pays for them?"
     written = await answer(client, "wild_write", topic="ships/yard", content=content)

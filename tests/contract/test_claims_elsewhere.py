@@ -16,6 +16,7 @@ from server.claims.http_notebook import MAX_ANSWER_BYTES
 from server.commands.claims.notebooks import app
 from server.configuration.addresses import Address
 from server.errors import WinnowError
+from server.health.notebooks import CHECKS
 from server.keys.key_ring import KeyRing
 from server.knowledge import DIRECT, Caller, KnowledgeBase
 from server.opening import Backends, open_backends, open_library
@@ -259,6 +260,8 @@ async def test_a_server_that_is_away_is_said_to_be_and_not_asked_for_a_while(
 ) -> None:
     with anything({}) as address:
         pass
+    # Calls of an address are paused for a while. A later test may get the same port, and uses another name.
+    address = address.replace("127.0.0.1", "localhost")
     async with asking(opened, address) as kb:
         errors = [await refused(kb, "status") for _ in range(4)]
     assert {(error.reason, error.retryable) for error in errors} == {("SOURCE_UNAVAILABLE", True)}
@@ -334,6 +337,17 @@ def test_the_shell_lists_what_is_there_and_refuses_what_belongs_there(
             code, error = run(*command)
             assert (command, code, error["error"]["details"]["reason"]) == (command, 2, "UNSUPPORTED")
             assert address in error["error"]["message"]
+
+
+def test_the_doctor_asks_the_server_for_the_notebook(tmp_path: Path) -> None:
+    with anything({f"{BOOK}/status": {}}) as address:
+        settings = load_settings(store=tmp_path, project=MINE, notebook_url=address)
+        (found,) = (finding for check in CHECKS for finding in check(settings))
+        assert (found.ok, address in found.detail) == (True, True)
+        (missing,) = (
+            finding for check in CHECKS for finding in check(settings.model_copy(update={"project": "other"}))
+        )
+        assert (missing.ok, "--tools claims" in missing.advice) == (False, True)
 
 
 @pytest.mark.parametrize(

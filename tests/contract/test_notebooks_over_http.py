@@ -213,6 +213,16 @@ async def test_a_key_has_a_notebook_of_its_own_and_one_that_reads_does_not_write
             assert unknown.json()["ok"] is False
 
 
+async def test_requests_count_as_calls_and_over_the_limit_say_when_to_come_back(
+    opened: tuple[Settings, Backends],
+) -> None:
+    settings, backends = opened
+    async with serving_http(settings.model_copy(update={"calls_per_minute": 1}), backends) as http:
+        await ask(http, "GET", f"{BOOK}/status")
+        answer = await http.get(f"{BOOK}/status")
+        assert (answer.status_code, 0 < int(answer.headers["retry-after"]) <= 60) == (429, True)
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "expected"),
     [
@@ -220,7 +230,9 @@ async def test_a_key_has_a_notebook_of_its_own_and_one_that_reads_does_not_write
         ("POST", "/semantic-search", [], (400, "INVALID_REQUEST")),
         ("POST", "/semantic-search", {"query": "ok", "top_k": 51}, (400, "INVALID_REQUEST")),
         ("POST", "/claims/batch", {"entry_ids": ["0" * 12] * 51}, (400, "INVALID_REQUEST")),
-        ("POST", "/entries", {"topic": "a", "content": "x" * 65_536}, (413, "INPUT_BYTES")),
+        ("POST", "/claims/batch", {"entry_ids": ["x" * 65_536]}, (413, "INPUT_BYTES")),
+        ("POST", "/entries", {"topic": "a", "content": "x" * 65_536}, (400, "INVALID_REQUEST")),
+        ("POST", "/entries", {"topic": "a", "content": "x" * 524_288}, (413, "INPUT_BYTES")),
         ("POST", "/entries", {"topic": "a//b", "claims": [{"text": "Fine."}]}, (400, "INVALID_REQUEST")),
         ("GET", "/search", None, (400, "INVALID_REQUEST")),
         ("GET", "/search?query=ok&top_k=ten", None, (400, "INVALID_REQUEST")),

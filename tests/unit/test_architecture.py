@@ -401,6 +401,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "server.app": "a server that shares an engine opens nothing itself",
     "server.opening": "factories: each vendor takes long to import, and only one is wanted",
     "server.health": "a check that cannot import its subject must not take the others with it",
+    "server.health.notebooks": "a check that cannot import its subject must not take the others with it",
     "server.health.walls": "a check that cannot import its subject must not take the others with it",
     "server.commands.": "a command imports what it runs once its arguments are known",
     "server.transports.access.http_access": "what verifies tokens is large, and few servers have an issuer",

@@ -15,12 +15,14 @@ from typing import Any
 
 from server.errors import WinnowError
 from server.tools import Tool
-from server.transports.facade.discovery import data_schema, input_schema
+from server.transports.facade.discovery import MAX_INPUT_BYTES, data_schema, input_schema
 from server.transports.facade.envelope import Envelope
 
 # Parameter of a query -> its values, at least one.
 Query = Mapping[str, Sequence[str]]
 _ROOT = "/notebooks/{notebook:path}"
+# A content of 50,000 characters, of four bytes each at most, and as much for quotes.
+MAX_ENTRY_BYTES = 512 * 1024
 _MOST_VALUE_CHARS = 1_000
 _KINDS: Mapping[type, str] = MappingProxyType({str: "text", int: "a whole number", float: "a number"})
 _SCHEMAS: Mapping[type, str] = MappingProxyType({str: "string", int: "integer", float: "number"})
@@ -34,7 +36,7 @@ class NotebookRoute:
 
     ``query``: parameter of the query -> argument of the tool and its type. ``fixed``: arguments that the route
     itself has. ``defaults``: those that a body may replace. ``needs``: the parameter without which the next row
-    of the same path answers.
+    of the same path answers. ``max_bytes``: how large a body may be.
     """
 
     method: str
@@ -44,6 +46,7 @@ class NotebookRoute:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     needs: str = ""
+    max_bytes: int = MAX_INPUT_BYTES
 
     @property
     def path(self) -> str:
@@ -68,9 +71,9 @@ ROUTES: Sequence[NotebookRoute] = (
         fixed={"mode": "lexical"},
     ),
     NotebookRoute("POST", "/claims/batch", "wild_claims"),
-    NotebookRoute("POST", "/entries", "wild_write"),
+    NotebookRoute("POST", "/entries", "wild_write", max_bytes=MAX_ENTRY_BYTES),
     NotebookRoute("GET", "/entries/{entry_id}", "wild_read", {"start_char": ("start_char", int)}),
-    NotebookRoute("PATCH", "/entries/{entry_id}", "wild_revise"),
+    NotebookRoute("PATCH", "/entries/{entry_id}", "wild_revise", max_bytes=MAX_ENTRY_BYTES),
     NotebookRoute(
         "GET",
         "/entries/{entry_id}/related",

@@ -66,14 +66,20 @@ def facade_routes(facade: FacadeService) -> list[Route]:
         async def answer(asker: Asker, request: Request) -> Any:
             query = {name: request.query_params.getlist(name) for name in request.query_params}
             row = choose(rows, query)
-            body = await _read_json(request) if row.has_body else None
+            body = await _read_json(request, row.max_bytes) if row.has_body else None
             arguments = arguments_of(row, request.path_params, query, body)
-            return plain(row, await invoke(asker, request, row.tool, arguments))
+            return plain(row, await invoke(asker, request, row.tool, arguments, max_bytes=row.max_bytes))
 
         return answer
 
     async def invoke(
-        asker: Asker, request: Request, tool: str, input: Any, *, from_any_pack: bool = False
+        asker: Asker,
+        request: Request,
+        tool: str,
+        input: Any,
+        *,
+        from_any_pack: bool = False,
+        max_bytes: int = MAX_INPUT_BYTES,
     ) -> Envelope:
         invocation = Invocation(
             tool,
@@ -81,6 +87,7 @@ def facade_routes(facade: FacadeService) -> list[Route]:
             keys=tuple(request.headers.getlist("idempotency-key")),
             is_fresh="no-cache" in request.headers.get("cache-control", ""),
             from_any_pack=from_any_pack,
+            max_bytes=max_bytes,
         )
         answering = facade.invoke(asker, invocation)
         # A client that sends a key may come back for the result.
@@ -156,13 +163,13 @@ def _parse_major(text: str) -> int:
     return int(text)
 
 
-async def _read_json(request: Request) -> Any:
+async def _read_json(request: Request, most: int = MAX_INPUT_BYTES) -> Any:
     """The JSON value of the body. Raises ``Refusal`` for another type, too many bytes, and what is not JSON."""
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != _JSON or parameters.replace(" ", "").lower() not in ("", "charset=utf-8"):
         raise refusal("MEDIA_TYPE", "the body is JSON in UTF-8: send the header 'Content-Type: application/json'")
     try:
-        return json.loads(await _read_body(request), parse_constant=_refuse_constant)
+        return json.loads(await _read_body(request, most), parse_constant=_refuse_constant)
     except ClientDisconnect:
         raise refusal("REFUSED", "the client has closed the connection") from None
     except (ValueError, RecursionError):
@@ -175,14 +182,14 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-async def _read_body(request: Request) -> str:
+async def _read_body(request: Request, most: int) -> str:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_INPUT_BYTES:
+        if len(body) > most:
             stated = request.headers.get("content-length", "")
             size = int(stated) if stated.isascii() and stated.isdecimal() and len(stated) < 16 else len(body)
-            raise Refusal(too_large(size))
+            raise Refusal(too_large(size, most))
     return body.decode("utf-8")
 
 

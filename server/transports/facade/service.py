@@ -37,7 +37,7 @@ class Asker:
 class Invocation:
     """A call of a tool. ``keys`` are the idempotency keys sent with it; ``is_fresh``: no result by content.
 
-    ``from_any_pack``: also of a pack that this server does not list.
+    ``from_any_pack``: also of a pack that this server does not list. ``max_bytes``: how large its input may be.
     """
 
     tool: str
@@ -45,6 +45,7 @@ class Invocation:
     keys: tuple[str, ...] = ()
     is_fresh: bool = False
     from_any_pack: bool = False
+    max_bytes: int = discovery.MAX_INPUT_BYTES
 
 
 class FacadeService:
@@ -111,7 +112,7 @@ class FacadeService:
 
     async def _invoke(self, asker: Asker, invocation: Invocation) -> Envelope:
         tool = await self._find(asker, invocation.tool, from_any_pack=invocation.from_any_pack)
-        key, arguments = check_key([*invocation.keys]), _check_input(invocation.input)
+        key, arguments = check_key([*invocation.keys]), _check_input(invocation.input, invocation.max_bytes)
         content = fingerprint_of(tool.name, arguments)
 
         async def call() -> CallResult:
@@ -185,18 +186,17 @@ class FacadeService:
         self._dispatcher.limits.take(asker.client, "read", asker.address)
 
 
-def _check_input(value: Any) -> Mapping[str, Any]:
+def _check_input(value: Any, max_bytes: int) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise WinnowError("INVALID_REQUEST", "the input of a tool is one JSON object, such as {}")
     size = len(dumps(value).encode("utf-8", "replace"))
-    if size > discovery.MAX_INPUT_BYTES:
-        raise Refusal(too_large(size))
+    if size > max_bytes:
+        raise Refusal(too_large(size, max_bytes))
     return value
 
 
-def too_large(size: int) -> FacadeProblem:
+def too_large(size: int, most: int) -> FacadeProblem:
     """The problem of an input that is larger than tools take."""
-    most = discovery.MAX_INPUT_BYTES
     message = f"the input has {size:,} bytes, at most {most:,} are taken; send less in one request"
     return refusal("INPUT_BYTES", message, size=size, max=most).problem
 
