@@ -28,7 +28,12 @@ def _program(id: str, script: str, **changes: Any) -> dict[str, Any]:
 
 _PROGRAMS: tuple[dict[str, Any], ...] = (
     {"id": "text.echo", "execution": {"kind": "cli", "cmd": ["echo", '{"answer": {{ input.text | tojson }}}']}},
-    _program("text.upper", "print(json.dumps({'answer': given['text'].upper()}))", hints={"readOnly": False}),
+    _program(
+        "text.upper",
+        "print(json.dumps({'answer': given['text'].upper()}))",
+        hints={"readOnly": False},
+        deterministic=True,
+    ),
     _program("text.crash", "sys.exit(3)"),
     _program("text.late", "time.sleep(60)", timeoutMs=300),
     _program("text.sorry", "print(json.dumps({'ok': False, 'errors': [{'message': 'no such word'}]}))"),

@@ -120,6 +120,7 @@ def _read_pack(root: Path, file: Path) -> ToolPack:
         not hints.readOnly if hints.destructive is None else hints.destructive,
         stated.deterministic if hints.idempotent is None else hints.idempotent,
         bool(network) if hints.openWorld is None else hints.openWorld,
+        stated.deterministic,
     )
 
 

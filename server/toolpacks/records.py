@@ -62,7 +62,8 @@ class ToolPack:
     ``network``: "any", or the TCP ports that it may connect to; empty for none. ``readable``: files and folders
     beside its own that its program may read. ``environment`` are names of variables of the server that it gets.
     ``cache_key`` is a template, "" where answers are not kept. ``answer_path`` leads from what it printed to its
-    answer. ``digest`` changes with every file that the tool consists of.
+    answer. ``digest`` changes with every file that the tool consists of. ``deterministic``: its operator says that
+    it answers the same input with the same data.
     """
 
     id: str
@@ -85,6 +86,7 @@ class ToolPack:
     destructive: bool = True
     idempotent: bool = False
     open_world: bool = False
+    deterministic: bool = False
 
     @property
     def kind(self) -> str:

@@ -74,8 +74,9 @@ class Tool:
     a tool that is seldom needed: its description would cost tokens in every session. ``needs_scripts``: a call
     waits until the server knows whether scripts run here, and is then answered even if they do not. ``pack``: the
     pack of tools that the setting ``tools`` must name, "" for a tool of the usual list. ``is_operators``: the
-    operator added it, so no setting but ``tool_packs`` decides whether it is listed. ``seconds``: how long a call
-    may take, where no operation and no script says so.
+    operator added it, so no setting but ``tool_packs`` decides whether it is listed. ``deterministic``: its
+    operator says that the same input has the same answer. ``seconds``: how long a call may take, where no
+    operation and no script says so.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Tool:
     needs_scripts: bool = False
     pack: ToolPack | Literal[""] = ""
     is_operators: bool = False
+    deterministic: bool = False
     seconds: float | None = None
 
     async def call(self, context: Context, arguments: dict[str, Any]) -> ToolResult:

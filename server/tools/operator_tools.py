@@ -67,6 +67,7 @@ def _build_tool(pack: ToolPack, runner: PackRunner) -> Tool:
         idempotent=pack.idempotent,
         destructive=pack.destructive,
         is_operators=True,
+        deterministic=pack.deterministic,
         seconds=pack.bounds.seconds,
     )
 

@@ -188,6 +188,7 @@ async def test_the_data_of_the_facade_fits_the_schema_that_it_states(
             inputs = (await facade.http.get(listed[tool]["inputSchemaRef"])).json()
             jsonschema.Draft202012Validator.check_schema(inputs)
             jsonschema.validate(arguments, inputs)
+            assert listed[tool]["deterministic"] is (tool in REPEATABLE or tool == "text.upper")
             caps = listed[tool]["caps"]
             assert (caps["maxInputBytes"], caps["maxOutputBytes"] <= 256 * 1024) == (64 * 1024, True)
         jsonschema.validate(answer.data, schema, jsonschema.Draft202012Validator)

@@ -59,7 +59,7 @@ def describe_tool(tool: Tool, settings: Settings) -> dict[str, Any]:
         "title": tool.title,
         "inputSchemaRef": schema_path(tool.name, "input"),
         "outputSchemaRef": schema_path(tool.name, "output"),
-        "deterministic": tool.name in REPEATABLE,
+        "deterministic": tool.deterministic or tool.name in REPEATABLE,
         "caps": {
             "timeoutMs": round(_seconds(tool, settings) * _MS),
             "maxInputBytes": MAX_INPUT_BYTES,
