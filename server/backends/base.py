@@ -200,6 +200,8 @@ def admits(filters: Filters, document: Document) -> bool:
 
     Raises ``WinnowError("INVALID_REQUEST")`` where ``updated_after`` or ``updated_before`` is not a date.
     """
+    if filters == Filters(filters.project):  # the usual ones, for which no payload is needed
+        return document.project == filters.project
     if filters.path and not path_matcher(filters.path)(document.uri):
         return False
     payload = payload_of(document)

@@ -35,6 +35,7 @@ _CACHED_VECTORS = 2_048  # one is 1.5 KiB
 _VIEWS: Mapping[Mode, tuple[int, float]] = MappingProxyType(
     {"ids_only": (512, 3600.0), "metadata": (512, 3600.0), "preview": (256, 3600.0), "full": (64, 1800.0)}
 )
+_CACHED_PREVIEWS = 512  # one is 0.4 KiB, and the text it is of, up to 8 KiB
 _CACHED_RUNS = 32  # scripts that run at once; one that lost its cache searches again
 # Of each cache a run has so many entries: its answers are longer, and 32 runs share a process with all others.
 _ENTRIES_OF_RUN = 16
@@ -112,13 +113,14 @@ SCRIPT = Budget(
 class RankingCache:
     """Caches of rankings (by query and index generation), of query vectors and of rendered answers.
 
-    ``vectors`` are query vectors by model and text; ``views`` are answers rendered from a ranking, by tier.
-    ``most`` limits the entries of each cache.
+    ``vectors`` are query vectors by model and text; ``views`` are answers rendered from a ranking, by tier;
+    ``previews`` are those of ``kb.search``, by text, terms and length. ``most`` limits the entries of each cache.
     """
 
     def __init__(self, most: int = _CACHED_VECTORS) -> None:
         self._rankings: Cache[Ranking] = Cache(min(_CACHED_RANKINGS, most))
         self.vectors: Cache[Vector] = Cache(min(_CACHED_VECTORS, most))
+        self.previews: Cache[str] = Cache(min(_CACHED_PREVIEWS, most))
         self.views: Mapping[Mode, Cache[Answer]] = MappingProxyType(
             {tier: Cache(min(size, most), seconds) for tier, (size, seconds) in _VIEWS.items()}
         )
@@ -135,7 +137,12 @@ class RankingCache:
     def counters(self) -> dict[str, CacheCounters]:
         """Hits and misses, by cache."""
         views = {f"views.{tier}": cache.counters for tier, cache in self.views.items()}
-        return {"rankings": self._rankings.counters, "query_vectors": self.vectors.counters, **views}
+        return {
+            "rankings": self._rankings.counters,
+            "query_vectors": self.vectors.counters,
+            "previews": self.previews.counters,
+            **views,
+        }
 
 
 class RankingCaches:

@@ -105,6 +105,17 @@ def source_of(ranking: CandidateList, candidate: Candidate) -> str:
     return _SOURCES.get(ranking.legs) or _SOURCES[ranking.fusion]
 
 
+def _preview(context: RequestContext, text: str, request: KbSearch) -> str:
+    """The preview of a text, which takes longest of all that a row needs: a caller's next search may repeat it."""
+    most = _preview_chars(text, request.options.max_snippet_chars)
+    key, previews = (text, request.query, most), context.rankings.previews
+    known = previews.get(key)
+    if known is None:
+        known = preview(text, terms(request.query), most)
+        previews.put(key, known)
+    return known
+
+
 def _preview_chars(text: str, most: int) -> int:
     """The maximum length of a preview of ``text``: not the whole passage, unless it is short."""
     return most if len(text) <= _SHORT_CHARS else min(most, int(len(text) * _MAX_PREVIEW_SHARE))
@@ -128,7 +139,7 @@ def build_kb_row(
         "rank": rank,
         "score": round(candidate.score or 0.0, 3),
         "source": source_of(ranking, candidate),
-        "preview": preview(text, terms(request.query), _preview_chars(text, options.max_snippet_chars)),
+        "preview": _preview(context, text, request),
         "scratch_uri": stored.uri,
         "size_bytes": stored.size_bytes,
         "anchor": _anchor(passage),

@@ -119,9 +119,12 @@ class Dispatcher:
     def find(self, name: str) -> Tool | None:
         """The tool with this name, also for a client that may not call it; dots and underscores are equivalent."""
         context = self._context_of("")
-        by_name = {_normalize(tool.name): tool for tool in _tools_of(context) if tool.is_callable(context)}
         earlier = EARLIER_NAMES.get(_normalize(name), "") if self._settings.legacy_tools else ""
-        return by_name.get(_normalize(name)) or by_name.get(_normalize(earlier))
+        for asked in (_normalize(name), _normalize(earlier)):
+            named = (tool for tool in _tools_of(context) if _normalize(tool.name) == asked)
+            if found := next((tool for tool in named if tool.is_callable(context)), None):
+                return found
+        return None
 
     def find_in_any_pack(self, name: str) -> Tool | None:
         """The tool with exactly this name if this server can serve it, also of a pack that it does not list."""

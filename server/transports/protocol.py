@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Collection
-from typing import Any
 
 from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult
@@ -32,7 +31,6 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from server import __version__
-from server.contracts import flat_schema
 from server.errors import WinnowError
 from server.reference.guides import instructions
 from server.runtime.logs import log
@@ -80,7 +78,7 @@ def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Se
         on_list_prompts=handlers.list_prompts,
         on_get_prompt=handlers.get_prompt,
         on_completion=handlers.complete,
-        get_tool_input_schema=lambda name: _input_schema(dispatcher, name),
+        get_tool_input_schema=_no_declared_headers,
     )
     # In place of the SDK's own tracing, which puts names and messages that a client chose into spans.
     server.middleware[:] = (
@@ -282,6 +280,8 @@ def _code_of(error: WinnowError, context: Connection) -> int:
     return INTERNAL_ERROR if error.retryable else INVALID_PARAMS
 
 
-def _input_schema(dispatcher: Dispatcher, name: str) -> dict[str, Any] | None:
-    tool = dispatcher.find(name)
-    return None if tool is None else dict(flat_schema(tool.arguments))
+def _no_declared_headers(name: str) -> None:
+    """The schema whose arguments a request repeats in headers, which the SDK compares: no tool declares any.
+
+    With a schema the SDK looks through all of it at each call.
+    """

@@ -203,3 +203,8 @@ def test_a_listed_schema_is_one_that_every_host_reads(tool: Any) -> None:
             assert {"minimum", "maximum"} <= node.keys()
         if node.get("type") == "array":
             assert "maxItems" in node
+
+
+def test_no_argument_is_also_a_header() -> None:
+    """The server compares none with the body of a call (``_no_declared_headers``), so none may be declared."""
+    assert [tool.name for tool in TOOLS if "x-mcp-header" in json.dumps(dict(flat_schema(tool.arguments)))] == []

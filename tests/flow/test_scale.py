@@ -72,6 +72,7 @@ async def test_caches_are_part_of_the_health_of_a_server(application: Applicatio
     assert set(caches) == {
         "rankings",
         "query_vectors",
+        "previews",
         "views.ids_only",
         "views.metadata",
         "views.preview",

@@ -261,8 +261,15 @@ def _cached_ranking(
         sparse_weight=sparse_weight,
     )
     ranking = reorder(context, asked, ranking)
-    rankings.put(key, ranking, "hybrid" if own.hybrid else "semantic-only")
+    rankings.put(key, ranking, _complete_legs(context, own.hybrid))
     return ranking, False
+
+
+def _complete_legs(context: RequestContext, is_hybrid: bool) -> Legs:
+    """The legs of a ranking that lacks nothing: where the model is switched off, none will be loaded."""
+    if context.index.embedder.state == "off":
+        return "lexical-only"
+    return "hybrid" if is_hybrid else "semantic-only"
 
 
 def leg_mode(context: RequestContext, project: str) -> Mode:
