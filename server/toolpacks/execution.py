@@ -38,6 +38,7 @@ _RESERVED_HEADERS = frozenset(
 _RESERVED_VARIABLES = re.compile(
     r"^(LD_|DYLD_|PYTHON|NODE_|WINNOW_|BASH_|GIT_SSH|GCONV_|PERL5|RUBY)|^(ENV|IFS|PATH|HOME|TMPDIR)$"
 )
+_LARGEST_PORT = 65_535
 _PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
 
 Locate = Callable[[str], Path]
@@ -116,6 +117,8 @@ def _(field: HttpField, find: Locate, variables: Collection[str]) -> PackRequest
     origin = _ORIGIN.match(field.url)
     if origin is None:
         raise UnusableFile("execution.url: it begins with http:// or https:// and a literal host, without a user")
+    if int((origin[3] or ":0")[1:]) > _LARGEST_PORT:
+        raise UnusableFile(f"execution.url: a port is at most {_LARGEST_PORT:,}")
     path = field.url[origin.end() :] or "/"
     _check(path, "execution.url", variables, in_url=True)
     for name, text in field.headers.items():

@@ -29,6 +29,8 @@ _HEADER = re.compile(r"[\t\x20-\x7e]*")
 _SEPARATORS = re.compile(r"[/\\]")
 _PORTS = {"http": 80, "https": 443}
 _LOCAL = "localhost"
+# A server takes some thousand; the library that sends it takes 65,536 with the host.
+_PATH_CHARS = 60_000
 
 
 class TooMuch(Exception):
@@ -53,6 +55,8 @@ def prepare_request(pack: ToolPack, request: PackRequest, given: Mapping[str, An
     values = template_values(pack, given)
     origin = urlsplit(request.origin)
     path = render(request.path, values, in_url=True)
+    if len(path) > _PATH_CHARS:
+        raise TemplateRefused(f"the path is longer than {_PATH_CHARS:,} characters")
     # Also behind encoded separators, which servers may decode before they look for dots.
     if any(part in (".", "..") for part in _SEPARATORS.split(unquote(path.partition("?")[0]))):
         raise TemplateRefused("a part of the path is '.' or '..'")
@@ -142,7 +146,7 @@ async def _resolve(host: str, port: int) -> str:
         pass
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:
+    except (OSError, UnicodeError):  # an empty part of a name, or one that is too long, is no text of a name
         raise _unavailable(f"the name {host} is not known") from None
     addresses = [str(each[4][0]).partition("%")[0] for each in found]
     is_right = _is_loopback if host.lower() == _LOCAL else _is_public

@@ -350,6 +350,7 @@ def test_an_address_is_asked_with_the_input_as_one_part_of_the_query(
         ("/away", "x", "answers with status 302"),
         ("/flood", "x", "answered with more than its 32,768 bytes"),
         ("/{{ input.q }}/x", "..", "a part of the path is '.' or '..'"),
+        ("/x?q={{ input.q }}", "é" * 10_920, "the path is longer than 60,000 characters"),
     ],
 )
 def test_an_address_that_leads_away_or_floods_is_an_error(
@@ -418,6 +419,12 @@ def test_answers_of_a_deterministic_tool_are_kept_for_one_caller(folder: Path) -
 
     first, second, other = asyncio.run(ask("a", "a", "b"))
     assert first == second != other
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 70 + ".example"])
+def test_a_name_that_cannot_be_one_is_an_address_that_does_not_answer(folder: Path, host: str) -> None:
+    write_request(folder, f"http://{host}/")
+    assert "is not known" in call(folder, {"q": "x"})[0][1]
 
 
 def test_an_input_without_what_the_cache_key_names_is_refused(folder: Path) -> None:

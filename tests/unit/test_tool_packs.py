@@ -95,6 +95,7 @@ def test_a_schema_is_a_file_beside_the_pack(tmp_path: Path) -> None:
         ({"execution": {"kind": "http", "url": "https://{{ input.q }}/x"}}, "a literal host"),
         ({"execution": {"kind": "http", "url": "https://me:pw@host/x"}}, "a literal host"),
         ({"execution": {"kind": "http", "url": "https://host/x"}}, "caps.network: this address needs [https]"),
+        ({"execution": {"kind": "http", "url": "http://host:99999/x"}}, "a port is at most 65,535"),
         ({"execution": {"kind": "http", "url": "ftp://host/x"}}, "begins with http:// or https://"),
         (
             {
