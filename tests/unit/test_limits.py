@@ -111,6 +111,6 @@ def test_a_key_with_a_rate_of_its_own_takes_nothing_from_the_others_of_its_addre
     fast = key_name("aaaaaaaa", (), is_read_only=True, calls_per_minute=5_000)
     for _ in range(5_000):
         limits.take(fast, "direct", "192.0.2.7")
-    with pytest.raises(WinnowError, match="5000 direct calls"):
+    with pytest.raises(WinnowError, match="5000"):
         limits.take(fast, "direct", "192.0.2.7")
     limits.take(key_name("bbbbbbbb", (), is_read_only=True, calls_per_minute=None), "direct", "192.0.2.7")
