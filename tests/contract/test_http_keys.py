@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -44,6 +45,7 @@ pytestmark = pytest.mark.anyio
 ROUTES = (PATH, "/health", "/metrics", "/nowhere", "/")
 METHODS = ("GET", "POST", "DELETE", "PUT", "OPTIONS", "HEAD")
 SEARCH = {"query": QUESTION}
+PAGE = Path(__file__).parents[2] / "docs" / "hosting.md"
 
 
 @pytest.fixture(scope="module")
@@ -238,6 +240,37 @@ async def test_a_key_is_taken_in_either_header(
             assert (await http.get("/health", headers=headers)).status_code == 200
             # A wrong method is reported to clients with a valid key only.
             assert (await http.put(PATH, headers=headers)).status_code == 405
+
+
+async def test_the_headers_that_the_page_gives_to_clients_carry_a_key(
+    application: Application, access: HttpAccess, red: Client
+) -> None:
+    """Clients put their key where an example has a variable or the name of a prompt."""
+    blocks = re.findall(r"^```json\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    configurations = [json.loads(block) for block in blocks]
+    servers = [config.get("mcpServers", config.get("servers"))["winnow"] for config in configurations]
+    assert len(servers) == 2  # Claude Code and VS Code
+    async with requests(application, access) as http:
+        for server in servers:
+            assert httpx2.URL(server["url"]).path == PATH
+            sent = {name: re.sub(r"\$\{.+?\}", red.text, value) for name, value in server["headers"].items()}
+            assert (await http.get("/health", headers=sent)).status_code == 200
+            assert (await http.get("/health", headers=server["headers"])).status_code == 401
+
+
+async def test_looking_for_oauth_with_a_wrong_key_costs_one_attempt_for_each_call(
+    application: Application, access: HttpAccess, red: Client
+) -> None:
+    """VS Code sends its key to the well-known routes, too, and none to `/register`."""
+    wrong = {"x-api-key": str(KeyText.create())}
+    routes = ("oauth-protected-resource/mcp", "oauth-authorization-server", "openid-configuration")
+    async with requests(application, access) as http:
+        for _ in range(FREE_ATTEMPTS):  # more than these, and the address would have to wait
+            assert (await http.post(PATH, headers=wrong)).status_code == 401
+            for route in routes:
+                assert (await http.get(f"/.well-known/{route}", headers=wrong)).status_code == 404
+            assert (await http.post("/register", json={})).status_code == 401
+        assert (await http.post(PATH, headers=wrong)).status_code == 401
 
 
 async def test_a_wrong_key_is_refused_whatever_is_wrong(
