@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from server import __version__
 from server.backends.files.disk_use import measure_disk
-from server.engine import endpoint
 from server.engine.client import EngineKnowledge
+from server.engine.sharing import has_engine, shares_engine
 from server.errors import WinnowError
 from server.jobs.queue import JobQueue, JobRunner
 from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
@@ -195,16 +195,6 @@ def make_knowledge_base(settings: Settings, *, wait_for_model: bool, runs_jobs: 
     jobs = JobQueue(settings.store, JobRunner(lambda: kb.library(), run)) if runs_jobs else None
     kb = KnowledgeBase(open_library, settings, jobs=jobs)
     return kb
-
-
-def shares_engine(settings: Settings) -> bool:
-    """Whether these settings ask for an engine and the system supports it."""
-    return settings.daemon == "on" and endpoint.is_supported()
-
-
-def has_engine(settings: Settings) -> bool:
-    """Whether these settings ask for an engine and one is running."""
-    return shares_engine(settings) and endpoint.is_listening(settings.store)
 
 
 def open_knowledge(settings: Settings, *, wait_for_model: bool, starts_engine: bool = False) -> Knowledge:

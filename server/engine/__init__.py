@@ -18,6 +18,7 @@ they are lost with a server's process.
 ``compatibility``      which build and settings the clients of one engine must agree on
 ``endpoint``           the socket, and the check of who is at its other end
 ``heartbeat``          how the supervisor detects an engine that hangs
+``sharing``            whether a process works with an engine
 ``launch``             starting an engine as a detached process
 ``client``             ``server.knowledge.Knowledge`` over the socket
 ``service``            the engine's side: the shared library and its clients

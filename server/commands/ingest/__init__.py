@@ -229,7 +229,7 @@ def _read_passwords(path: Path | None) -> tuple[str, ...]:
 
 
 def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestReport:
-    from server.app import has_engine
+    from server.engine.sharing import has_engine
     from server.ingest.documents import labels_of
     from server.ingest.pipeline import ingest_paths
     from server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS

@@ -129,7 +129,7 @@ async def _sleep(stopping: asyncio.Event, seconds: float) -> None:
 @asynccontextmanager
 async def _watcher_running(settings: Settings) -> AsyncIterator[IsRunning]:
     """A watcher in the engine, or in this process; yields a coroutine function: whether it still runs."""
-    from server.app import shares_engine
+    from server.engine.sharing import shares_engine
 
     opener = _in_engine if shares_engine(settings) else _in_this_process
     async with opener(settings) as is_running:

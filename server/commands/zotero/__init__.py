@@ -160,7 +160,7 @@ def _ingest(
 ) -> IngestReport:
     from dataclasses import asdict
 
-    from server.app import has_engine
+    from server.engine.sharing import has_engine
     from server.ingest.documents import labels_of
     from server.ingest.selection.deletions import ANY_DELETION
     from server.ingest.target import open_target
