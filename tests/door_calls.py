@@ -102,8 +102,8 @@ async def calls_of(door: Door) -> Mapping[str, dict[str, Any]]:
 
 async def _calls_of_claims(door: Door, section: str) -> Mapping[str, dict[str, Any]]:
     """Writes first: what the others read is what this door wrote, two entries that contradict each other."""
-    first = await _write_claim(door, "backups", "Backups are encrypted before they leave the machine.", section)
-    second = await _write_claim(door, "keys", "What leaves this machine can be read by everybody.", section)
+    first = await write_claim(door, "backups", "Backups are encrypted before they leave the machine.", section)
+    second = await write_claim(door, "keys", "What leaves this machine can be read by everybody.", section)
     verdict = {"claim": 1, "other": f"{second}.1", "judgement": "contradicts", "note": "another year"}
     return {
         "wild_write": {"topic": "people", "content": "A new colleague gets a laptop on the first day. It is new."},
@@ -119,7 +119,7 @@ async def _calls_of_claims(door: Door, section: str) -> Mapping[str, dict[str, A
     }
 
 
-async def _write_claim(door: Door, topic: str, text: str, section: str) -> str:
+async def write_claim(door: Door, topic: str, text: str, section: str) -> str:
     """The id of an entry with this claim and a verified quote."""
     claims = [{"text": text, "evidence": [{"section_id": section, "quote": QUOTE}]}]
     written = await _data(door, "wild_write", {"topic": f"operations/{topic}", "author": "ada", "claims": claims})

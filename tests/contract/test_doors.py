@@ -27,7 +27,7 @@ from server.transports.access.http_access import HttpAccess
 from server.transports.facade.discovery import REPEATABLE, SHORT_ROUTES, data_schema
 from server.transports.facade.lsp_frames import encode_frame
 from server.transports.facade.problems import PROBLEMS
-from tests.door_calls import ERRORS, QUESTION, STATE_OF_JOBS, calls_of, entries_of, shared
+from tests.door_calls import ERRORS, QUESTION, STATE_OF_JOBS, calls_of, entries_of, shared, write_claim
 from tests.doors import DOORS, HTTP_DOORS, Seen, open_door
 from tests.operator_packs import FAILURES, TEXT, operator_packs
 from tests.two_projects import make_client
@@ -108,6 +108,19 @@ async def test_every_error_is_the_same_at_every_door(doors: Mapping[str, Any]) -
         assert_same_error(seen, reason)
         if tool == "execute_code":  # what a failed script printed and used is an answer, too
             assert len({json.dumps(shared(answer.data)) for answer in seen.values()}) == 1
+
+
+async def test_a_claim_shows_at_every_door_on_rows_that_were_asked_for_before_it_was_written(
+    doors: Mapping[str, Any], application: Application
+) -> None:
+    asked = {"query": "Backups are encrypted with AES-256", "top_k": 4}
+    for name, door in doors.items():
+        move_notebooks(application.settings.store, "handbook", "")
+        before = (await door.call("kb.search", asked)).data["results"]
+        entry = await write_claim(door, "backups", "Backups are encrypted.", before[0]["section_id"])
+        after = (await door.call("kb.search", asked)).data["results"]
+        assert (name, [row for row in before if "claims" in row]) == (name, [])
+        assert (name, [row["claims"][0]["claim"] for row in after if "claims" in row]) == (name, [f"{entry}.1"])
 
 
 async def test_an_argument_of_a_wrong_type_is_the_same_error_at_every_door_for_every_tool(

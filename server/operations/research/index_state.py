@@ -1,15 +1,24 @@
-"""``index_state``: a text that changes with the index, for callers that keep answers."""
+"""``index_state``: a text that changes with the index and what rows of it show, for callers that keep answers."""
 
 from __future__ import annotations
 
 from server.contracts.search import IndexState
 from server.operations.base import Answer, RequestContext
+from server.operations.claims.projection import claims_view
 from server.runtime.audit import fingerprint
 
 
 def read_index_state(context: RequestContext, request: IndexState) -> Answer:
-    """Answer with one text for the generations of all projects in reach, of their passages and their graphs."""
+    """Answer with one text for all projects in reach: their passages, their graphs, and the caller's notebooks."""
     catalogue, retriever = context.index.catalogue, context.index.retriever
-    projects = context.settings.reachable
-    state = {name: (catalogue.generation(name), retriever.generation(name)) for name in projects}
+    state = {
+        name: (catalogue.generation(name), retriever.generation(name), _last_claim(context, name))
+        for name in context.settings.reachable
+    }
     return Answer({"state": fingerprint(state)}, "ids_only", 0, 0)
+
+
+def _last_claim(context: RequestContext, project: str) -> int:
+    """The last change of the notebook whose claims rows of this project show; 0 where they show none."""
+    view = claims_view(context, project)
+    return context.index.claims.store.last_sequence(view.notebook) if view else 0
