@@ -8,6 +8,7 @@ who asked. Redirects are not followed, and neither proxies nor credentials of th
 from __future__ import annotations
 
 import json
+import ssl
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -54,7 +55,9 @@ class HttpNotebook:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "winnow"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
-        self._client = httpx.Client(trust_env=False, follow_redirects=False, headers=headers)
+        # The authorities that this system trusts, or those in the file that SSL_CERT_FILE names.
+        context = ssl.create_default_context()
+        self._client = httpx.Client(verify=context, trust_env=False, follow_redirects=False, headers=headers)
 
     def ask(
         self, method: str, project: str, below: str, query: Mapping[str, Any] | None = None, body: Any = None

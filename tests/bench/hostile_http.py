@@ -40,7 +40,14 @@ EXAMPLES = (
 HOST = "host: localhost"
 ROUTES = (
     *("/mcp", "/health", "/health/live", "/health/ready", "/metrics", "/openapi.json", "/mcp/discover"),
-    *("/mcp/tool/kb_search", "/v1/search", "/v1/plan", "/.well-known/oauth-protected-resource", "/nowhere"),
+    *(
+        "/mcp/tool/kb_search",
+        "/v1/search",
+        "/v1/plan",
+        "/notebooks/p/observe",
+        "/.well-known/oauth-protected-resource",
+        "/nowhere",
+    ),
 )
 _SECONDS = 20.0
 _PAUSE_SECONDS = 0.02

@@ -23,8 +23,13 @@ from server.opening import Backends, open_backends, open_library
 from server.sessions.identities import key_name
 from server.settings import Settings, load_settings
 from server.transports.access.http_access import HttpAccess
+from server.transports.dispatch import Dispatcher
+from server.transports.facade.service import FacadeService
+from server.transports.protocol import build_server
+from tests.certificates import make_certificate
 from tests.notebooks import anything, application_over, serving_http
 from tests.research_store import MINE, research_backends, research_settings
+from tests.serving import serve
 from tests.two_projects import make_client
 
 pytestmark = pytest.mark.anyio
@@ -286,6 +291,22 @@ async def test_the_token_is_sent_to_the_server_and_in_no_message(
         async with asking(opened, address, notebook_token=SecretStr("the token")) as kb:
             await refused(kb, "status")
     assert [each.get("Authorization") for each in asked] == ["Bearer the token"]
+
+
+async def test_a_server_with_a_certificate_is_asked_if_its_authority_is_trusted(
+    opened: tuple[Settings, Backends], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = make_certificate(tmp_path)
+    async with application_over(*opened) as (application, _):
+        dispatcher = Dispatcher(application.context, opened[0])
+        server, facade = build_server(dispatcher, application), FacadeService(dispatcher, application)
+        async with serve(server, certificate=certificate, facade=facade) as (_, port):
+            async with asking(opened, f"https://localhost:{port}") as kb:
+                error = await refused(kb, "status")
+                assert (error.reason, "CERTIFICATE_VERIFY_FAILED" in error.message) == ("SOURCE_UNAVAILABLE", True)
+            monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
+            async with asking(opened, f"https://localhost:{port}") as kb:
+                assert (await call(kb, "status"))["project"] == MINE
 
 
 async def test_clients_with_keys_and_entries_that_wait_for_approval_are_refused(
