@@ -15,6 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from server.keys.key_ring import KeyRing
 from server.transports.access.authentication import Authentication
+from server.transports.access.failed_attempts import FREE_ATTEMPTS
 from server.transports.access.http_access import HttpAccess
 from server.transports.access.open_sessions import OpenSessions
 from server.transports.access.proxied_requests import PROXIED_FOR, ProxiedRequests
@@ -138,6 +139,24 @@ async def test_sessions_that_ended_by_their_silence_are_forgotten() -> None:
     assert ended == []
 
 
+async def test_keys_in_urls_do_not_fill_the_log(
+    tmp_path: Path, red: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each such request is refused as the first was; who has no key can send any number of them."""
+    guarded = Authentication(_no_application, HttpAccess(KeyRing(tmp_path), (RED,)), lambda *refusal: refusal[2])
+    statuses: list[int] = []
+
+    async def send(message: Message) -> None:
+        statuses.extend([message["status"]] if message["type"] == "http.response.start" else ())
+
+    scope = {"type": "http", "method": "GET", "path": "/health", "query_string": b"token=x", "headers": []}
+    for _ in range(50):
+        await guarded({**scope, "client": ("192.0.2.7", 1)}, _receive, send)
+    assert statuses == [400] * 50
+    lines = [line for line in caplog.messages if "in a URL" in line]
+    assert FREE_ATTEMPTS < len(lines) < 25  # one more for each doubling of the wait, however slow this machine is
+
+
 # --- proxies ----------------------------------------------------------------------------------------------------
 
 
@@ -211,6 +230,10 @@ def test_requests_without_a_proxy_are_not_counted() -> None:
         assert proxied.is_full({PROXIED_FOR: "a"})
         assert not proxied.is_full({PROXIED_FOR: "b"})
     assert not proxied.is_full({PROXIED_FOR: "a"})
+
+
+async def _no_application(scope: Scope, receive: Receive, send: Send) -> None:
+    raise AssertionError("it was let in")
 
 
 async def _receive() -> Message:

@@ -101,6 +101,7 @@ class Authentication:
         self._access = access
         self._body_of = body_of
         self.failures = FailedAttempts()
+        self._in_urls = FailedAttempts()
         self._proxied = ProxiedRequests()
         self._logged: set[str] = set()
 
@@ -153,7 +154,10 @@ class Authentication:
         tokens = self._access.tokens
         if not (tokens or self._access.always_needs_keys or self._access.keys.is_needed):
             return None
-        _check_url(scope)
+        if "/.well-known/" in scope["path"]:
+            raise _Refusal(404, "this server takes keys, not OAuth tokens; " + _HOW)
+        if _has_key_in_url(scope):
+            raise self._refuse_url(address)
         if _is_probe(scope):
             scope[IS_PROBE] = True
             return None
@@ -196,6 +200,17 @@ class Authentication:
             raise _Refusal(503, error.message, _retry_after(error.retry_after_s or 1.0)) from None
         self._log_subject(client)
         return _Client(client.id, client.name, client.projects, lambda: tokens.is_active(client))
+
+    def _refuse_url(self, address: str) -> _Refusal:
+        """The refusal of a key in the URL. Lines in the log become rarer: anyone may send such requests."""
+        if not self._in_urls.wait(address):
+            self._in_urls.add(address)
+            log("a key was sent in a URL", level=30, address=address)
+        return _Refusal(
+            400,
+            "a key must not be in the URL, where logs and histories keep it; replace it (winnow key rotate NAME) "
+            f"and {_HOW}",
+        )
 
     def _refuse_token(self, error: TokenError, address: str, scope: Scope) -> _Refusal:
         """The refusal of a token; of one that was never valid as that of a wrong key."""
@@ -297,20 +312,11 @@ def _is_probe(scope: Scope) -> bool:
     return scope["method"] in _PROBES.get(scope["path"], ()) and not has_key
 
 
-def _check_url(scope: Scope) -> None:
-    """Raises ``_Refusal`` for a route of OAuth, and for a key in the URL."""
-    path = scope["path"]
-    if "/.well-known/" in path:
-        raise _Refusal(404, "this server takes keys, not OAuth tokens; " + _HOW)
+def _has_key_in_url(scope: Scope) -> bool:
+    """Whether the URL has a key or a token, or a parameter that is meant for one."""
     query = scope["query_string"]
-    url = unquote_to_bytes(query).decode("latin-1") + path
-    if _NAMES_IN_URLS.search(query) or contains_key(url) or _TOKEN.search(url):
-        log("a key was sent in a URL", level=30)
-        raise _Refusal(
-            400,
-            "a key must not be in the URL, where logs and histories keep it; replace it (winnow key rotate NAME) "
-            f"and {_HOW}",
-        )
+    url = unquote_to_bytes(query).decode("latin-1") + scope["path"]
+    return bool(_NAMES_IN_URLS.search(query) or contains_key(url) or _TOKEN.search(url))
 
 
 def _find_text(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes, str]:
