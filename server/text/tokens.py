@@ -45,6 +45,11 @@ def _encoding() -> tiktoken.Encoding | None:
             os.environ["TIKTOKEN_CACHE_DIR"] = before
 
 
+def is_loaded() -> bool:
+    """Whether the vocabulary is in memory, so that counting takes no longer than the text demands."""
+    return _encoding.cache_info().currsize > 0
+
+
 def encoding_name() -> str:
     """The name of the tokenizer: "o200k_base", or "bytes/4" if the vocabulary cannot be read."""
     return ENCODING if _encoding() else FALLBACK
