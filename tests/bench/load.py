@@ -6,6 +6,9 @@ The server has a store of its own. Each client calls without a pause: searches, 
 that do not exist, and short scripts. Then the clients' own counts are compared with the difference of two readings
 of /metrics. Then they call again, and the server gets SIGTERM in the middle: the audit log says which calls have
 begun, and each of them must have been answered. Exit code 1: something differs, or was lost.
+
+The clients are connections without a library, because they share the machine with the server. What a call takes of
+the processor is reported for each process: on a machine with other work it says more than calls a second.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ import psutil
 
 from server.retrieval.evaluation import percentile
 from server.runtime.audit import read_records
+from server.settings import MIB
 from tests.conftest import write_corpus
 
 WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
@@ -52,6 +56,15 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("execute_code", {"code": "return [row.title for row in semantic_search('gateway', top_k=10)]"}),
 )
 PATIENCE_SECONDS = 120.0
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "load", "version": "1"},
+}
+HEADERS = (
+    "content-type: application/json\r\naccept: application/json, text/event-stream\r\n"
+    f"mcp-protocol-version: {MODERN}\r\nmcp-method: tools/call\r\n"
+)
 
 Counts = Counter[tuple[str, str]]  # of a metric, and of a tool with a verdict
 
@@ -77,48 +90,75 @@ class Seen:
         self.milliseconds.append(milliseconds)
 
 
-async def call(http: httpx2.AsyncClient, tool: str, arguments: Mapping[str, Any]) -> httpx2.Response:
-    """Send one call of the protocol of 2026."""
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": {"name": "load", "version": "1"},
-    }
-    headers = {
-        "accept": "application/json, text/event-stream",
-        "mcp-protocol-version": MODERN,
-        "mcp-method": "tools/call",
-        "mcp-name": tool,
-    }
-    params = {"name": tool, "arguments": arguments, "_meta": meta}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    return await http.post("/mcp", json=body, headers=headers)
+class Connection:
+    """A connection that stays open and returns the cookie of its session. Raises ``OSError`` or ``EOFError``."""
+
+    def __init__(self, address: str) -> None:
+        self._host, _, self._port = address.rpartition(":")
+        self._cookie = ""
+        self._reader: asyncio.StreamReader | None = None
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[int, str]:
+        """Send one call of the protocol of 2026; status and body of the response."""
+        if self._reader is None:
+            self._reader, self._writer = await asyncio.open_connection(self._host, int(self._port), limit=MIB)
+        params = {"name": tool, "arguments": arguments, "_meta": META}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+        head = (
+            f"POST /mcp HTTP/1.1\r\nhost: {self._host}:{self._port}\r\n{HEADERS}mcp-name: {tool}\r\n"
+            f"{self._cookie}content-length: {len(body)}\r\n\r\n"
+        )
+        self._writer.write(head.encode() + body)
+        status, headers = await self._read_head(self._reader)
+        if cookie := headers.get("set-cookie"):
+            self._cookie = f"cookie: {cookie.partition(';')[0]}\r\n"
+        return status, (await self._read_body(self._reader, headers)).decode()
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._reader is not None:
+            self._writer.close()
+
+    async def _read_head(self, reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").splitlines()
+        fields = (line.partition(":") for line in lines if line)
+        return int(first.split()[1]), {name.lower(): value.strip() for name, _, value in fields}
+
+    async def _read_body(self, reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
+        if headers.get("transfer-encoding") != "chunked":
+            return await reader.readexactly(int(headers.get("content-length", "0")))
+        parts = []
+        while size := int(await reader.readuntil(b"\r\n"), 16):
+            parts.append((await reader.readexactly(size + 2))[:-2])
+        await reader.readexactly(2)
+        return b"".join(parts)
 
 
-def read_answer(response: httpx2.Response) -> dict[str, Any]:
-    """The structured answer of a tool."""
-    text = response.text
-    if response.headers["content-type"].startswith("text/event-stream"):
-        text = next(line for line in text.splitlines() if '"result"' in line).partition("data: ")[2]
-    return dict(json.loads(text)["result"]["structuredContent"])
+def read_answer(body: str) -> dict[str, Any]:
+    """The structured answer of a tool, alone or as the event of a stream."""
+    if not body.startswith("{"):
+        body = next(line for line in body.splitlines() if '"result"' in line).partition("data: ")[2]
+    return dict(json.loads(body)["result"]["structuredContent"])
 
 
-async def run_client(url: str, number: int, until: float, seen: Seen) -> None:
+async def run_client(address: str, number: int, until: float, seen: Seen) -> None:
     """Call until this time, or until the server refuses because it ends."""
-    async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE_SECONDS) as http:
+    connection = Connection(address)
+    try:
         for tool, arguments in itertools.islice(itertools.cycle(CALLS), number, None):
             if time.monotonic() >= until:
                 return
             began = time.perf_counter()
-            try:
-                response = await call(http, tool, arguments)
-            except httpx2.HTTPError:  # a connection that the server has closed; the audit tells whether it began
-                seen.broken += 1
-                return
-            if response.status_code == 503:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                status, body = await connection.call(tool, arguments)
+            if status == 503:
                 seen.refused += 1
                 return
-            seen.add(read_answer(response), (time.perf_counter() - began) * 1000)
+            seen.add(read_answer(body), (time.perf_counter() - began) * 1000)
+    except (OSError, EOFError):  # a connection that the server has closed; the audit tells whether the call began
+        seen.broken += 1
+    finally:
+        connection.close()
 
 
 async def read_metrics(url: str) -> Counter[tuple[str, ...]]:
@@ -153,10 +193,10 @@ def compare(seen: Seen, before: Counter[tuple[str, ...]], after: Counter[tuple[s
     ]
 
 
-async def run_clients(url: str, clients: int, seconds: float) -> Seen:
+async def run_clients(address: str, clients: int, seconds: float) -> Seen:
     """Have so many clients call for so long."""
     seen, until = Seen(), time.monotonic() + seconds
-    await asyncio.gather(*(run_client(url, number, until, seen) for number in range(clients)))
+    await asyncio.gather(*(run_client(address, number, until, seen) for number in range(clients)))
     return seen
 
 
@@ -184,14 +224,17 @@ async def measure(store: Path, clients: int, seconds: float) -> dict[str, Any]:
     process = subprocess.Popen(command, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.DEVNULL)
     try:
         await wait_until_ready(url)
-        await run_clients(url, clients, min(5.0, seconds))  # warm
+        await run_clients(address, clients, min(5.0, seconds))  # warm
         before, memory = await read_metrics(url), psutil.Process(process.pid).memory_info().rss
-        seen = await run_clients(url, clients, seconds)
+        engine = engine_pid(store)
+        earlier = processor_seconds(process.pid, engine)
+        seen = await run_clients(address, clients, seconds)
+        taken = {name: seconds - earlier[name] for name, seconds in processor_seconds(process.pid, engine).items()}
         grown = psutil.Process(process.pid).memory_info().rss - memory
         differences = compare(seen, before, await read_metrics(url))
 
         audited = count_audited(store)
-        draining = asyncio.create_task(run_clients(url, clients, PATIENCE_SECONDS))
+        draining = asyncio.create_task(run_clients(address, clients, PATIENCE_SECONDS))
         await asyncio.sleep(min(3.0, seconds))
         process.send_signal(signal.SIGTERM)
         at_end = await draining
@@ -206,6 +249,9 @@ async def measure(store: Path, clients: int, seconds: float) -> dict[str, Any]:
         "calls": seen.calls.total(),
         "per_second": round(seen.calls.total() / seconds, 1),
         "milliseconds": {f"p{part}": round(percentile(spent, part / 100), 1) for part in (50, 95, 99)},
+        "processor_ms_per_call": {
+            name: round(part * 1000 / seen.calls.total(), 2) for name, part in taken.items()
+        },
         "by_verdict": {" ".join(key): count for key, count in sorted(seen.calls.items())},
         "tokens": seen.tokens.total(),
         "differences": differences,
@@ -218,6 +264,26 @@ async def measure(store: Path, clients: int, seconds: float) -> dict[str, Any]:
             "closed": at_end.broken,
             "exit_code": code,
         },
+    }
+
+
+def engine_pid(store: Path) -> int:
+    """The process that has the store open for the server."""
+    status = subprocess.run(
+        [*WINNOW, "engine", "status", "--store", str(store), "--json"], check=True, capture_output=True
+    )
+    return int(json.loads(status.stdout)["pid"])
+
+
+def processor_seconds(server: int, engine: int) -> dict[str, float]:
+    """The processor time of the server with its open sandboxes, of its engine, and of the clients."""
+    process = psutil.Process(server)
+    times = [one.cpu_times() for one in (process, *process.children(recursive=True))]
+    of_engine = psutil.Process(engine).cpu_times()
+    return {
+        "server": sum(one.user + one.system for one in times),
+        "engine": of_engine.user + of_engine.system,
+        "clients": time.process_time(),
     }
 
 
