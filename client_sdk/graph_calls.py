@@ -86,6 +86,7 @@ def paths(
             print(" > ".join(node.title for node in path.nodes), [edge.relation for edge in path.edges])
 
     from_ids, to_ids: as in graph.expand. max_hops: 1 to 6. limit: 1 to 50. `page.complete`: there are no others.
+    Where the server lists the tools of claims, an id may be "claim:ENTRY.N" or "entry:ENTRY".
     path.edges[0].section_ids are the passages that show a step.
     """
     given = {"from_ids": from_ids, "to_ids": to_ids, "max_hops": max_hops, "types": types}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from server.contracts.base import (
     LISTED,
@@ -20,7 +20,7 @@ from server.contracts.base import (
     Scope,
 )
 from server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATH_HOPS, MAX_PATHS, PAGE_SIZE, Direction
-from server.graph.records import MAX_EVIDENCE, TITLE_CHARS, TYPE_CHARS, EdgeType
+from server.graph.records import MAX_EVIDENCE, TITLE_CHARS, TYPE_CHARS, DocumentEdgeType, EdgeType
 from server.graph.records import Label as NodeLabel
 
 MAX_NAMED = 50
@@ -37,7 +37,10 @@ def _to_upper(value: Any) -> Any:
 
 
 NodeRef = Annotated[str, StringConstraints(min_length=1, max_length=TITLE_CHARS)]
-Relation = Annotated[EdgeType, BeforeValidator(_to_upper)]
+# Relations of notebooks are taken, too; the list of tools, which has no room, names those of documents.
+Relation = Annotated[
+    EdgeType, BeforeValidator(_to_upper), WithJsonSchema({"type": "string", "enum": [*get_args(DocumentEdgeType)]})
+]
 Title = Annotated[str, StringConstraints(max_length=TITLE_CHARS)]
 Kind = Annotated[str, StringConstraints(max_length=TYPE_CHARS)]
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
@@ -291,7 +294,7 @@ class VendorRelationship(Payload):
 
     source_id: ChunkId
     target_id: ChunkId
-    relationship_type: EdgeType
+    relationship_type: DocumentEdgeType
     confidence: float = Field(ge=0, le=1)
 
 

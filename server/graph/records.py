@@ -19,8 +19,10 @@ from typing import Any, Literal, get_args
 from server.errors import WinnowError
 from server.ids import is_chunk_id
 
-Label = Literal["Document", "Section", "Chunk", "Entity"]
-EdgeType = Literal[
+DocumentLabel = Literal["Document", "Section", "Chunk", "Entity"]
+# The last two are of a notebook of claims: they are read beside the graph and in no document's.
+Label = Literal["Document", "Section", "Chunk", "Entity", "Entry", "Claim"]
+DocumentEdgeType = Literal[
     "PART_OF",
     "NEXT",
     "LINKS_TO",
@@ -35,9 +37,13 @@ EdgeType = Literal[
     "RELATED_TO",
     "CO_OCCURS",
 ]
+NotebookEdgeType = Literal["SUPPORTS", "REFUTES", "SIMILAR", "CONTRADICTS"]
+EdgeType = Literal[DocumentEdgeType, NotebookEdgeType]
 
-LABELS: tuple[Label, ...] = get_args(Label)
-EDGE_TYPES: tuple[EdgeType, ...] = get_args(EdgeType)
+# Those of documents, which stores keep.
+LABELS: tuple[Label, ...] = get_args(DocumentLabel)
+EDGE_TYPES: tuple[EdgeType, ...] = get_args(DocumentEdgeType)
+NOTEBOOK_EDGE_TYPES: tuple[EdgeType, ...] = get_args(NotebookEdgeType)
 # Computed by the store from the mentions of all documents; no document may contain it.
 DERIVED: EdgeType = "CO_OCCURS"
 
@@ -70,7 +76,7 @@ _LARGEST_COUNT = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A document, a section, a chunk or an entity.
+    """A document, a section, a chunk or an entity; or an entry or a claim of a notebook.
 
     ``id`` is the catalogue's id for a document or a chunk, and comes from ``ids.section_id`` or ``ids.entity_id``
     otherwise. ``type`` is a document's type, "section", "chunk", or the type of an entity. ``title`` is the name

@@ -26,7 +26,7 @@ from server.text.printable import one_line, printable
 
 _COMPARISONS, _REVISIONS, _CONTRADICTIONS, _TOP_TOPICS = 10, 20, 20, 5
 # Two entries are similar from this largest cosine of their claims on (the candidates of a comparison).
-_SIMILAR_ENTROPY = 0.4
+SIMILAR_ENTROPY = 0.4
 _CLAIMS_SHOWN = 5
 CLAIMS_CUT = "{shown} of {found} claims are shown with their evidence; wild_claims has them all without"
 
@@ -84,7 +84,7 @@ def _related_row(
 
 
 def _is_wanted(row: dict[str, Any], direction: str) -> bool:
-    is_similar, is_opposed = bool(row["entropy"] <= _SIMILAR_ENTROPY), bool(row["contradictions"])
+    is_similar, is_opposed = bool(row["entropy"] <= SIMILAR_ENTROPY), bool(row["contradictions"])
     return {"similar": is_similar, "contradicts": is_opposed, "all": is_similar or is_opposed}[direction]
 
 

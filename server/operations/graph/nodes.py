@@ -7,7 +7,7 @@ here: neither as a row, nor in a count, nor as an end of a path.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -15,13 +15,17 @@ from server import intake, tiers
 from server.contracts.base import Scope
 from server.contracts.graph import MAX_WEIGHT, SNIPPET_CHARS
 from server.errors import WinnowError
-from server.graph.base import MAX_NODES, PAGE_SIZE, Direction, GraphStore, Neighbourhood, NodeMatch, Types
+from server.graph.base import MAX_NODES, PAGE_SIZE, Direction, GraphStore, Neighbourhood, NodeMatch, Paths, Types
 from server.graph.base import Scope as Documents
-from server.graph.records import Edge, Node, normalise_name
+from server.graph.records import Edge, Label, Node, normalise_name
 from server.ids import entity_id, is_chunk_id
 from server.locators import cited_fields
 from server.models import Filters, Passage
 from server.operations.base import Answer, RequestContext
+from server.operations.claims.claim_graph import ClaimGraph, is_claim_name, is_of_notebook
+from server.operations.claims.claim_walks import ExpandOnce, concerns, expand, find_paths
+from server.operations.claims.notebooks import open_notebook
+from server.operations.claims.projection import claims_view
 from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.ranking.scope import filters_of
 from server.text.printable import one_line, printable
@@ -55,6 +59,7 @@ class GraphView:
     store: GraphStore
     filters: Filters
     scope: Documents
+    claims: ClaimGraph | None = None  # the caller's notebook, where its tools are listed and it has entries
 
     @property
     def project(self) -> str:
@@ -63,11 +68,52 @@ class GraphView:
 
     def nodes(self, ids: Sequence[str]) -> dict[str, Node]:
         """The nodes with these ids, as far as they exist."""
-        return self.store.nodes(self.project, ids, self.scope)
+        own = {} if self.claims is None else self.claims.nodes(ids)
+        return {**own, **self.store.nodes(self.project, list(filter(is_chunk_id, ids)), self.scope)}
 
     def around(self, ids: Sequence[str], hops: int, types: Types, direction: Direction) -> Neighbourhood:
         """The neighbourhood within ``hops``, at most ``MAX_NODES`` nodes."""
-        return self.store.expand(self.project, ids, hops, types, direction, self.scope, MAX_NODES)
+        shared = [id for id in ids if not is_of_notebook(id)]
+        around = self.store.expand(self.project, shared, hops, types, direction, self.scope, MAX_NODES)
+        if self.claims is None or not concerns(types, ids):
+            return around
+        if shared == [*ids] and not self.claims.edges_of([reached.node.id for reached in around.nodes]):
+            return around  # nothing of the notebook is near
+        seeds = list(self.nodes(ids).values())
+        return expand(self.claims, self._expand_once(direction), seeds, hops, types, direction, around)
+
+    def _expand_once(self, direction: Direction) -> ExpandOnce:
+        def once(ids: Sequence[str], types: Types) -> Neighbourhood:
+            return self.store.expand(self.project, ids[:MAX_NODES], 1, types, direction, self.scope, MAX_NODES)
+
+        return once
+
+    def paths(
+        self, sources: Sequence[Node], targets: Sequence[Node], max_hops: int, types: Types, most: int
+    ) -> Paths:
+        """The paths between nodes: see ``GraphStore.paths``."""
+
+        def shared(starts: Sequence[str], ends: Sequence[str], hops: int, wanted: Types) -> Paths:
+            return self.store.paths(self.project, starts, ends, hops, wanted, self.scope, most)
+
+        ids = [node.id for node in sources], [node.id for node in targets]
+        if self.claims is None or not concerns(types, [*ids[0], *ids[1]]):
+            return shared(*ids, max_hops, types)
+        return find_paths(self.claims, shared, sources, targets, max_hops, types, most)
+
+    def count_claims(self) -> dict[Label, int]:
+        """The numbers of entries and claims in the notebook, by label."""
+        return {} if self.claims is None else self.claims.counts()
+
+    def degrees(self, node: Node) -> dict[str, dict[str, int]]:
+        """The numbers of the edges that leave a node ("out") and of those that reach it ("in"), by type."""
+        counts: dict[str, dict[str, int]] = {"out": {}, "in": {}}
+        for degree in self.store.degrees(self.project, node.id, self.scope) if is_chunk_id(node.id) else ():
+            counts[degree.direction][degree.type] = degree.count
+        for edge, _ in () if self.claims is None else self.claims.edges_of([node.id]):
+            way = counts["out" if edge.source == node.id else "in"]
+            way[edge.type] = way.get(edge.type, 0) + 1
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +136,8 @@ class NamedNodes:
         return {"missing_ids": missing} if missing else {}
 
 
-def view_of(context: RequestContext, scope: Scope | None) -> GraphView:
-    """The graph within the scope of a call.
+def view_of(context: RequestContext, scope: Scope | None, *, with_claims: bool = False) -> GraphView:
+    """The graph within the scope of a call; ``with_claims``: and the caller's notebook beside it.
 
     Raises:
         WinnowError: GRAPH_UNAVAILABLE if the graph is off or not built yet; also the errors of ``filters_of``.
@@ -102,7 +148,10 @@ def view_of(context: RequestContext, scope: Scope | None) -> GraphView:
         raise WinnowError("GRAPH_UNAVAILABLE", _GRAPH_OFF)
     if not graph.generation(filters.project):
         raise WinnowError("GRAPH_UNAVAILABLE", _NO_GRAPH.format(project=filters.project))
-    return GraphView(context, graph, filters, context.index.admitted(filters))
+    view = GraphView(context, graph, filters, context.index.admitted(filters))
+    if not with_claims or claims_view(context, filters.project) is None:
+        return view
+    return replace(view, claims=ClaimGraph(open_notebook(context, filters.project), view.nodes))
 
 
 # --- names to nodes ---------------------------------------------------------------------------------------------
@@ -139,7 +188,8 @@ def _possible_ids(view: GraphView, name: str) -> list[str]:
     """The ids that ``name`` may refer to, best first."""
     stored = view.context.session.get(name)
     passage = [stored.passage.chunk.id] if stored else []
-    return [*passage, *([name] if is_chunk_id(name) else []), entity_id(view.project, normalise_name(name))]
+    is_id = is_chunk_id(name) or (view.claims is not None and is_claim_name(name))
+    return [*passage, *([name] if is_id else []), entity_id(view.project, normalise_name(name))]
 
 
 def _find_by_name(view: GraphView, name: str) -> tuple[Node | None, list[str]]:
@@ -211,6 +261,8 @@ def passages_of(view: GraphView, node: Node) -> list[str]:
     """The chunks that are evidence of a node: itself, or those of its strongest relations."""
     if node.label == "Chunk":
         return [node.id]
+    if view.claims is not None and is_of_notebook(node.id):
+        return view.claims.passages_of(node, MAX_PASSAGES)
     around = view.store.neighbours(view.project, [node.id], scope=view.scope, limit=4 * MAX_PASSAGES)
     return select_evidence((row.edge, row.node) for row in around.rows)
 

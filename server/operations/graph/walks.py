@@ -42,6 +42,7 @@ from server.operations.paging import resume
 # The relations from documents, sections and chunks to the entities they mention.
 MENTION_TYPES = frozenset({"MENTIONS", "DEFINES", "TAGGED", "ABOUT"})
 _UP = frozenset({"PART_OF"})
+_UNDIRECTED = frozenset({DERIVED, "SIMILAR", "CONTRADICTS"})
 _MAX_EDGES_READ = 2_000  # the strongest edges, whose weights are added up: ten pages of a store
 _SAME_ENDS = "from_ids and to_ids are the same nodes, so there is nothing between them"
 _NO_PARENTS = (
@@ -51,17 +52,14 @@ _NO_PARENTS = (
 
 def graph_describe(context: RequestContext, request: GraphDescribe) -> Answer:
     """Nodes with the number of their relations by type; without ids, counts for the whole graph."""
-    view = view_of(context, request.scope)
+    view = view_of(context, request.scope, with_claims=True)
     if not request.ids:
         resume(request.cursor, request)
         return _describe_graph(view)
     named = resolve_nodes(view, request.ids)
 
     def row(node: Node) -> dict[str, Any]:
-        edges: dict[str, dict[str, int]] = {"out": {}, "in": {}}
-        for degree in view.store.degrees(view.project, node.id, view.scope):
-            edges[degree.direction][degree.type] = degree.count
-        counted = {f"edges_{way}": counts for way, counts in edges.items() if counts}
+        counted = {f"edges_{way}": counts for way, counts in view.degrees(node).items() if counts}
         return {**render_node(node), **counted, "section_ids": passages_of(view, node)}
 
     warnings = (*named.warnings, *_mention_warnings(named.nodes, None))
@@ -70,7 +68,7 @@ def graph_describe(context: RequestContext, request: GraphDescribe) -> Answer:
 
 def graph_expand(context: RequestContext, request: GraphExpand) -> Answer:
     """The nodes within some hops of the given ones, by distance, then by weight."""
-    view = view_of(context, request.scope)
+    view = view_of(context, request.scope, with_claims=True)
     named, types = resolve_nodes(view, request.ids), frozenset(request.types) or None
     return _answer_expansion(view, request, named, types, request.direction, _mention_warnings(named.nodes, types))
 
@@ -104,12 +102,10 @@ def graph_sections_for_entities(context: RequestContext, request: SectionsForEnt
 
 def graph_paths(context: RequestContext, request: GraphPaths) -> Answer:
     """The paths between nodes, shortest first, with evidence for every step."""
-    view = view_of(context, request.scope)
+    view = view_of(context, request.scope, with_claims=True)
     sources, targets = resolve_nodes(view, request.from_ids), resolve_nodes(view, request.to_ids)
     types = frozenset(request.types) or None
-    result = view.store.paths(
-        view.project, sources.ids, targets.ids, request.max_hops, types, view.scope, request.limit
-    )
+    result = view.paths(sources.nodes, targets.nodes, request.max_hops, types, request.limit)
     missing = NamedNodes((), (*sources.missing, *targets.missing)).facts
     facts = {"total": len(result.paths), "complete": result.complete, **missing}
     same_ends = (_SAME_ENDS,) if set(targets.ids) <= set(sources.ids) else ()
@@ -122,7 +118,7 @@ def graph_paths(context: RequestContext, request: GraphPaths) -> Answer:
 def _answer_outline(
     context: RequestContext, request: GraphParents | GraphChildren, direction: Direction
 ) -> Answer:
-    view = view_of(context, request.scope)
+    view = view_of(context, request.scope, with_claims=True)
     named = resolve_nodes(view, request.ids)
     advice = (_NO_PARENTS,) if any(node.label == "Entity" for node in named.nodes) else ()
     return _answer_expansion(view, request, named, _UP, direction, advice)
@@ -132,7 +128,7 @@ def _describe_graph(view: GraphView) -> Answer:
     counts = view.store.counts(view.project, view.scope)
     payload: dict[str, Any] = {
         "graph": {
-            "labels": dict(counts.labels),
+            "labels": {**counts.labels, **view.count_claims()},
             "entity_types": most_frequent(counts.entity_types),
             "relations": dict(counts.edge_types),
         },
@@ -173,8 +169,8 @@ def _build_step(here: Node, there: Node, edge: Edge) -> dict[str, Any]:
 
 
 def _direction_of(edge: Edge, *, is_out: bool) -> dict[str, str]:
-    """The direction of a relation; empty for derived ones, which have none."""
-    return {} if edge.type == DERIVED else {"direction": "out" if is_out else "in"}
+    """The direction of a relation; empty for those that have none."""
+    return {} if edge.type in _UNDIRECTED else {"direction": "out" if is_out else "in"}
 
 
 # --- from nodes to others ---------------------------------------------------------------------------------------
@@ -225,8 +221,8 @@ def _find_links(
     view: GraphView, around: Neighbourhood, reached: ReachedNode, types: Types, direction: Direction
 ) -> list[Edge]:
     """The links of a node whose relations are not among the strongest of the neighbourhood."""
-    nearer = [other.node.id for other in around.nodes if other.distance == reached.distance - 1]
-    result = view.store.paths(view.project, nearer, [reached.node.id], 1, types, view.scope, MAX_PATHS)
+    nearer = [other.node for other in around.nodes if other.distance == reached.distance - 1]
+    result = view.paths(nearer, [reached.node], 1, types, MAX_PATHS)
     edges = [path.edges[0] for path in result.paths]
     points_here = {"out": (True,), "in": (False,), "both": (True, False)}[direction]
     return sorted(
