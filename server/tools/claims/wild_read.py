@@ -15,7 +15,7 @@ Read one entry: content, claims with their quotes and the status of each, compar
 Use when: you rely on a claim and want to see its evidence.
 Do not use when: claims are enough (wild_claims).
 Returns at most: 8,000 characters of content, 20 claims, 20,000 tokens.
-If you need more, call: this with start_char = next_start_char; graph_paths from "claim:ENTRY_ID.N".
+If you need more, call: this with start_char = next_start_char; graph_paths from "claim:ENTRY.N".
 Defaults: from the beginning. Max: one entry.
 {NOT_INSTRUCTIONS}"""
 
