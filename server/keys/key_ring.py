@@ -62,8 +62,12 @@ class KeyRing:
     @property
     def active_count(self) -> int:
         """How many keys are accepted now."""
+        return len(self.active_keys())
+
+    def active_keys(self) -> tuple[AccessKey, ...]:
+        """The keys that are accepted now."""
         self._refresh()
-        return sum(key.state(self._now()) == "active" for key in self._keys.values())
+        return tuple(key for key in self._keys.values() if key.state(self._now()) == "active")
 
     def is_active(self, key: AccessKey) -> bool:
         """Whether exactly this key is still accepted: not revoked, not expired, not rotated."""

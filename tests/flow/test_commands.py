@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from server.cli import COMMANDS, main
 from tests.patience import LIMIT
@@ -32,6 +35,34 @@ def test_every_command_explains_itself_with_an_example(command: str) -> None:
     run = winnow(command, "--help")
     assert (run.returncode, run.stderr) == (0, "")
     assert f"winnow {command}" in run.stdout
+
+
+def subcommands() -> list[tuple[str, ...]]:
+    """Every subcommand of the command line, as its words."""
+    found = []
+    for name, (module, _) in COMMANDS.items():
+        group = typer.main.get_command(importlib.import_module(f"server.commands.{module}").app)
+        found += [(name, *path) for path in paths_below(group)]
+    return found
+
+
+def paths_below(group: Any) -> Iterator[tuple[str, ...]]:
+    for name, command in getattr(group, "commands", {}).items():
+        yield (name,)
+        yield from ((name, *path) for path in paths_below(command))
+
+
+def test_every_subcommand_explains_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in subcommands():
+        monkeypatch.setattr(sys, "argv", ["winnow", *path, "--help"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        assert (path, ended.value.code, shown.err) == (path, 0, "")
+        assert " ".join(("winnow", *path)) in shown.out
+    assert {("key", "remove"), ("project", "create"), ("prompt", "check")} <= set(subcommands())
 
 
 def test_no_command_and_an_unknown_one_show_the_usage() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ import pytest
 
 from server.commands.serving.announcement import announce
 from server.errors import WinnowError
+from server.ingest.pipeline import ingest_paths
+from server.ingest.target import target_of
 from server.keys.key_file import FILE, add_key, new_key, revoke_key, rotate_key
 from server.keys.key_ring import KeyRing
 from server.keys.records import AccessKey, KeyText
+from server.opening import open_backends
 from server.sessions.identities import identity_of, key_name, queue_key
 from server.sessions.rights import settings_for
-from server.settings import Settings
+from server.settings import Settings, load_settings
 from server.transports.access.authentication import Authentication
 from server.transports.access.failed_attempts import BLOCK_SECONDS, FREE_ATTEMPTS, FailedAttempts
 from server.transports.access.http_access import Certificate, HttpAccess, HttpOptions
@@ -285,6 +289,32 @@ def test_a_server_without_a_valid_key_warns_that_it_refuses_everything(
     revoke_key(tmp_path, "laptop", int(time.time()))
     messages = [message for message, _ in start_lines(tmp_path, caplog)]
     assert "no key is valid, so every request is refused; add one: winnow key add NAME" in messages
+
+
+def test_a_server_of_empty_projects_names_those_that_have_documents(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "page.md").write_text("# A page\n\nA text.\n", "utf-8")
+    settings = load_settings(store=tmp_path / "store", project="elsewhere", embedding="off")
+    with closing(open_backends(settings, wait_for_model=False)) as backends:
+        ingest_paths(target_of(settings, backends, None), [tmp_path / "page.md"])
+    told = [message for message, _ in start_lines(settings.store, caplog) if message.startswith("project 'a'")]
+    assert told == [
+        "project 'a' has no documents; projects of this store with documents: elsewhere; index some: winnow "
+        "ingest PATH --project a, or serve another: --projects elsewhere"
+    ]
+
+
+def test_a_server_names_each_valid_key_that_reaches_none_of_its_projects(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = int(time.time())
+    for name, projects in (("one", ("a", "c")), ("all", ()), ("none", ("c",)), ("gone", ("c",))):
+        add_key(tmp_path, new_key(name, now, projects=projects)[0], now)
+    revoke_key(tmp_path, "gone", now)
+    lines = start_lines(tmp_path, caplog)
+    assert [fields["reaches"] for _, fields in lines if "reaches" in fields] == [["c"]]
+    assert "key 'none' reaches none of the projects served" in " ".join(message for message, _ in lines)
 
 
 # --- rights and limits of a key

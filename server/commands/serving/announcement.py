@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 
 from server.backends.catalogue import Catalogue
 from server.errors import WinnowError
+from server.keys.records import AccessKey
 from server.opening import catalogue_path
 from server.runtime.logs import log
 from server.settings import Settings
@@ -15,6 +16,7 @@ from server.transports.access.http_access import Certificate, HttpAccess
 from server.transports.http import PATH
 
 _WARNING = 30
+_NAMED = 10  # keys and projects that warnings name
 
 
 def announce(
@@ -32,12 +34,15 @@ def announce(
     )
     if access.keys.is_needed and not access.keys.active_count and access.tokens is None:
         log("no key is valid, so every request is refused; add one: winnow key add NAME", level=_WARNING)
-    for project in _empty_projects(settings):
+    for key in _useless_keys(settings, access)[:_NAMED]:
         log(
-            f"project {project!r} has no documents; index some: winnow ingest PATH --project {project}",
+            f"key {key.name!r} reaches none of the projects served, so its requests are refused; serve one of its "
+            f"own, or add a key: winnow key add NAME --projects {','.join(settings.reachable[:_NAMED])}",
             level=_WARNING,
-            project=project,
+            key=key.id,
+            reaches=list(key.projects),
         )
+    _warn_of_empty_projects(settings)
 
 
 def _host_and_port(listener: socket.socket) -> str:
@@ -45,12 +50,36 @@ def _host_and_port(listener: socket.socket) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _empty_projects(settings: Settings) -> list[str]:
-    """The projects in reach that hold no documents."""
+def _useless_keys(settings: Settings, access: HttpAccess) -> list[AccessKey]:
+    """The valid keys that reach no project of this server."""
+    served = set(settings.reachable)
+    return [key for key in access.keys.active_keys() if key.projects and not served.intersection(key.projects)]
+
+
+def _warn_of_empty_projects(settings: Settings) -> None:
+    """Log a warning for each project in reach without documents; it names those of the store that have some."""
+    filled = _filled_projects(settings)
+    if filled is None:
+        return
+    others = [name for name in filled if name not in settings.reachable]
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    advice = f"; projects of this store with documents: {', '.join(others[:_NAMED])}{more}" if others else ""
+    serving = f", or serve another: --projects {','.join(others[:_NAMED])}" if others else ""
+    for project in settings.reachable:
+        if project not in filled:
+            log(
+                f"project {project!r} has no documents{advice}; index some: winnow ingest PATH --project "
+                f"{project}{serving}",
+                level=_WARNING,
+                project=project,
+            )
+
+
+def _filled_projects(settings: Settings) -> list[str] | None:
+    """The projects of the store that hold documents; None if that cannot be read."""
     path = catalogue_path(settings)
     if not path.exists():
-        return list(settings.reachable)
+        return []
     with suppress(WinnowError), closing(Catalogue(path)) as catalogue:  # of a damaged one the first call tells
-        filled = {info.name for info in catalogue.projects()}
-        return [name for name in settings.reachable if name not in filled]
-    return []
+        return [info.name for info in catalogue.projects()]
+    return None

@@ -1,4 +1,4 @@
-"""``winnow key``: add, list, revoke and rotate the keys of HTTP clients."""
+"""``winnow key``: add, list, revoke, rotate and remove the keys of HTTP clients."""
 
 from __future__ import annotations
 
