@@ -35,6 +35,7 @@ SHIPPED = Path(__file__).parents[1] / "data" / "prompts"
 REGISTRY = "REGISTRY.yaml"
 _MOST_BYTES = 64 * 1024
 _MOST_PARTS = 50
+_MOST_UNNAMED = 10  # prompts outside the registry that notes name
 # Versions of a prompt that are offered: the newest and the one before.
 _OFFERED = 2
 _NAME = r"^[a-z][a-z0-9_-]{0,39}$"
@@ -121,8 +122,10 @@ def read_pack(folder: Path) -> Pack:
     """The prompts of a folder in the order of its registry; one that cannot be used keeps out no others."""
     reader = _Reader(folder, is_ours=folder == SHIPPED)
     try:
-        for entry in reader.read_registry().prompts:
+        registry = reader.read_registry()
+        for entry in registry.prompts:
             reader.add(entry)
+        reader.note_unnamed(registry)
     except (OSError, UnusablePack) as error:
         return Pack((), (LeftOut(str(folder), _explain(error)),))
     return Pack(tuple(reader.prompts), tuple(reader.left_out), tuple(reader.notes))
@@ -201,6 +204,22 @@ class _Reader:
         self.prompts.append(prompt)
         unused = [each.name for each in prompt.arguments if each.name not in used]
         self.notes += [f"{file} does not use the argument {name!r}" for name in unused]
+
+    def note_unnamed(self, registry: _Registry) -> None:
+        """Note the specifications and texts of prompts that the registry does not name."""
+        named = {entry.id for entry in registry.prompts}
+        found = {
+            f"{path.parent.name}/{path.name.partition('.')[0]}"
+            for pattern in ("*/*.v*.md", "*/*.spec.yaml")
+            for path in (self._folder / "packs").glob(pattern)
+        }
+        unnamed = sorted(found - named)
+        self.notes += [
+            f"packs/{one_line(id)}: {REGISTRY} does not name this prompt, so it is not offered"
+            for id in unnamed[:_MOST_UNNAMED]
+        ]
+        if len(unnamed) > _MOST_UNNAMED:
+            self.notes.append(f"{REGISTRY} does not name {len(unnamed) - _MOST_UNNAMED} further prompts")
 
     def _find_unlisted(self, entry: _Entry) -> Iterator[str]:
         own = self._folder / "packs" / entry.domain

@@ -57,4 +57,10 @@ def _environment(body: str, parts: tuple[tuple[str, str], ...]) -> ImmutableSand
         lstrip_blocks=True,
     )
     environment.globals = dict(_GLOBALS)
+    environment.filters["default"] = _replace_empty
     return environment
+
+
+def _replace_empty(value: str, otherwise: str = "", boolean: bool = True) -> str:
+    """The filter ``default``: Jinja's own replaces what is undefined, and an argument that is missing is ""."""
+    return value or otherwise

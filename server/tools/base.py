@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from server import __version__
 from server.configuration.value_types import ToolPack
 from server.knowledge import Caller, Knowledge
 from server.scripts.script_runs import Scripts
@@ -76,7 +77,8 @@ class Tool:
     pack of tools that the setting ``tools`` must name, "" for a tool of the usual list. ``is_operators``: the
     operator added it, so no setting but ``tool_packs`` decides whether it is listed. ``deterministic``: its
     operator says that the same input has the same answer. ``seconds``: how long a call may take, where no
-    operation and no script says so.
+    operation and no script says so. ``version``: that of winnow, or that which the operator gave to a tool of a
+    pack.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Tool:
     is_operators: bool = False
     deterministic: bool = False
     seconds: float | None = None
+    version: str = __version__
 
     async def call(self, context: Context, arguments: dict[str, Any]) -> ToolResult:
         """Answer one call."""

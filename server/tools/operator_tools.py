@@ -69,6 +69,7 @@ def _build_tool(pack: ToolPack, runner: PackRunner) -> Tool:
         is_operators=True,
         deterministic=pack.deterministic,
         seconds=pack.bounds.seconds,
+        version=pack.version,
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from server import __version__
 from server.sessions.passage_store import PassageLink
 from server.tools import Tool
 
@@ -51,7 +50,7 @@ class CallResult:
         """The facts of the call that are sent beside its payload."""
         return {
             "tool": self.tool.name,
-            "version": __version__,
+            "version": self.tool.version,
             "duration_ms": self.duration_ms,
             "trace_id": self.trace_id,
             "cache_hit": self.cache_hit,

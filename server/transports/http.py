@@ -19,7 +19,7 @@ from server.transports.access.open_sessions import OpenSessions
 from server.transports.access.tls import tls_protocol
 from server.transports.addresses import BACKLOG, Networks
 from server.transports.connections import BoundedProtocol, most_connections
-from server.transports.facade.routes import answer_refused, describe_refusal, facade_routes
+from server.transports.facade.routes import answer_refused, describe_error, describe_refusal, facade_routes
 from server.transports.facade.service import FacadeService
 from server.transports.operating.draining import CountedRequests, DrainingServer
 from server.transports.operating.pages import Operations, build_pages
@@ -118,7 +118,7 @@ def http_application(
         "blocked_addresses": authenticated.failures.count_waiting(),
     }
     known = KnownHosts(authenticated, access.host_names, own_address=access.always_needs_keys)
-    return CountedRequests(known, operations.drain, operations.metrics, stream_path=PATH)
+    return CountedRequests(known, operations.drain, operations.metrics, describe_error, stream_path=PATH)
 
 
 def _add_headers(application: ASGIApp) -> ASGIApp:

@@ -240,6 +240,17 @@ def test_what_may_be_a_mistake_is_noted(tmp_path: Path) -> None:
     )
 
 
+def test_prompts_that_the_registry_does_not_name_are_noted(tmp_path: Path) -> None:
+    write_pack(tmp_path)
+    for number in range(12):
+        (tmp_path / "packs" / "team" / f"new{number:02}.v1.md").write_text("A text.")
+    (tmp_path / "packs" / "team" / "new00.spec.yaml").write_text(SPECIFICATION)
+    pack = read_pack(tmp_path)
+    assert (len(pack.prompts), pack.left_out, len(pack.notes)) == (1, (), 11)
+    assert pack.notes[0] == "packs/team/new00: REGISTRY.yaml does not name this prompt, so it is not offered"
+    assert pack.notes[-1] == "REGISTRY.yaml does not name 2 further prompts"
+
+
 def test_a_new_folder_of_prompts_is_one_that_is_offered(tmp_path: Path) -> None:
     made = CliRunner().invoke(app, ["new", str(tmp_path / "mine"), "--id", "docs/ask"])
     again = CliRunner().invoke(app, ["new", str(tmp_path / "mine")])
@@ -306,6 +317,13 @@ def test_conditions_and_filters_of_texts_are_for_templates(tmp_path: Path) -> No
     body += "{{ tools|length }}"
     prompt = only_prompt(read_pack(write_pack(tmp_path, bodies={1: body})))
     assert fill(prompt, {"first": "tea", "second": "milk"}, ["x", "y"]) == "TEA, milk2"
+
+
+def test_the_filter_default_stands_for_an_argument_that_was_left_out(tmp_path: Path) -> None:
+    body = "{{ first }} {{ second }} {{ length | default('of any length') }}"
+    prompt = only_prompt(read_pack(write_pack(tmp_path, bodies={1: body})))
+    assert fill(prompt, {"first": "tea", "second": "milk"}, []) == "tea milk of any length"
+    assert fill(prompt, {"first": "tea", "second": "milk", "length": "short"}, []) == "tea milk short"
 
 
 def test_parts_that_include_each_other_are_refused(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from server import __version__
 from server.contracts import flat_schema
 from server.knowledge import OPERATIONS
 from server.scripts.script_runs import LONGEST_SECONDS
@@ -55,10 +54,10 @@ def describe_tool(tool: Tool, settings: Settings) -> dict[str, Any]:
     """A tool as discovery lists it."""
     return {
         "name": tool.name,
-        "version": __version__,
+        "version": tool.version,
         "title": tool.title,
-        "inputSchemaRef": schema_path(tool.name, "input"),
-        "outputSchemaRef": schema_path(tool.name, "output"),
+        "inputSchemaRef": schema_path(tool, "input"),
+        "outputSchemaRef": schema_path(tool, "output"),
         "deterministic": tool.deterministic or tool.name in REPEATABLE,
         "caps": {
             "timeoutMs": round(_seconds(tool, settings) * _MS),
@@ -69,9 +68,9 @@ def describe_tool(tool: Tool, settings: Settings) -> dict[str, Any]:
     }
 
 
-def schema_path(tool: str, kind: str) -> str:
+def schema_path(tool: Tool, kind: str) -> str:
     """The path of a tool's schema; ``kind`` is "input" or "output"."""
-    return f"/mcp/schema/{tool}/{__version__}/{kind}.json"
+    return f"/mcp/schema/{tool.name}/{tool.version}/{kind}.json"
 
 
 def _seconds(tool: Tool, settings: Settings) -> float:

@@ -71,7 +71,7 @@ def refuse(problem: FacadeProblem, tool: str = "") -> Envelope:
 def _meta(result: CallResult) -> dict[str, Any]:
     return {
         "tool": result.tool.name,
-        "version": __version__,
+        "version": result.tool.version,
         "durationMs": result.duration_ms,
         "traceId": result.trace_id,
         "warnings": [*result.warnings],

@@ -147,9 +147,12 @@ class LspServer:
 
     async def _get_prompt(self, asker: Asker, params: Mapping[str, Any]) -> Any:
         domain, name, major = (params.get(part) for part in ("domain", "name", "major"))
+        arguments = params.get("arguments", {})
         if not (isinstance(domain, str) and isinstance(name, str) and type(major) is int):
             raise refusal("INVALID_REQUEST", "mcp.prompt.get takes domain, name, and major, a whole number")
-        return await self._facade.prompt(asker, domain, name, major)
+        if not isinstance(arguments, dict) or not all(isinstance(value, str) for value in arguments.values()):
+            raise refusal("INVALID_REQUEST", "arguments of a prompt are an object of texts")
+        return await self._facade.prompt(asker, domain, name, major, arguments)
 
     async def _invoke(self, asker: Asker, params: Mapping[str, Any]) -> Any:
         tool, key = params.get("tool"), params.get("idempotencyKey")

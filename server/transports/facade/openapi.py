@@ -195,7 +195,7 @@ _DOCUMENTS = {
         "The server, its tools, its prompts and its state", "discover", {"$ref": "#/components/schemas/Discovery"}
     ),
     "/mcp/prompt/{domain}/{name}/{major}": _describe_get(
-        "A version of a prompt",
+        "A version of a prompt: its template, or with its arguments in the query string its text",
         "prompt",
         {"$ref": "#/components/schemas/Prompt"},
         *("domain", "name", "major"),

@@ -17,15 +17,17 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from server.errors import WinnowError
 from server.runtime.reports.traces import continued, span
 from server.sessions.identities import unproven_name
+from server.text.printable import one_line
 from server.tiers import dumps
 from server.transports.addresses import group_of
 from server.transports.facade.discovery import MAX_INPUT_BYTES, SHORT_ROUTES
 from server.transports.facade.envelope import Envelope, refuse
 from server.transports.facade.notebooks import NotebookRoute, arguments_of, by_path, choose, plain
 from server.transports.facade.openapi import describe_api
-from server.transports.facade.problems import Refusal, problem_of_status, refusal
+from server.transports.facade.problems import Refusal, problem_of_error, problem_of_status, refusal
 from server.transports.facade.service import Asker, FacadeService, Invocation, too_large
 from server.transports.sessions import KEY_NAME
 
@@ -44,7 +46,7 @@ def facade_routes(facade: FacadeService) -> list[Route]:
 
     async def prompt(asker: Asker, request: Request) -> Any:
         domain, name, major = (request.path_params[part] for part in ("domain", "name", "major"))
-        return await facade.prompt(asker, domain, name, _parse_major(major))
+        return await facade.prompt(asker, domain, name, _parse_major(major), _read_query(request))
 
     async def schema(asker: Asker, request: Request) -> Any:
         tool, version, kind = (request.path_params[part] for part in ("tool", "version", "kind"))
@@ -134,16 +136,26 @@ async def answer_refused(request: Request, error: Exception) -> Response:
     message = (
         f"this route takes {headers.get('Allow', 'other methods')}"
         if status == 405
-        else "no such route; GET /openapi.json lists them, and GET /mcp/discover the tools"
+        else "no such route; GET /mcp/discover lists the tools, and GET /openapi.json the routes that call them"
     )
     return _respond(refuse(refusal(reason, message).problem).as_json(), status, headers)
 
 
 def describe_refusal(path: str, status: int, message: str) -> Mapping[str, Any]:
     """The body of an answer with which a request was refused before it reached its route."""
-    if path.startswith(("/mcp/", "/v1/", "/notebooks/")) or path == "/openapi.json":
+    if is_of_facade(path):
         return refuse(problem_of_status(status, message)).as_json()
     return {"error": {"status": status, "message": message}}
+
+
+def describe_error(path: str, error: WinnowError) -> Mapping[str, Any]:
+    """The body of an answer to a request that met this error before it reached its route."""
+    return refuse(problem_of_error(error)).as_json() if is_of_facade(path) else {"error": error.envelope()}
+
+
+def is_of_facade(path: str) -> bool:
+    """Whether answers at this path are in the envelope of the façade."""
+    return path.startswith(("/mcp/", "/v1/", "/notebooks/")) or path == "/openapi.json"
 
 
 def _respond(body: Any, status: int, headers: Mapping[str, str]) -> Response:
@@ -161,6 +173,14 @@ def _parse_major(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _LARGEST_MAJOR_CHARS):
         raise refusal("NOT_FOUND", "a version of a prompt is a number, such as 1; discovery lists them")
     return int(text)
+
+
+def _read_query(request: Request) -> dict[str, str]:
+    """The arguments in the query string, each once. Raises ``Refusal``."""
+    query = {name: request.query_params.getlist(name) for name in request.query_params}
+    if repeated := [name for name, values in query.items() if len(values) > 1]:
+        raise refusal("INVALID_REQUEST", f"{one_line(repeated[0], 40)} is given twice; give each argument once")
+    return {name: value for name, (value,) in query.items()}
 
 
 async def _read_json(request: Request, most: int = MAX_INPUT_BYTES) -> Any:

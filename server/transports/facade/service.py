@@ -14,6 +14,7 @@ from typing import Any
 from server import __version__
 from server.errors import WinnowError, error_of, internal_error
 from server.knowledge import DIRECT
+from server.reference.guides import spell_tool_names
 from server.runtime.logs import log
 from server.tiers import dumps
 from server.tools import Context, Tool, ToolResult
@@ -68,21 +69,32 @@ class FacadeService:
             "health": discovery.describe_health(is_settled=self._services.is_settled),
         }
 
-    async def prompt(self, asker: Asker, domain: str, name: str, major: int) -> dict[str, Any]:
-        """A version of a prompt, as ``{body, spec}``. Raises ``WinnowError`` and ``Refusal``."""
+    async def prompt(
+        self, asker: Asker, domain: str, name: str, major: int, arguments: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """A version of a prompt, as ``{body, spec}``: with arguments its text, without any its template.
+
+        Raises ``WinnowError`` and ``Refusal``.
+        """
         self._count_read(asker)
         await self._services.ready()
-        for prompt in (await read_prompts(self._services)).offered(self._tool_names(asker)):
+        library, tools = await read_prompts(self._services), self._tool_names(asker)
+        for prompt in library.offered(tools):
             if (prompt.domain, prompt.name, prompt.major) == (domain, name, major):
-                return discovery.describe_prompt(prompt)
+                described = discovery.describe_prompt(prompt)
+                if arguments:
+                    text = library.fill(prompt, arguments, tools)
+                    described["body"] = spell_tool_names(text, self._services.settings)
+                return described
         raise refusal("NOT_FOUND", "no such prompt, or none of this version; discovery lists them")
 
     async def schema(self, asker: Asker, name: str, version: str, kind: str) -> dict[str, Any]:
         """The JSON schema of a tool's input or output. Raises ``WinnowError`` and ``Refusal``."""
         self._count_read(asker)
-        tool = await self._find(asker, name)
-        if version != __version__ or kind not in ("input", "output"):
-            raise refusal("NOT_FOUND", f"there is {discovery.schema_path(tool.name, 'input')} and output.json")
+        # A short route's tool answers also where it is not listed, and its answers name it.
+        tool = await self._find(asker, name, from_any_pack=name in discovery.SHORT_ROUTES.values())
+        if version != tool.version or kind not in ("input", "output"):
+            raise refusal("NOT_FOUND", f"there is {discovery.schema_path(tool, 'input')} and output.json")
         if kind == "input":
             return dict(discovery.input_schema(tool.arguments))
         return dict(discovery.data_schema(tool.answer))

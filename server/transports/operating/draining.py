@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.errors import ending_error
+from server.errors import WinnowError, ending_error
 from server.runtime.draining import Drain
 from server.runtime.metrics import Metrics
 
@@ -40,13 +42,23 @@ _REASONS = {
 class CountedRequests:
     """ASGI middleware that counts requests in progress and refusals, and refuses calls while the server ends.
 
-    A GET of ``stream_path`` stays open for events.
+    A GET of ``stream_path`` stays open for events. ``body_of`` builds the JSON body of a refusal from the path and
+    the error.
     """
 
-    def __init__(self, app: ASGIApp, drain: Drain, metrics: Metrics, *, stream_path: str) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        drain: Drain,
+        metrics: Metrics,
+        body_of: Callable[[str, WinnowError], Any],
+        *,
+        stream_path: str,
+    ) -> None:
         self._app = app
         self._drain = drain
         self._metrics = metrics
+        self._body_of = body_of
         self._stream_path = stream_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,7 +75,7 @@ class CountedRequests:
         if scope["path"] in _OPERATORS_ROUTES or self._is_stream(scope):
             await self._app(scope, receive, count_and_send)
         elif self._drain.is_draining:
-            await _refusal()(scope, receive, count_and_send)
+            await self._refuse(scope["path"])(scope, receive, count_and_send)
         else:
             with self._drain.request():
                 await self._app(scope, receive, count_and_send)
@@ -71,16 +83,15 @@ class CountedRequests:
     def _is_stream(self, scope: Scope) -> bool:
         return (scope["method"], scope["path"]) == ("GET", self._stream_path) or _LISTENS in scope["headers"]
 
+    def _refuse(self, path: str) -> JSONResponse:
+        error = ending_error()
+        # Closed, because the body of the request has not been read.
+        headers = {"retry-after": f"{error.retry_after_s:.0f}", "connection": "close"}
+        return JSONResponse(self._body_of(path, error), 503, headers)
+
     def _count(self, status: int) -> None:
         if status >= 400:
             self._metrics.count_refusal("http", _REASONS.get(status, "other"))
-
-
-def _refusal() -> JSONResponse:
-    error = ending_error()
-    # Closed, because the body of the request has not been read.
-    headers = {"retry-after": f"{error.retry_after_s:.0f}", "connection": "close"}
-    return JSONResponse({"error": error.envelope()}, 503, headers)
 
 
 class DrainingServer(uvicorn.Server):

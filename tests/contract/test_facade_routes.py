@@ -1,0 +1,119 @@
+"""The routes of the façade: while the server ends, prompts with arguments, and versions of tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from server import __version__
+from server.app import Application, open_application
+from server.settings import Settings, load_settings
+from server.transports.dispatch import Dispatcher
+from server.transports.facade.routes import facade_routes, is_of_facade
+from server.transports.facade.service import FacadeService
+from server.transports.operating.pages import Operations
+from server.transports.protocol import build_server
+from tests.serving import serve
+
+pytestmark = pytest.mark.anyio
+
+Http = httpx2.AsyncClient
+PROMPT = "/mcp/prompt/winnow/answer_question/1"
+PACK = {
+    "id": "count_words",
+    "version": "2.3.4",
+    "title": "Count words",
+    "description": "Counts words.",
+    "hints": {"readOnly": True},
+    "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+    "outputSchema": {"type": "object"},
+    "execution": {"kind": "http", "method": "GET", "url": "http://127.0.0.1:9/"},
+    "caps": {"network": ["any"]},
+}
+
+
+@pytest.fixture(scope="module")
+def settings(store: Path) -> Settings:
+    return load_settings(store=store, project="handbook", embedding="off", execute_code="off")
+
+
+@pytest.fixture(scope="module")
+async def application(settings: Settings) -> AsyncIterator[Application]:
+    async with open_application(settings, wait_for_model=False) as app:
+        await app.ready()
+        yield app
+
+
+@asynccontextmanager
+async def facade_of(application: Application) -> AsyncIterator[tuple[Http, FacadeService, Operations]]:
+    dispatcher, operations = Dispatcher(application.context, application.settings), Operations()
+    server, facade = build_server(dispatcher, application), FacadeService(dispatcher, application)
+    async with (
+        serve(server, facade=facade, operations=operations) as (host, port),
+        httpx2.AsyncClient(base_url=f"http://{host}:{port}", timeout=60) as http,
+    ):
+        yield http, facade, operations
+
+
+async def test_while_the_server_ends_every_route_is_refused_in_the_envelope(application: Application) -> None:
+    async with facade_of(application) as (http, facade, operations):
+        operations.drain.begin()
+        for route in facade_routes(facade):
+            path = route.path.replace("{", "").replace("}", "")
+            (method,) = (route.methods or set()) - {"HEAD"}
+            answer = await http.request(method, path)
+            (error,) = answer.json()["errors"]
+            seen = answer.status_code, error["code"], error["details"]["reason"], answer.headers["retry-after"]
+            assert (path, is_of_facade(path), *seen) == (path, True, 503, "UNAVAILABLE", "SHUTTING_DOWN", "5")
+            assert (answer.json()["ok"], answer.json()["data"]) == (False, None)
+        assert (await http.post("/mcp")).json()["error"]["code"] == "BACKEND_UNAVAILABLE"
+
+
+async def test_a_prompt_is_its_template_or_with_arguments_its_text(application: Application) -> None:
+    async with facade_of(application) as (http, _, _):
+        template = (await http.get(PROMPT)).json()
+        filled = (await http.get(PROMPT, params={"question": "who keeps the {{ key }}"})).json()
+        assert template["spec"] == filled["spec"]
+        assert ("{%" in template["body"], "{%" in filled["body"]) == (True, False)
+        assert "who keeps the {{ key }}" in filled["body"]
+        for query in ("?question=x&questio=y", "?question=x&question=y", "?question="):
+            refused = await http.get(PROMPT + query)
+            code = refused.json()["errors"][0]["code"]
+            assert (query, refused.status_code, code) == (query, 400, "INVALID_INPUT")
+
+
+async def test_the_tool_of_a_short_route_has_a_schema_where_it_is_not_listed(application: Application) -> None:
+    async with facade_of(application) as (http, _, _):
+        answered = (await http.post("/v1/search", json={"query": "backups"})).json()["meta"]
+        listed = [tool["name"] for tool in (await http.get("/mcp/discover")).json()["tools"]]
+        assert answered["tool"] not in listed
+        for kind in ("input", "output"):
+            schema = await http.get(f"/mcp/schema/{answered['tool']}/{answered['version']}/{kind}.json")
+            assert (schema.status_code, schema.json()["type"]) == (200, "object")
+
+
+async def test_a_tool_of_the_operator_has_the_version_that_its_file_states(
+    settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "count_words.tool.yaml").write_text(json.dumps(PACK))
+    (tmp_path / "count_words.tool.yaml").chmod(0o644)
+    tmp_path.chmod(0o755)
+    chosen = settings.model_copy(update={"tool_packs": (tmp_path,)})
+    async with open_application(chosen, wait_for_model=False) as app, facade_of(app) as (http, _, _):
+        tools = {tool["name"]: tool for tool in (await http.get("/mcp/discover")).json()["tools"]}
+        own = tools["count_words"]
+        assert (own["version"], tools["help"]["version"]) == ("2.3.4", __version__)
+        assert own["inputSchemaRef"] == "/mcp/schema/count_words/2.3.4/input.json"
+        assert (await http.get(own["inputSchemaRef"])).json()["required"] == ["text"]
+        assert (await http.get(f"/mcp/schema/count_words/{__version__}/input.json")).status_code == 404
+        called = (await http.post("/mcp/tool/count_words", json={"text": "a b"})).json()
+        # Its site is not there; an error states the version as well.
+        assert (called["errors"][0]["details"]["reason"], called["meta"]["version"]) == (
+            "SOURCE_UNAVAILABLE",
+            "2.3.4",
+        )
