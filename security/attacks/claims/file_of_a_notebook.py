@@ -63,7 +63,7 @@ def surface():
     entries = store.listing(everything, 0, 9)
     if len(entries) != 2:
         raise RuntimeError(repr(entries))
-    report = [line for each in report_lines(OURS, entries) for line in each.splitlines()]
+    report = [line for each in report_lines(OURS, entries, {}) for line in each.splitlines()]
     forged = any("[read]" in line or line.startswith("# Approved") for line in report)
     integrated = any(each.integration_status != "probation" for each in entries)
     return forged or integrated or bool(store.verdicts([FIRST])) or store.notebooks() != [OURS]
