@@ -30,6 +30,7 @@ def test_the_list_names_every_program() -> None:
         "scale",
         "scan",
         "verdict",
+        "walks",
         *peers,
         *SCRIPTS,
     }

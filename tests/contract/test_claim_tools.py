@@ -340,6 +340,43 @@ async def test_a_verdict_of_contradiction_makes_both_entries_contested_and_anoth
     assert not (await answer(client, "wild_friction", topic_prefix="dispute"))["results"]
 
 
+async def test_claims_that_are_named_are_read_with_their_quotes_and_without_the_rest(
+    client: Client, passage: str
+) -> None:
+    content = "The proxy stands before the gateway. " * 200
+    written = await answer(
+        client,
+        "wild_write",
+        topic="named",
+        content=content,
+        claims=[claim("The proxy stands there.", passage), claim("The gateway is behind it.", passage)],
+    )
+    entry_id = written["entry_id"]
+    named = await answer(client, "wild_read", entry_id=entry_id, claims=[2])
+    whole = await answer(client, "wild_read", entry_id=entry_id)
+    assert named["claims"] == whole["claims"][1:]
+    assert (named["claims_total"], named["content"], named["next_start_char"]) == (2, "", 0)
+    assert named["revisions"] == named["comparisons"] == []
+    assert (len(whole["revisions"]), whole["content"]) == (1, content)
+    text = await text_of(client, "wild_read", entry_id=entry_id, claims=[2])
+    assert QUOTE in text
+    assert count_tokens(text) < count_tokens(content) / 10
+    assert await reason(client, "wild_read", entry_id=entry_id, claims=[2, 3]) == "NOT_FOUND"
+
+
+async def test_an_answer_to_verdicts_alone_has_the_status_and_no_claims(client: Client, passage: str) -> None:
+    pair = [
+        await answer(client, "wild_write", topic="alone", claims=[claim(text, passage)])
+        for text in ("The proxy stands before.", "The proxy stands behind.")
+    ]
+    first, second = (each["entry_id"] for each in pair)
+    verdicts = [{"claim": 1, "other": f"{second}.1", "judgement": "contradicts"}]
+    judged = await answer(client, "wild_revise", entry_id=first, verdicts=verdicts)
+    assert (judged["claims"], judged["candidates"], judged["integration_status"]) == ([], [], "contested")
+    both = await answer(client, "wild_revise", entry_id=first, verdicts=verdicts, title="A title")
+    assert [row["n"] for row in both["claims"]] == [1]
+
+
 async def test_a_revision_keeps_what_is_left_out_numbers_claims_anew_and_needs_the_state_that_was_read(
     client: Client, passage: str
 ) -> None:

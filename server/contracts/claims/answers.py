@@ -153,7 +153,10 @@ class RevisionRow(Payload):
 
 
 class ReadEntryAnswer(Payload):
-    """Answer of ``wild_read``. ``status_why`` explains the status, content goes on at ``next_start_char``."""
+    """Answer of ``wild_read``. ``status_why`` explains the status, content goes on at ``next_start_char``.
+
+    Where claims were named, it has these and no content, comparisons, references and revisions.
+    """
 
     entry_id: KnownId
     topic: _Text
@@ -278,7 +281,10 @@ class PairRow(Payload):
 
 
 class WriteAnswer(Payload):
-    """Answer of ``wild_write`` and ``wild_revise``. ``candidates`` are pairs of claims to judge."""
+    """Answer of ``wild_write`` and ``wild_revise``.
+
+    ``candidates`` are pairs of claims to judge. Where verdicts alone were recorded, they and claims are left out.
+    """
 
     entry_id: KnownId
     topic: _Text

@@ -91,6 +91,12 @@ class ReadEntry(_InNotebook):
     """Arguments of ``wild_read``."""
 
     entry_id: EntryId = Field(description="entry_id of a row", json_schema_extra=LISTED)
+    claims: list[_Number] = Field(
+        default_factory=list,
+        max_length=20,
+        description="n of claims: these with their quotes, without the rest of the entry",
+        json_schema_extra=LISTED,
+    )
     start_char: int = Field(
         default=0, ge=0, le=MAX_CONTENT_CHARS, description="where the content is read on: next_start_char"
     )

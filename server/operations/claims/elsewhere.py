@@ -40,7 +40,7 @@ from server.errors import WinnowError
 from server.operations.base import Answer, RequestContext
 from server.operations.claims.foreign_answers import by_entry, is_entry_id, read_rows, read_whole
 from server.operations.claims.notebooks import OpenNotebook, documents_of, open_notebook, require_writes
-from server.operations.claims.reading import CLAIMS_CUT
+from server.operations.claims.reading import CLAIMS_CUT, choose_claims, leave_out
 from server.operations.claims.rows import read_claim
 from server.operations.claims.search import NO_MODEL, OVERFETCH, answer_rows, fuse
 from server.operations.claims.writing import build_evidence
@@ -179,6 +179,9 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
     found = read_whole(answers.ReadEntryAnswer, {"next_start_char": None, **answer})
     if (next_start := found.setdefault("next_start_char", None)) is not None and next_start <= request.start_char:
         found["next_start_char"] = None  # it would be read without end
+    if request.claims:
+        found |= leave_out(found["content"])
+        found["claims"] = choose_claims(found["entry_id"], found["claims"], request.claims)
     size = context.caller.budget.of("full")
     claims = tiers.fit_rows(check_claims(far, found["claims"]), size.tokens // 2, size.bytes // 2)
     cut = len(claims.rows) < len(found["claims"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from server import intake, tiers
@@ -27,7 +28,8 @@ from server.text.printable import one_line, printable
 _COMPARISONS, _REVISIONS, _CONTRADICTIONS, _TOP_TOPICS = 10, 20, 20, 5
 # Two entries are similar from this largest cosine of their claims on (the candidates of a comparison).
 SIMILAR_ENTROPY = 0.4
-_CLAIMS_SHOWN = 5
+# Of a related entry, and of one that changed.
+_CLAIMS_BESIDE, _CLAIMS_SHOWN = 3, 5
 CLAIMS_CUT = "{shown} of {found} claims are shown with their evidence; wild_claims has them all without"
 
 
@@ -76,7 +78,7 @@ def _related_row(
 ) -> dict[str, Any]:
     nearest = comparison.pairs[0].other_id if comparison and comparison.pairs else ""
     return {
-        **entry_row(other, _CLAIMS_SHOWN, nearest),
+        **entry_row(other, _CLAIMS_BESIDE, nearest),
         "entropy": share(comparison.entropy) if comparison else 1.0,
         "friction": share(comparison.friction) if comparison else 0.0,
         "contradictions": opposed[:_CONTRADICTIONS],
@@ -89,46 +91,76 @@ def _is_wanted(row: dict[str, Any], direction: str) -> bool:
 
 
 def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
-    """Answer with a whole entry: content in parts, claims with evidence, comparisons, history, and its status."""
+    """Answer with an entry: its status, its claims with evidence, and what else it has unless claims are named."""
     book = open_notebook(context, request.project)
     book.settle()
     entry = book.require(request.entry_id)
-    content = printable(entry.content)
-    if request.start_char > len(content):
-        raise WinnowError("INVALID_REQUEST", f"start_char: the content has {len(content):,} characters")
-    part = content[request.start_char : request.start_char + PART_CHARS]
-    end = request.start_char + len(part)
     comparisons = book.comparisons_of(entry)
     stands = standing(entry, comparisons, is_compared=entry.id in book.store.compared([entry.id]))
     size = context.caller.budget.of("full")
-    claims = tiers.fit_rows(read_claims(book, entry), size.tokens // 2, size.bytes // 2)
-    cut = len(claims.rows) < len(entry.claims)
+    asked = choose_claims(entry.id, read_claims(book, entry), request.claims)
+    claims = tiers.fit_rows(asked, size.tokens // 2, size.bytes // 2)
+    rest = (
+        leave_out(entry.content)
+        if request.claims
+        else _rest_of_entry(book, entry, comparisons, request.start_char)
+    )
     payload = {
         "entry_id": entry.id,
         "topic": one_line(entry.topic),
         "title": one_line(entry.title),
         "source": one_line(entry.source),
         "author": one_line(entry.author),
-        "content": part,
-        "next_start_char": end if end < len(content) else None,
         "claims": list(claims.rows),
         "claims_total": len(entry.claims),
         "claims_status": entry.claims_status,
         "integration_status": entry.integration_status,
         "status_why": one_line(stands.why),
         "max_friction": share(entry.friction),
+        **rest,
+        "revision": entry.revision,
+        "needs_review": entry.needs_review,
+    }
+    is_cut = len(claims.rows) < len(asked)
+    warnings = (CLAIMS_CUT.format(shown=len(claims.rows), found=len(asked)),) if is_cut else ()
+    pieces = [intake.piece(entry.id, text) for text in (payload["content"], tiers.dumps(payload["claims"]))]
+    return Answer(payload, "full", 1, claims.tokens, warnings, taken=intake.total(pieces))
+
+
+def choose_claims(entry_id: str, rows: Sequence[tiers.Row], numbers: Sequence[int]) -> list[tiers.Row]:
+    """The claims with these numbers, all without any. Raises for a number that the entry does not have."""
+    if missing := sorted({*numbers} - {row["n"] for row in rows}):
+        raise WinnowError(
+            "NOT_FOUND", f"there is no claim {entry_id}.{missing[0]}; wild_claims lists those of an entry by n"
+        )
+    return [row for row in rows if not numbers or row["n"] in numbers]
+
+
+def leave_out(content: str) -> dict[str, Any]:
+    """What an answer has beside claims that were named."""
+    more = 0 if content else None
+    return {"content": "", "next_start_char": more, "comparisons": [], "references": [], "revisions": []}
+
+
+def _rest_of_entry(
+    book: OpenNotebook, entry: Entry, comparisons: list[Comparison], start_char: int
+) -> dict[str, Any]:
+    """A part of the content, and what relates to the entry."""
+    content = printable(entry.content)
+    if start_char > len(content):
+        raise WinnowError("INVALID_REQUEST", f"start_char: the content has {len(content):,} characters")
+    part = content[start_char : start_char + PART_CHARS]
+    end = start_char + len(part)
+    return {
+        "content": part,
+        "next_start_char": end if end < len(content) else None,
         "comparisons": _comparison_rows(book, comparisons[:_COMPARISONS]),
         "references": list(entry.references),
         "revisions": [
             {"sequence": change.sequence, "kind": change.kind, "at": moment(change.at)}
             for change in book.store.history(book.view.notebook, entry.id)[-_REVISIONS:]
         ],
-        "revision": entry.revision,
-        "needs_review": entry.needs_review,
     }
-    warnings = (CLAIMS_CUT.format(shown=len(claims.rows), found=len(entry.claims)),) if cut else ()
-    taken = intake.total([intake.piece(entry.id, part), intake.piece(entry.id, tiers.dumps(payload["claims"]))])
-    return Answer(payload, "full", 1, claims.tokens, warnings, taken=taken)
 
 
 def read_claims(book: OpenNotebook, entry: Entry) -> list[tiers.Row]:

@@ -144,7 +144,8 @@ def revise_entry(context: RequestContext, request: ReviseEntry) -> Answer:
         entry = book.store.revise(book.view.notebook, _checked(context, revised, time.time()))
     if verdicts:
         book.store.judge(book.view.notebook, verdicts)
-    return _settle(book, entry, [entry_of(verdict.other_id) for verdict in verdicts])
+    judged = [entry_of(verdict.other_id) for verdict in verdicts]
+    return _settle(book, entry, judged, shows_claims=revised is not None or not verdicts)
 
 
 def _revised(book: OpenNotebook, entry: Entry, request: ReviseEntry) -> Entry | None:
@@ -260,8 +261,11 @@ def _checked(context: RequestContext, entry: Entry, now: float) -> Entry:
     return check_entry(entry, documents_of(context, entry.project), now)
 
 
-def _settle(book: OpenNotebook, entry: Entry, judged: Sequence[str] = ()) -> Answer:
-    """Compare a written entry, weigh it and those it was judged beside, and answer."""
+def _settle(book: OpenNotebook, entry: Entry, judged: Sequence[str] = (), *, shows_claims: bool = True) -> Answer:
+    """Compare a written entry, weigh it and those it was judged beside, and answer.
+
+    Who only judged claims has read them: ``shows_claims`` is False.
+    """
     if (model := book.model) is not None:
         book.vectors.embed(model, [entry])
     book.compare(entry)
@@ -279,7 +283,7 @@ def _settle(book: OpenNotebook, entry: Entry, judged: Sequence[str] = ()) -> Ans
         "topic": one_line(entry.topic),
         "revision": entry.revision,
         "sequence": entry.sequence,
-        "claims": read_claims(book, entry),
+        "claims": read_claims(book, entry) if shows_claims else [],
         "claims_status": entry.claims_status,
         "integration_status": entry.integration_status,
         "status_why": one_line(stands.why),
@@ -294,6 +298,6 @@ def _settle(book: OpenNotebook, entry: Entry, judged: Sequence[str] = ()) -> Ans
             }
             for pair in pairs
             if pair.other_id in texts and frozenset((pair.claim_id, pair.other_id)) not in known
-        ][:_CANDIDATES],
+        ][: _CANDIDATES if shows_claims else 0],
     }
     return Answer(payload, "full", 1, 0)

@@ -21,7 +21,8 @@ def may_write(context: Context) -> bool:
 
 def render_entry(row: dict[str, Any], *facts: str) -> Iterator[str]:
     """A line of facts about an entry, and a marked line for its topic and for each claim."""
-    own = (row["integration_status"], f"friction {row['max_friction']:.2f}", *facts)
+    friction = (f"friction {row['max_friction']:.2f}",) if row["max_friction"] else ()
+    own = (row["integration_status"], *friction, *facts)
     waits = ("needs review",) if row.get("needs_review") else ()
     yield f"[{row['entry_id']}] {' | '.join((*own, row['claims_status'], *waits))}"
     by = f" (by {row['author']})" if row.get("author") else ""
@@ -33,10 +34,11 @@ def render_entry(row: dict[str, Any], *facts: str) -> Iterator[str]:
 
 
 def render_claim(claim: dict[str, Any]) -> str:
-    """A claim in one line."""
+    """A claim in one line: "1. Backups are kept. (.9, 2 verified)"."""
     counts = ((claim.get("verified"), "verified"), (claim.get("refuted"), "against"))
-    marks = "".join(f", {count} {name}" for count, name in counts if count)
-    return f"{claim['n']}. {claim['text']} ({claim['confidence']:.3f}{marks})"
+    marks = "".join(f", {count} {name}" if count > 1 else f", {name}" for count, name in counts if count)
+    confidence = f"{claim['confidence']:g}".removeprefix("0") or "0"
+    return f"{claim['n']}. {claim['text']} ({confidence}{marks})"
 
 
 def render_checked_claim(claim: dict[str, Any]) -> Iterator[str]:

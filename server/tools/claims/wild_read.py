@@ -13,7 +13,7 @@ from server.tools.claims.rendering import ENTRY_SIZE, NOT_INSTRUCTIONS, render_c
 DESCRIPTION = f"""\
 Read one entry: content, claims with their quotes and the status of each, comparisons, history.
 Use when: you rely on a claim and want to see its evidence.
-Do not use when: claims are enough (wild_claims).
+Do not use when: claims are enough (wild_claims). To see what decides, name the claims: content is left out.
 Returns at most: 8,000 characters of content, 20 claims, 20,000 tokens.
 If you need more, call: this with start_char = next_start_char; graph_paths from "claim:ENTRY.N".
 Defaults: from the beginning. Max: one entry.
@@ -21,12 +21,11 @@ Defaults: from the beginning. Max: one entry.
 
 
 def _render(payload: dict[str, Any]) -> list[str]:
-    lines = [
-        f"entry {payload['entry_id']}, revision {payload['revision']}: {payload['integration_status']} "
-        f"({payload['status_why']}), friction {payload['max_friction']:.2f}, {payload['claims_status']}"
-    ]
-    facts = (f"{name}: {payload[name]}" for name in ("topic", "title", "source", "author") if payload[name])
-    lines += frame_text("; ".join(facts))
+    head = f"entry {payload['entry_id']}, revision {payload['revision']}: {payload['integration_status']}"
+    if is_whole := bool(payload["revisions"]):
+        head += f" ({payload['status_why']}), friction {payload['max_friction']:.2f}, {payload['claims_status']}"
+    named = ("topic", "title", "source", "author") if is_whole else ("topic",)
+    lines = [head, *frame_text("; ".join(f"{name}: {payload[name]}" for name in named if payload[name]))]
     for claim in payload["claims"]:
         lines += render_checked_claim(claim)
     for row in payload["comparisons"]:
@@ -34,8 +33,9 @@ def _render(payload: dict[str, Any]) -> list[str]:
         lines += frame_text(row["nearest_text"]) if "nearest_text" in row else []
     if payload["references"]:
         lines.append(f"refers to {', '.join(payload['references'])}")
-    history = ", ".join(f"{row['kind']} {row['at']} ({row['sequence']})" for row in payload["revisions"])
-    lines.append(f"history: {history}")
+    if is_whole:
+        history = ", ".join(f"{row['kind']} {row['at']} ({row['sequence']})" for row in payload["revisions"])
+        lines.append(f"history: {history}")
     if payload["content"]:
         lines += ["content:", *frame_text(payload["content"])]
     if payload["next_start_char"] is not None:

@@ -22,7 +22,8 @@ Defaults: both directions, 10 entries. Max: 50.
 def _render(payload: dict[str, Any]) -> list[str]:
     lines = [f"{payload['count']} related entries"]
     for row in payload["results"]:
-        lines += render_entry(row, f"entropy {row['entropy']:.2f}", f"between them {row['friction']:.2f}")
+        between = (f"between them {row['friction']:.2f}",) if row["friction"] else ()
+        lines += render_entry(row, f"entropy {row['entropy']:.2f}", *between)
         for each in row["contradictions"]:
             lines += render_contradiction(each)
     return lines

@@ -11,7 +11,7 @@ DESCRIPTION = """\
 Revise an entry: its topic, source, content or claims; add evidence; record that claims contradict each other.
 Use when: an entry is wrong or incomplete, or you judged a pair of claims.
 Do not use when: you found something new (wild_write).
-Returns at most: the entry as it was checked, 20,000 tokens.
+Returns at most: the entry as it was checked, 20,000 tokens; of verdicts alone, its status.
 If you need more, call: wild_read with entry_id.
 Defaults: what is left out stays; earlier revisions are kept. Max: 20 claims, quotes and verdicts."""
 
