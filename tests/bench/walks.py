@@ -93,7 +93,7 @@ class Walk:
             raise WinnowError("INTERNAL", f"{tool}: {reply.structured_content}")
         self.cost += cost_of(tool, arguments, reply)
         self.entries |= set(_entries_of(reply.structured_content))
-        return reply.structured_content
+        return dict(reply.structured_content)
 
 
 def _entries_of(value: Any, name: str = "") -> Iterator[str]:
@@ -144,14 +144,18 @@ async def measure(folder: Path, pages: Sequence[Page], walks: int, choice: rando
         calls_per_minute=100_000,
     )
     opponents = _opponents(pages, choice)
-    entries = _index(settings, folder / "pages", [*pages, *(each.other for each in opponents)])
+    if not opponents:
+        raise WinnowError("INVALID_REQUEST", "no claim of these pages has a number that can be altered")
+    entries = _index(settings, folder / "pages", pages, opponents)
     async with (
         open_application(settings, wait_for_model=True) as application,
         Client(build_server(Dispatcher(application.context, settings), application)) as client,
     ):
         ids = [(await Walk(client).call("wild_write", **entry))["entry_id"] for entry in entries]
         by_source = {entry["source"]: id for entry, id in zip(entries, ids, strict=True)}
-        topics = sorted({each.page.topic for each in opponents if await _oppose(client, by_source, each)})
+        for each in opponents:
+            await _oppose(client, by_source, each)
+        topics = sorted({each.page.topic for each in opponents})
         contents = {id: count_tokens(entry["content"]) for entry, id in zip(entries, ids, strict=True)}
         asked = [(choice.choice(pages), choice.choice(topics)) for _ in range(walks)]
         rows = {}
@@ -265,9 +269,9 @@ def made_pages(count: int, choice: random.Random) -> Iterator[Page]:
     for number in range(count):
         thing = things[number % len(things)]
         lines = (
-            f"The {thing} {number * 200 + n} is kept by crew {choice.randint(2, 900)} "
+            f"The {thing} {number * 300 + n} is kept by crew {choice.randint(2, 900)} "
             f"for {choice.randint(2, 90)} days."
-            for n in range(160)
+            for n in range(240)
         )
         yield Page(f"{thing}{number}.md", f"harbour/{thing}s", f"{thing} {number}", "\n\n".join(lines))
 
@@ -295,42 +299,46 @@ def _claims(page: Page, source: SourceText) -> list[str]:
     return [text for text in texts if find_quote(text, source)]
 
 
-def _index(settings: Settings, folder: Path, pages: Sequence[Page]) -> list[dict[str, Any]]:
-    """Ingest the pages, without vectors; what is written of each."""
+def _index(
+    settings: Settings, folder: Path, pages: Sequence[Page], opponents: Sequence[Opponent]
+) -> list[dict[str, Any]]:
+    """Ingest the pages and their opponents, without vectors; what is written of each."""
     folder.mkdir()
-    for page in pages:
+    for page in (*pages, *(each.other for each in opponents)):
         (folder / page.name).write_text(page.text, "utf-8")
     with closing(open_backends(settings, wait_for_model=False)) as backends:
         ingest_paths(target_of(settings, backends, None), [folder])
         index = CurrentIndex(backends.catalogue, Filters(settings.project))
-        return [_entry(index, page) for page in pages]
+        claims = {page.name: _claims(page, SourceText(page.text)) for page in pages}
+        written = [_entry(index, page, claims[page.name]) for page in pages]
+        for each in opponents:
+            texts = [each.opposed if text == each.claim else text for text in claims[each.page.name]]
+            written.append(_entry(index, each.other, texts))
+        return written
 
 
-def _entry(index: CurrentIndex, page: Page) -> dict[str, Any]:
-    """What is written of a page: its text, and its claims with themselves as quotes."""
+def _entry(index: CurrentIndex, page: Page, texts: Sequence[str]) -> dict[str, Any]:
+    """What is written of a page: its text, and these claims with themselves as quotes."""
     document = index.document(page.name)
     if document is None:
         raise WinnowError("INTERNAL", f"{page.name} was not indexed")
     source = index.text(document)
-    places = {text: find_quote(text, source)[0].start for text in _claims(page, source)}
+    places = {text: found[0].start for text in texts if (found := find_quote(text, source))}
     claims = [
         {"text": text, "evidence": [{"section_id": index.passage_at(document, start), "quote": text}]}
         for text, start in places.items()
     ]
-    texts = {"title": page.title[:200], "content": page.text, "author": "bench", "source": page.name}
-    return {"topic": page.topic[:200], "claims": claims, **texts}
+    facts = {"title": page.title[:200], "content": page.text, "author": "bench", "source": page.name}
+    return {"topic": page.topic[:200], "claims": claims, **facts}
 
 
-async def _oppose(client: Client, ids: Mapping[str, str], opponent: Opponent) -> bool:
-    """Record that two entries contradict each other; False where one of them lacks the claim."""
+async def _oppose(client: Client, ids: Mapping[str, str], opponent: Opponent) -> None:
+    """Record that two entries contradict each other."""
     first, second = ids[opponent.page.name], ids[opponent.other.name]
     found = (await Walk(client).call("wild_claims", entry_ids=[first, second]))["entries"]
     own, other = ({claim["text"]: claim["n"] for claim in row["claims"]} for row in found)
-    if opponent.claim not in own or opponent.opposed not in other:
-        return False
     pair = {"claim": own[opponent.claim], "other": f"{second}.{other[opponent.opposed]}"}
     await Walk(client).call("wild_revise", entry_id=first, verdicts=[{**pair, "judgement": "contradicts"}])
-    return True
 
 
 def _show(figures: Mapping[str, Any]) -> None:

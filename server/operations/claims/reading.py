@@ -127,7 +127,7 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
     return Answer(payload, "full", 1, claims.tokens, warnings, taken=intake.total(pieces))
 
 
-def choose_claims(entry_id: str, rows: Sequence[tiers.Row], numbers: Sequence[int]) -> list[tiers.Row]:
+def choose_claims(entry_id: str, rows: Sequence[dict[str, Any]], numbers: Sequence[int]) -> list[dict[str, Any]]:
     """The claims with these numbers, all without any. Raises for a number that the entry does not have."""
     if missing := sorted({*numbers} - {row["n"] for row in rows}):
         raise WinnowError(
@@ -163,7 +163,7 @@ def _rest_of_entry(
     }
 
 
-def read_claims(book: OpenNotebook, entry: Entry) -> list[tiers.Row]:
+def read_claims(book: OpenNotebook, entry: Entry) -> list[dict[str, Any]]:
     """The claims of an entry with their evidence and what contradicts them."""
     pairs = contradictions(book.store.verdicts([entry.id]))
     others = book.store.read(book.everything, [other.partition(".")[0] for _, other in pairs])

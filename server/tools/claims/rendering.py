@@ -22,9 +22,9 @@ def may_write(context: Context) -> bool:
 def render_entry(row: dict[str, Any], *facts: str) -> Iterator[str]:
     """A line of facts about an entry, and a marked line for its topic and for each claim."""
     friction = (f"friction {row['max_friction']:.2f}",) if row["max_friction"] else ()
-    own = (row["integration_status"], *friction, *facts)
+    taken = ("extracted",) if row["claims_status"] == "extracted" else ()
     waits = ("needs review",) if row.get("needs_review") else ()
-    yield f"[{row['entry_id']}] {' | '.join((*own, row['claims_status'], *waits))}"
+    yield f"[{row['entry_id']}] {' | '.join((row['integration_status'], *friction, *facts, *taken, *waits))}"
     by = f" (by {row['author']})" if row.get("author") else ""
     yield from frame_text(f"{row['topic']}{by}")
     for claim in row["claims"]:
@@ -37,8 +37,12 @@ def render_claim(claim: dict[str, Any]) -> str:
     """A claim in one line: "1. Backups are kept. (.9, 2 verified)"."""
     counts = ((claim.get("verified"), "verified"), (claim.get("refuted"), "against"))
     marks = "".join(f", {count} {name}" if count > 1 else f", {name}" for count, name in counts if count)
-    confidence = f"{claim['confidence']:g}".removeprefix("0") or "0"
-    return f"{claim['n']}. {claim['text']} ({confidence}{marks})"
+    return f"{claim['n']}. {claim['text']} ({render_share(claim['confidence'])}{marks})"
+
+
+def render_share(value: float) -> str:
+    """A number from 0 to 1 in few signs: ".9"."""
+    return f"{value:.2g}".removeprefix("0") or "0"
 
 
 def render_checked_claim(claim: dict[str, Any]) -> Iterator[str]:
@@ -51,7 +55,7 @@ def render_checked_claim(claim: dict[str, Any]) -> Iterator[str]:
     for warning in claim.get("warnings", ()):
         yield from frame_text(f"warning: {warning}")
     if why := claim.get("friction_why"):
-        yield f"  friction {claim['friction']:.2f}: {why}"
+        yield f"  friction: {why}"
 
 
 def render_contradiction(row: dict[str, Any]) -> Iterator[str]:

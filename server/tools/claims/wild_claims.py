@@ -7,7 +7,7 @@ from typing import Any
 from server.contracts.claims.answers import EntryClaimsAnswer
 from server.contracts.claims.arguments import EntryClaims
 from server.tools.base import Tool
-from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry
+from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry, render_share
 
 DESCRIPTION = f"""\
 Get all claims of several entries at once, without contents.
@@ -20,9 +20,9 @@ Defaults: none. Max: 50 entry_ids.
 
 
 def _render(payload: dict[str, Any]) -> list[str]:
-    lines = [f"{len(payload['entries'])} entries, {len(payload['missing_ids'])} unknown"]
+    lines = [f"{len(payload['entries'])} entries"]
     for row in payload["entries"]:
-        lines += render_entry(row, f"confidence {row['confidence_avg']:.2f}")
+        lines += render_entry(row, f"confidence {render_share(row['confidence_avg'])}")
     if payload["missing_ids"]:
         lines.append(f"unknown: {', '.join(payload['missing_ids'])}")
     return lines

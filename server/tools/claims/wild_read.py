@@ -38,7 +38,7 @@ def _render(payload: dict[str, Any]) -> list[str]:
         lines.append(f"history: {history}")
     if payload["content"]:
         lines += ["content:", *frame_text(payload["content"])]
-    if payload["next_start_char"] is not None:
+    if is_whole and payload["next_start_char"] is not None:
         lines.append(f"more: start_char {payload['next_start_char']}")
     return lines
 
