@@ -213,8 +213,9 @@ def _check_claim(index: CurrentIndex | None, row: Mapping[str, Any]) -> dict[str
         ) from None
     if index is not None and evidence:
         claim = check_claim(claim, index, time.time())
-    friction = {"friction": row["friction"], "friction_why": _WHY_FRICTION} if row.get("friction") else {}
-    return {**read_claim(claim), **friction}
+    if not (friction := row.get("friction")):
+        return read_claim(claim)
+    return {**read_claim(claim), "friction": friction, "friction_why": f"{friction:.2f}: {_WHY_FRICTION}"}
 
 
 def _evidence(row: Mapping[str, Any]) -> Evidence:
