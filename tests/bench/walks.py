@@ -153,8 +153,8 @@ async def measure(folder: Path, pages: Sequence[Page], walks: int, choice: rando
     ):
         ids = [(await Walk(client).call("wild_write", **entry))["entry_id"] for entry in entries]
         by_source = {entry["source"]: id for entry, id in zip(entries, ids, strict=True)}
-        for each in opponents:
-            await _oppose(client, by_source, each)
+        for opponent in opponents:
+            await _oppose(client, by_source, opponent)
         topics = sorted({each.page.topic for each in opponents})
         contents = {id: count_tokens(entry["content"]) for entry, id in zip(entries, ids, strict=True)}
         asked = [(choice.choice(pages), choice.choice(topics)) for _ in range(walks)]

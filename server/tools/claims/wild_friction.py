@@ -23,8 +23,10 @@ Defaults: friction .3 or more, 10 entries. Max: 50.
 def _render(payload: dict[str, Any]) -> list[str]:
     lines = [f"{payload['count']} entries"]
     for row in payload["results"]:
-        counts = f"friction {row['max_friction']:.2f} | {row['contradiction_count']} contradictions"
-        lines.append(f"[{row['entry_id']}] {row['integration_status']} | {counts}")
+        several = f" | {row['contradiction_count']} contradictions" if row["contradiction_count"] > 1 else ""
+        lines.append(
+            f"[{row['entry_id']}] {row['integration_status']} | friction {row['max_friction']:.2f}{several}"
+        )
         lines += frame_text(row["topic"])
         if top := row.get("top_contradiction"):
             lines += render_contradiction(top)
