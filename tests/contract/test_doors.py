@@ -105,7 +105,8 @@ async def test_every_tool_gives_the_same_data_at_every_door(
 async def test_every_error_is_the_same_at_every_door(doors: Mapping[str, Any]) -> None:
     for tool, arguments, reason in ERRORS:
         seen = {name: await door.call(tool, arguments) for name, door in doors.items()}
-        assert_same_error(seen, reason)
+        # A script that is killed says where it was only if it still gets to it.
+        assert_same_error(seen, reason, has_same_details=reason != "TIMEOUT")
         if tool == "execute_code":  # what a failed script printed and used is an answer, too
             assert len({json.dumps(shared(answer.data)) for answer in seen.values()}) == 1
 
@@ -134,13 +135,13 @@ async def test_an_argument_of_a_wrong_type_is_the_same_error_at_every_door_for_e
             )
 
 
-def assert_same_error(seen: Mapping[str, Seen], reason: str) -> None:
+def assert_same_error(seen: Mapping[str, Seen], reason: str, *, has_same_details: bool = True) -> None:
     """The same reason, message and details at each of these doors."""
     assert {name: answer.reason for name, answer in seen.items()} == dict.fromkeys(seen, reason), seen
     assert len({answer.message for answer in seen.values()}) == 1, seen
-    details = [answer.details or {} for answer in seen.values()]
+    details = [answer.details or {} for answer in seen.values()] if has_same_details else []
     own_ids = [[each["execution_id"]] if "execution_id" in each else [] for each in details]
-    assert len({json.dumps(shared(*both)) for both in zip(details, own_ids, strict=True)}) == 1, seen
+    assert len({json.dumps(shared(*both)) for both in zip(details, own_ids, strict=True)}) <= 1, seen
 
 
 async def test_a_pack_that_fails_is_the_same_error_at_every_door(
