@@ -47,7 +47,8 @@ def _tool(tool: Tool) -> Iterator[str]:
     pack = f" Listed with `--tools {tool.pack}`." if tool.pack else ""
     hints = {"read-only": tool.read_only, "idempotent": tool.idempotent, "destructive": tool.destructive}
     yield f"## {tool.name.replace('.', '_')}"
-    yield f"{tool.title}. Annotated: {', '.join(name for name, holds in hints.items() if holds)}.{pack}"
+    annotated = ", ".join(name for name, holds in hints.items() if holds) or "it writes, and each call anew"
+    yield f"{tool.title}. Annotated: {annotated}.{pack}"
     yield "\n".join(f"> {line}".rstrip() for line in tool.description.splitlines())
     for name, words in tool.describe_arguments(Settings()).items():
         yield f"Its `{name}`:"
@@ -152,7 +153,7 @@ def _meaning(name: str) -> str:
 
 
 def readme() -> str:
-    """The README with its two tables: the tools that are listed by default, and the commands."""
+    """The README with its two tables: the tools of the usual list, and the commands."""
     text = (FOLDER.parent / "README.md").read_text("utf-8")
     return _with_table(_with_table(text, "tools", _tools_table()), "commands", _commands_table())
 
@@ -166,7 +167,13 @@ def _with_table(text: str, name: str, rows: str) -> str:
 
 def _tools_table() -> str:
     listed = [tool for tool in TOOLS if "(earlier tool)" not in tool.title and not tool.pack]
-    rows = ((f"`{tool.name.replace('.', '_')}`", _first_sentence(tool.description)) for tool in listed)
+    rows = (
+        (
+            f"`{tool.name.replace('.', '_')}`",
+            _first_sentence(tool.description) + ("" if tool.listed else "; called by name, not listed"),
+        )
+        for tool in listed
+    )
     return table(("tool", "what it does"), rows)
 
 

@@ -24,6 +24,7 @@ from server.errors import WinnowError
 from server.keys.records import KeyText
 from server.opening import catalogue_path
 from server.settings import MIB, Settings, load_settings
+from server.text.sizes import count_of
 from server.transports.addresses import parse_address
 from server.transports.statistics import ask_servers, summarize_metrics
 
@@ -31,6 +32,7 @@ app = command()
 
 _SECONDS = 3.0
 _KEY_VARIABLE = "WINNOW_KEY"
+_MOST_PROJECTS = 10
 _MOST_KEY_BYTES = 1_000  # a key has 80
 
 
@@ -159,13 +161,20 @@ def _format_server(server: dict[str, Any]) -> list[str]:
     verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in counted["verdicts"].items()) or "none"
     given, kept_out = f"{counted['tokens']:,}", f"{counted['tokens_kept_out']:,}"
     return [
-        f"process {server['pid']} serves {server['project']} on {server['transport']} for "
+        f"process {server['pid']} serves {_list_projects(server)} on {server['transport']} for "
         f"{server['uptime_seconds']:,} s: {counted['calls']:,} calls ({verdicts})",
-        f"  tokens: {given} given, {kept_out} kept out by {counted['scripts']:,} scripts",
+        f"  tokens: {given} given, {kept_out} kept out by {count_of(counted['scripts'], 'script')}",
         f"  queue: {queue['running']} run, {queue['waiting']} wait; {counted['queue_seconds']:.1f} s waited",
         *(f"  {line}" for line in format_alerts(server)),
         *(f"  {line}" for line in _format_caches(server)),
     ]
+
+
+def _list_projects(server: Mapping[str, Any]) -> str:
+    """The projects of a server; one of an earlier version states the first alone."""
+    projects = server.get("projects") or [server["project"]]
+    more = f" and {len(projects) - _MOST_PROJECTS} more" if len(projects) > _MOST_PROJECTS else ""
+    return ", ".join(projects[:_MOST_PROJECTS]) + more
 
 
 def format_alerts(server: Mapping[str, Any]) -> list[str]:

@@ -8,16 +8,29 @@ this machine, and Origin must be a page of this machine or absent. A server for 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Collection, Iterable
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from server.runtime.logs import log
+from server.text.printable import one_line
 from server.transports.addresses import is_loopback
 
 _LARGEST_PORT = 65_535
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?")
 _PAGE_SCHEMES = ("http", "https")
+# They name no value of the request: a page of another site could choose it.
+_UNKNOWN_HOST = (
+    "Invalid Host header: this server does not know itself by that name; its operator names it: --host-name NAME"
+)
+_UNKNOWN_PAGE = (
+    "Invalid Origin header: pages of that host may not call this server; its operator names the host of pages "
+    "that may: --host-name NAME"
+)
+_SECONDS_BETWEEN_LINES = 60.0  # of the log, about refused requests
+_LOGGED_CHARS = 100
 
 
 def is_local(authority: str) -> bool:
@@ -49,9 +62,9 @@ def find_refusal(
     if len(sent[b"host"]) != 1:
         return 400, "Exactly one Host header is needed"
     if not (is_local(sent[b"host"][0]) or _is_named(sent[b"host"][0], names)):
-        return 421, "Invalid Host header"
+        return 421, _UNKNOWN_HOST
     if sent[b"origin"] and not (len(sent[b"origin"]) == 1 and _is_own_page(sent[b"origin"][0], names)):
-        return 403, "Invalid Origin header"
+        return 403, _UNKNOWN_PAGE
     return None
 
 
@@ -78,6 +91,7 @@ class KnownHosts:
         self._app = app
         self._names = names
         self._own_address = own_address
+        self._logged = -_SECONDS_BETWEEN_LINES
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it. Websockets are not supported."""
@@ -87,9 +101,29 @@ class KnownHosts:
             await send({"type": "websocket.close", "code": 1008})
         elif (refusal := find_refusal(scope["path"], scope["headers"], self._names_at(scope))) is not None:
             status, message = refusal
+            self._log(scope["headers"], status, message)
             await PlainTextResponse(message, status)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+    def _log(self, headers: Iterable[tuple[bytes, bytes]], status: int, message: str) -> None:
+        """Log a refusal, at most one in a minute: clients that send others are many, or none of ours."""
+        if time.monotonic() - self._logged < _SECONDS_BETWEEN_LINES:
+            return
+        self._logged = time.monotonic()
+        sent = {
+            name.decode("latin-1").lower(): one_line(value.decode("latin-1"), _LOGGED_CHARS)
+            for name, value in headers
+            if name.lower() in (b"host", b"origin")
+        }
+        log(
+            "a request was refused",
+            level=30,
+            status=status,
+            why=message,
+            host=sent.get("host", ""),
+            origin=sent.get("origin", ""),
+        )
 
     def _names_at(self, scope: Scope) -> Collection[str]:
         own = scope["server"][0].lower() if self._own_address and scope["server"] else ""

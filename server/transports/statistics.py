@@ -78,6 +78,7 @@ class StatisticsSocket:
             "pid": os.getpid(),
             "transport": self._transport,
             "project": self._application.settings.project,
+            "projects": [*self._application.settings.reachable],
             **await self._application.health(),
         }
 

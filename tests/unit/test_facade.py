@@ -220,10 +220,11 @@ def test_a_header_that_is_not_one_breaks_the_stream(data: bytes) -> None:
         FrameDecoder().feed(data)
 
 
-def test_a_stream_that_ends_within_a_frame_is_broken() -> None:
+@pytest.mark.parametrize("data", [encode_frame(MESSAGE)[:-1], json.dumps(MESSAGE).encode() + b"\n"])
+def test_a_stream_that_ends_within_a_frame_is_broken_and_told_its_form(data: bytes) -> None:
     decoder = FrameDecoder()
-    assert decoder.feed(encode_frame(MESSAGE)[:-1]) == []
-    with pytest.raises(BrokenStream):
+    assert decoder.feed(data) == []
+    with pytest.raises(BrokenStream, match="send Content-Length: N, an empty line, and N bytes of JSON"):
         decoder.end()
 
 

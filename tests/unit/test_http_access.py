@@ -28,6 +28,7 @@ from server.transports.access.http_access import Certificate, HttpAccess, HttpOp
 from server.transports.addresses import group_of, listen, parse_host_name, parse_networks, stated_client
 from server.transports.facade.routes import describe_refusal
 from server.transports.limits import RateLimit
+from server.transports.origins import KnownHosts
 from tests.certificates import make_certificate
 
 EVERYWHERE = "0.0.0.0"
@@ -61,13 +62,14 @@ def test_an_address_beyond_loopback_needs_keys_and_tls_or_a_proxy(tmp_path: Path
         with pytest.raises(WinnowError, match="winnow key add"):
             options.access(host, tmp_path, ("p",))
     make_key(tmp_path)
-    with pytest.raises(WinnowError, match="--tls-cert and --tls-key, or put a proxy"):
+    with pytest.raises(WinnowError, match="missing: TLS, by --tls-cert and --tls-key, or by a proxy"):
         offers[0].access(host, tmp_path, ("p",))
     assert [options.access(host, tmp_path, ("p",)).is_plain for options in offers[1:]] == [False, True]
     revoke_key(tmp_path, "laptop", int(time.time()))
     for options in offers:
-        with pytest.raises(WinnowError, match="winnow key add"):
+        with pytest.raises(WinnowError, match="missing: a key ") as caught:
             options.access(host, tmp_path, ("p",))
+        assert ("and TLS, by" in caught.value.message) == (options is offers[0])
 
 
 def test_a_proxy_or_a_name_on_loopback_needs_keys_as_well(tmp_path: Path) -> None:
@@ -97,6 +99,8 @@ def test_options_that_are_not_what_they_should_be_are_refused(tmp_path: Path) ->
         HttpOptions(good, host_names=("https://winnow.example.com",)),
         HttpOptions(good, host_names=("*",)),
     )
+    with pytest.raises(WinnowError, match=r"--tls-cert: .*missing\.pem cannot be read \(No such file"):
+        wrong[2].access(EVERYWHERE, tmp_path, ("p",))
     for options in wrong:
         with pytest.raises(WinnowError, match="--"):
             options.access(EVERYWHERE, tmp_path, ("p",))
@@ -367,3 +371,31 @@ def _take_all(limit: RateLimit, client: str, kind: str) -> int:
         except WinnowError:
             return number
     raise AssertionError("no limit")
+
+
+# --- requests for other hosts
+
+
+@pytest.mark.anyio
+async def test_refused_hosts_and_pages_are_told_the_option_and_logged_once_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    known = KnownHosts(_unreachable)
+    other = [(b"host", b"evil.example\x1b[2J<b>")], [(b"host", b"localhost"), (b"origin", b"https://evil.example")]
+    with caplog.at_level(logging.WARNING, "winnow"):
+        for headers in other:
+            scope = {"type": "http", "path": "/mcp", "method": "GET", "headers": headers, "server": None}
+            await known(scope, receive, send)
+    assert [message["status"] for message in sent if "status" in message] == [421, 403]
+    bodies = [message["body"].decode() for message in sent if "body" in message]
+    assert [("--host-name NAME" in body, "evil" in body) for body in bodies] == [(True, False)] * 2
+    (record,) = caplog.records
+    assert vars(record)["fields"]["host"] == "evil.example<b>"

@@ -62,10 +62,12 @@ def test_the_folder_of_a_store_is_its_owners_alone_whatever_the_umask(tmp_path: 
     try:
         Catalogue(tmp_path / "one" / "catalogue.sqlite3").close()
         StoreLock(tmp_path / "two", HOLDER).release()
-        make_private(tmp_path / "three")
+        make_private(tmp_path / "three" / "four")
     finally:
         os.umask(before)
-    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("one", "two", "three")] == [0o700] * 3
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("one", "two", "three", "three/four")] == [
+        0o700
+    ] * 4
 
 
 def test_the_doctor_names_a_store_that_others_may_read(tmp_path: Path) -> None:

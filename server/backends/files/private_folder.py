@@ -9,8 +9,13 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def make_private(folder: Path) -> None:
-    """Create the folder with mode 0700. An existing folder keeps its mode: its owner chose it."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Create the folder, and those above it that are missing, with mode 0700.
+
+    An existing folder keeps its mode: its owner chose it.
+    """
+    if not folder.parent.exists():  # mkdir would give parents the mode of the umask
+        make_private(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def is_private(folder: Path) -> bool:

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 _SCOPE = re.compile(r"[!#-\[\]-~]{1,200}")
 _AUDIENCE = re.compile(r"[!-~]{1,500}")
-_HOW = (
-    "add a key (winnow key add NAME) or name an issuer of tokens (--oidc-issuer), and either give --tls-cert and "
-    "--tls-key, or put a proxy with TLS in front and name its address with --trusted-proxy"
-)
+_KEYS = "a key (winnow key add NAME), or an issuer of tokens (--oidc-issuer)"
+_TLS = "TLS, by --tls-cert and --tls-key, or by a proxy in front whose address is --trusted-proxy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +116,15 @@ class HttpOptions:
         tokens = self.issuer.verifier()
         has_clients = bool(keys.active_count) or tokens is not None
         if is_exposed and not (has_clients and (self.certificate.file or proxies)):
+            missing = [
+                what
+                for what, is_there in ((_KEYS, has_clients), (_TLS, self.certificate.file or proxies))
+                if not is_there
+            ]
             raise WinnowError(
                 "INVALID_REQUEST",
                 f"--http: {host!r} can be reached from other machines, which needs keys or tokens, and TLS; "
-                f"{_HOW}, or use 127.0.0.1",
+                f"missing: {'; and '.join(missing)}. Or use 127.0.0.1",
             )
         if (proxies or self.host_names) and not has_clients:
             raise WinnowError(
@@ -146,14 +149,27 @@ class HttpOptions:
             raise WinnowError("INVALID_REQUEST", "--tls-cert and --tls-key belong together; give both files")
         if file is None:
             return
+        for option, path in (("--tls-cert", file), ("--tls-key", key_file)):
+            if path is not None and (why := _why_unreadable(path)):
+                raise WinnowError("INVALID_REQUEST", f"{option}: {path} cannot be read ({why}); name a PEM file")
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(file, key_file, _no_password)
         except (OSError, ValueError) as error:
             raise WinnowError(
                 "INVALID_REQUEST",
                 f"--tls-cert and --tls-key cannot be used ({getattr(error, 'strerror', None) or error}); they are "
-                "files in PEM format: the certificate with its chain, and its key without a password",
+                "files in PEM format: the first the certificate with its chain, the second its key, without a "
+                "password",
             ) from None
+
+
+def _why_unreadable(file: Path) -> str:
+    """Why the file cannot be read; "" if it can."""
+    try:
+        with file.open("rb"):
+            return ""
+    except OSError as error:
+        return error.strerror or type(error).__name__
 
 
 def _no_password() -> str:

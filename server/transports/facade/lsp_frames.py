@@ -21,6 +21,7 @@ MAX_HEADER_BYTES = 1024
 # Input of 64 KiB, each byte written as an escape of six, and the rest of the request.
 MAX_BODY_BYTES = 512 * 1024
 _MAX_METHOD_CHARS, _MAX_ID_CHARS = 200, 1_000
+_FORM = "send Content-Length: N, an empty line, and N bytes of JSON; lines end with CR LF"
 _END = b"\r\n\r\n"
 _LENGTH = re.compile(r"[0-9]{1,9}")
 _TYPES = re.compile(r"application/vscode-jsonrpc(?:;\s*charset=\"?utf-?8\"?)?", re.IGNORECASE)
@@ -67,13 +68,15 @@ class FrameDecoder:
     def end(self) -> None:
         """Raises ``BrokenStream`` if the stream ends within a frame."""
         if self._buffer:
-            raise BrokenStream("the stream ends within a frame")
+            raise BrokenStream(f"the stream ends within a frame; {_FORM}")
 
     def _take(self) -> bytes | None:
         end = self._buffer.find(_END, 0, MAX_HEADER_BYTES)
         if end < 0:
             if len(self._buffer) >= MAX_HEADER_BYTES:
-                raise BrokenStream(f"a header has at most {MAX_HEADER_BYTES:,} bytes and ends with an empty line")
+                raise BrokenStream(
+                    f"a header has at most {MAX_HEADER_BYTES:,} bytes and ends with an empty line; {_FORM}"
+                )
             return None
         begin = end + len(_END)
         length = _parse_header(bytes(self._buffer[:end]))
@@ -90,7 +93,7 @@ def _parse_header(header: bytes) -> int:
     for line in header.decode("latin-1").split("\r\n"):
         name, colon, value = line.partition(":")
         if not colon or name.lower() in fields or name.lower() not in ("content-length", "content-type"):
-            raise BrokenStream("a header has one Content-Length, and at most one Content-Type")
+            raise BrokenStream(f"a header has one Content-Length, and at most one Content-Type; {_FORM}")
         fields[name.lower()] = value.strip(" \t")
     if not _TYPES.fullmatch(fields.get("content-type", "application/vscode-jsonrpc")):
         raise BrokenStream("the Content-Type is application/vscode-jsonrpc; charset=utf-8")
