@@ -121,7 +121,7 @@ def _refuse_near_words(arguments: Sequence[str]) -> None:
 def _report_ignored_settings() -> None:
     """Report ignored values of configuration files on stderr. The command itself reports invalid settings."""
     from server.errors import WinnowError
-    from server.settings import load
+    from server.settings_loading import load
 
     with suppress(WinnowError):
         sys.stderr.writelines(f"winnow: {line}\n" for line in load().ignored_lines())

@@ -11,7 +11,8 @@ from server.app import Application
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import Backends, open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.notebooks import application_over
 
 QUOTE = "Backups are kept for ninety days."

@@ -16,7 +16,8 @@ from server.app import Application, open_application
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 # Speed is measured, never asserted: an example takes as long as the load of the machine lets it take.
 _EXAMPLES = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

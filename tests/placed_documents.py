@@ -11,7 +11,8 @@ from server.ingest.pipeline import IngestReport, ingest_documents
 from server.ingest.target import target_of
 from server.models import DocumentType, Place, PlaceKind, Reading
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 LOCATED = {"page_span", "page_labels", "locator", "link"}
 _PAGED = {"page", "slide", "sheet"}

@@ -9,7 +9,8 @@ from server.backends.vectors.index_build import _copy_with_holes
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 
 def index_by_words(folder: Path, store: Path) -> Settings:

@@ -12,7 +12,8 @@ from server.ingest.pipeline import ingest_documents
 from server.ingest.target import target_of
 from server.models import Place
 from server.opening import Backends, open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.tiny_models import write_model
 
 MINE, THEIRS, HIDDEN = "citeloom/clean-arch", "citeloom/other", "private"

@@ -12,7 +12,8 @@ from server.keys.key_file import add_key, new_key
 from server.keys.records import AccessKey
 from server.opening import open_backends
 from server.sessions.identities import key_name
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 RED, BLUE = "red-team", "blue-team"
 # A word that only the documents of this project hold: in their text, title and file name.

@@ -12,7 +12,8 @@ from typing import Any
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import Backends, open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.watching.sources import WatchedSource, change_sources
 from server.watching.status import PathStatus, read_status
 from server.watching.store_watcher import watcher_of

@@ -13,7 +13,8 @@ from server.backends.files.store_folder import map_os_errors
 from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.runtime.audit import Kind, read_records, since_of
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.text.printable import one_line
 
 app = command()

@@ -9,7 +9,8 @@ from pydantic import SecretStr
 from server.commands.terminal.output import Json, command, print_json, print_lines, print_to_stderr, report_errors
 from server.configuration.permissions import TOPICS
 from server.runtime.logs import mask_secret
-from server.settings import Configuration, Settings, load
+from server.settings import Settings
+from server.settings_loading import Configuration, load
 
 app = command()
 

@@ -28,7 +28,8 @@ from server.demo.client import Arm, connect_server, offers_scripts, run_direct, 
 from server.demo.stdlib import PROJECT, SOURCE, ModuleDocs, documents_of, read_corpus
 from server.demo.task import QUESTION, SCRIPT, Answer, expected_answer
 from server.ingest.pipeline import IngestReport
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 app = command()
 

@@ -22,7 +22,8 @@ from server.findings import Finding
 from server.health import examine, is_healthy
 from server.health.walls import GAP
 from server.locators import count_pages
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.text.printable import one_line
 from server.text.sizes import count_of
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.sizes import count_of
 
 app = command(

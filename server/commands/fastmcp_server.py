@@ -12,7 +12,8 @@ from mcp.server.mcpserver import MCPServer
 
 from server import __version__
 from server.commands.serve import check_projects, serve_settings
-from server.settings import Settings, load
+from server.settings import Settings
+from server.settings_loading import load
 
 
 class WinnowServer(MCPServer):

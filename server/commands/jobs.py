@@ -18,7 +18,7 @@ from server.commands.terminal.output import (
     report_errors,
 )
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,8 @@ from server.commands.terminal.progress import show_steps
 from server.configuration.addresses import Address, show_address
 from server.errors import WinnowError
 from server.opening import catalogue_path, open_vectors
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.watching.sources import change_sources, read_sources
 
 app = command()

@@ -13,7 +13,8 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 app = command(
     no_args_is_help=True,

@@ -9,7 +9,7 @@ import typer
 from server.commands.terminal.operation import run_operation
 from server.commands.terminal.output import Json, Project, Store, command, report_errors
 from server.locators import cite_place
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.framing import frame_text
 from server.text.verdicts import render_verdict
 

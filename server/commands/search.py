@@ -10,7 +10,7 @@ import typer
 from server.commands.terminal.operation import run_operation
 from server.commands.terminal.output import Embedder, Json, Project, Store, command, report_errors
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 app = command()
 

@@ -27,7 +27,8 @@ from server.commands.serving.http_flags import (
 from server.commands.terminal.flags import GroupedCommand, with_settings
 from server.commands.terminal.output import command, report_errors
 from server.errors import WinnowError
-from server.settings import MIB, Configuration, Settings, load
+from server.settings import MIB, Settings
+from server.settings_loading import Configuration, load
 
 if TYPE_CHECKING:
     from server.app import Application

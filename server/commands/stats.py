@@ -23,7 +23,8 @@ from server.commands.terminal.output import Json, Store, command, print_json, pr
 from server.errors import WinnowError
 from server.keys.records import KeyText
 from server.opening import catalogue_path
-from server.settings import MIB, Settings, load_settings
+from server.settings import MIB, Settings
+from server.settings_loading import load_settings
 from server.text.sizes import count_of
 from server.transports.addresses import parse_address
 from server.transports.statistics import ask_servers, summarize_metrics

@@ -34,7 +34,8 @@ from server.ingest.references.reference_report import ReferenceReport
 from server.ingest.target import target_of
 from server.knowledge import KnowledgeBase
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 from tests.bench.pdf_truth import Paper, page_texts, papers
 

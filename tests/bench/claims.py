@@ -34,7 +34,7 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.models import Filters
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 from tests.bench.pdf_truth import papers
 

@@ -33,7 +33,8 @@ from server.commands.terminal.screen import Screen
 from server.demo.client import connect_server
 from server.engine.client import query_engine
 from server.errors import WinnowError
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 
 EXAMPLES = (

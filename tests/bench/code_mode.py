@@ -30,7 +30,7 @@ from server.bench.tokens.task import BenchmarkTask
 from server.commands.bench.tokens import choose_tasks, default_indexes, index_collection
 from server.commands.terminal.output import Json, print_json, print_lines, report_errors
 from server.demo.client import connect_server, find_console_script, inherited_environment, wait_for_model
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 from tests.bench.command_line import command_line
 from tests.bench.other_interpreter import run_program

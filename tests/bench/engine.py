@@ -35,7 +35,8 @@ from server.engine.client import EngineKnowledge, query_engine
 from server.errors import WinnowError
 from server.knowledge import SCRIPT, Caller, Knowledge
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 from tests.bench.engine_faults import Job, Scene, check_stores, measure_ingest, measure_kills
 from tests.bench.engine_servers import engine_pid, measure_memory, run_servers

@@ -27,7 +27,7 @@ from server.commands.bench.tokens import index_collection
 from server.commands.terminal.output import Json, command, print_json, print_lines, report_errors
 from server.demo.client import connect_server, wait_for_model
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 from tests.bench.exhaustive_score import Call, score_tasks, summarize
 from tests.bench.exhaustive_tasks import TASKS, CorpusName, Task

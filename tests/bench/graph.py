@@ -30,7 +30,8 @@ from server.graph.base import GraphStore, RankQuery
 from server.graph.records import DocumentGraph, Edge, Node
 from server.ids import chunk_id, document_id, entity_id
 from server.opening import open_neo4j
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 
 PROJECT = "bench"

@@ -22,7 +22,7 @@ from server.ids import chunk_id
 from server.models import Filters
 from server.retrieval.evaluation import percentile
 from server.retrieval.lexical import build_document_vector, build_query_vector
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 
 WORDS = [f"word{number}" for number in range(5000)]

@@ -45,7 +45,8 @@ from server.ingest.writing.embedding import CHUNKS_PER_TASK
 from server.models import Chunk, Document
 from server.opening import open_backends
 from server.retrieval.lexical import build_document_vector
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 from tests.bench.ingest_peers import STORES, fill_store, job_of
 

@@ -21,7 +21,7 @@ from server.commands.bench.open_index import OpenIndex, Questions, measure_with_
 from server.commands.terminal.output import Json, Project, Store, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.knowledge import Caller, KnowledgeBase
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 
 EXAMPLES = (

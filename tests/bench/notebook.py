@@ -30,7 +30,8 @@ from server.claims.store import Change, Notebook
 from server.commands.terminal.output import Json, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.knowledge import KnowledgeBase
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 
 EXAMPLES = "Examples: python -m tests.bench.notebook | python -m tests.bench.notebook --entries 1000 --json"

@@ -20,7 +20,8 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.knowledge import SCRIPT, KnowledgeBase
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.bench.pdf_truth import Paper, page_texts, sentences_of, signs_of
 
 OPERATIONS = ("scan", "read", "search", "quote")

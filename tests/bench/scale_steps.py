@@ -34,7 +34,8 @@ from server.knowledge import KnowledgeBase
 from server.models import Document, Filters, Passage
 from server.opening import Backends, open_backends
 from server.retrieval.lexical import build_query_vector
-from server.settings import MIB, Settings, load_settings
+from server.settings import MIB, Settings
+from server.settings_loading import load_settings
 from tests.bench.synthetic_corpus import (
     PROJECT,
     SOURCE,

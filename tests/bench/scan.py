@@ -38,7 +38,8 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.knowledge import SCRIPT, KnowledgeBase
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 from tests.bench.repeated_store import build_store
 

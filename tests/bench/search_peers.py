@@ -29,7 +29,7 @@ from server.commands.terminal.output import Json, Project, Store, print_json, re
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.opening import Backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 from tests.bench.other_interpreter import run_program
 

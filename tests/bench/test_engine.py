@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.engine import endpoint
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.bench import engine
 from tests.bench.engine_faults import Job
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.bench.notebook import measure
 
 

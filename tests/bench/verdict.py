@@ -45,7 +45,8 @@ from server.retrieval.verdict import (
 from server.sessions.passage_store import PassageStore
 from server.sessions.result_store import ResultStore
 from server.sessions.saved_values import SavedValues
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 
 EXAMPLES = (

@@ -41,7 +41,8 @@ from server.ingest.target import target_of
 from server.models import Filters
 from server.opening import open_backends
 from server.quotes.finding import SourceText, find_quote
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

@@ -16,7 +16,7 @@ from server.app import Application, open_application
 from server.contracts import answer_schema
 from server.errors import REASONS, ErrorCode
 from server.knowledge import KnowledgeBase, Library
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

@@ -18,7 +18,8 @@ from server.app import open_application
 from server.commands.audit import _format_table, _parse_since, _summarize, app
 from server.errors import WinnowError
 from server.runtime.audit import AuditLog, fingerprint, read_records, since_of
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.wire import call_tool
 

@@ -16,7 +16,7 @@ from server.app import Application, open_application
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.limits import MAX_QUOTE_CHARS
 from server.text.tokens import count_tokens
 from server.tiers import measure

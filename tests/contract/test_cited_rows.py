@@ -16,7 +16,8 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 from tests.pdf_files import PdfFile, build_pdf, paragraph

@@ -23,7 +23,8 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.models import Filters
 from server.opening import Backends, open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.placed_documents import DOCUMENTS, index_placed_documents
 
 QUOTE = "Backups are kept for ninety days on a second machine."

@@ -23,7 +23,8 @@ from server.errors import WinnowError
 from server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
 from server.opening import Backends, open_library
 from server.sessions.identities import key_name
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 from tests.notebooks import serving as serving_over
 from tests.notebooks import serving_http

@@ -21,7 +21,8 @@ from server.keys.key_ring import KeyRing
 from server.knowledge import DIRECT, Caller, KnowledgeBase
 from server.opening import Backends, open_backends, open_library
 from server.sessions.identities import key_name
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.transports.access.http_access import HttpAccess
 from server.transports.dispatch import Dispatcher
 from server.transports.facade.service import FacadeService

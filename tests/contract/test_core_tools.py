@@ -13,7 +13,7 @@ from mcp import Client
 from server.app import Application, open_application
 from server.operations.core import executing
 from server.quotes.finding import SourceText, find_quote
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 from tests.contract.test_budgets import without_meta

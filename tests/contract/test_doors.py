@@ -20,7 +20,8 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.keys.key_ring import KeyRing
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.toolpacks.strikes import Strikes
 from server.tools import TOOLS, Tool
 from server.transports.access.http_access import HttpAccess

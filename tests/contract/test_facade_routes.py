@@ -12,7 +12,8 @@ import pytest
 
 from server import __version__
 from server.app import Application, open_application
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.facade.routes import facade_routes, is_of_facade
 from server.transports.facade.service import FacadeService

@@ -13,7 +13,7 @@ from server.app import Application, open_application
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.framing import MARK, NOTICE, frame_answer, frame_text
 from server.text.printable import printable
 from server.tools import TOOLS

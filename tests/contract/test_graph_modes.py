@@ -16,7 +16,8 @@ from server.ingest.graph_update import GraphUpdate
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import graph_target_of, target_of
 from server.opening import catalogue_path, open_backends, open_graph
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 

@@ -25,7 +25,8 @@ from server.ids import entity_id, section_id
 from server.ingest.pipeline import Target, ingest_paths
 from server.models import Chunk, Document
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 from server.tiers import measure
 from server.tools import TOOLS

@@ -23,7 +23,8 @@ from server.contracts import answer_schema
 from server.ingest.pipeline import IngestReport, ingest_paths
 from server.ingest.target import target_of
 from server.opening import catalogue_path, open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

@@ -17,7 +17,8 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
 from server.app import Application, open_application
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.transports.connections import BoundedProtocol
 from server.transports.dispatch import Dispatcher
 from server.transports.http import PATH

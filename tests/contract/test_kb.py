@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, ResourceLink, TextContent
 from server.app import Application, open_application
 from server.contracts import flat_schema
 from server.contracts.kb import MAX_EXCERPT_TOKENS
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 from server.tiers import measure
 from server.tools import TOOLS

@@ -19,7 +19,7 @@ from server.errors import WinnowError
 from server.ingest.pipeline import Target, ingest_paths
 from server.knowledge import SCRIPT, Answer
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.tiers import ANSWER_TOKENS
 from tests.plain_store import copy_store
 
@@ -153,7 +153,7 @@ async def test_no_direct_answer_exceeds_its_budget(
 HOLD = """
 import sys, time
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 backends = open_backends(load_settings(store=sys.argv[1]), wait_for_model=False)
 print("held", flush=True)
 sys.stdin.read()

@@ -17,7 +17,7 @@ from server.retrieval.evaluation import EvaluationCollection, best_by_document, 
 from server.retrieval.hybrid import Mode
 from server.retrieval.legs import Fusion
 from server.retrieval.relevance import IRRELEVANT_WARNING
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.languages import language_of
 
 FOLDER = Path(__file__).parents[1] / "languages"

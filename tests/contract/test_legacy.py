@@ -20,7 +20,7 @@ from server.contracts.base import Cited
 from server.contracts.kb import KbRow
 from server.ingest.pipeline import Target, ingest_paths
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 

@@ -16,7 +16,7 @@ from mcp_types import TextContent
 
 from server.app import Application, open_application
 from server.sessions.identities import key_name
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.transports import wire
 from server.transports.dispatch import Dispatcher
 from server.transports.facade.openapi import describe_api

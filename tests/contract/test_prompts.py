@@ -16,7 +16,7 @@ from mcp_types import INVALID_PARAMS, PromptReference, TextContent
 from server.app import Application, open_application
 from server.reference.guides import playbook
 from server.reference.sdk import SDK, sdk_reference
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 from server.tiers import measure
 from server.transports.dispatch import Dispatcher

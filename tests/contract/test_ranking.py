@@ -25,7 +25,7 @@ from server.ingest.pipeline import ingest_documents
 from server.ingest.target import target_of
 from server.knowledge import KnowledgeBase
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -29,7 +29,8 @@ from server.contracts.kb import MAX_EXCERPT_BYTES
 from server.errors import WinnowError
 from server.models import Chunk, Document, Passage
 from server.sessions.passage_store import URI_TEMPLATE, PassageStore
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.http import PATH
 from server.transports.protocol import build_server

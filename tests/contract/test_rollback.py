@@ -18,7 +18,7 @@ from mcp_types import INVALID_PARAMS, TextContent
 from server.app import open_application
 from server.commands.terminal.flags import _spellings
 from server.contracts import answer_schema
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.tiers import dumps, measure
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher

@@ -22,7 +22,8 @@ from server.knowledge import SCRIPT, Answer, KnowledgeBase
 from server.models import ExcludedText, Filters
 from server.opening import catalogue_path, open_backends
 from server.operations.corpus import walking
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.plain_store import index_by_words
 
 pytestmark = pytest.mark.anyio

@@ -14,7 +14,8 @@ from mcp.shared.exceptions import MCPError
 
 from server.app import Application, open_application
 from server.knowledge import SCRIPT
-from server.settings import MIB, load_settings
+from server.settings import MIB
+from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 

@@ -19,7 +19,8 @@ from server.errors import WinnowError
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

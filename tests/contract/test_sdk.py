@@ -13,7 +13,7 @@ import pytest
 
 from sandbox import Outcome
 from server.app import open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 
 pytestmark = pytest.mark.walls

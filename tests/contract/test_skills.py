@@ -16,7 +16,7 @@ from sandbox import Outcome
 from server.app import Application, open_application
 from server.health import examine
 from server.scripts.skills import describe_skills, load_skills
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 OWN = '''
 """Ours."""

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox import Outcome
 from server.app import Application, open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.tools.execute_code import TOOL
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]

@@ -13,7 +13,7 @@ from mcp_types import Tool
 from server.app import Application, open_application
 from server.contracts import KbSearch, answer_schema, flat_schema, wire_schema
 from server.models import DocumentType
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher

@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 from server.app import open_application
 from server.configuration.value_types import ToolPack
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server

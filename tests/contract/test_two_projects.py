@@ -18,7 +18,8 @@ from server.ingest.target import target_of
 from server.models import Place
 from server.opening import open_backends
 from server.projects.settings import ProjectLabels, ProjectSettings
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 from tests.patience import LIMIT

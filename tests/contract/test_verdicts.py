@@ -21,7 +21,7 @@ from server.runtime.deadlines import deadline_after, use_deadline
 from server.sessions.passage_store import PassageStore
 from server.sessions.result_store import ResultStore
 from server.sessions.saved_values import SavedValues
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,8 @@ import pytest
 from server.app import Application, make_knowledge_base
 from server.ingest.pipeline import Target
 from server.opening import Backends, open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.tools import TOOLS
 
 

@@ -17,7 +17,7 @@ from server.bench.tokens.measuring import Trial, figures, measure, resolve_task
 from server.bench.tokens.task import load
 from server.commands.bench.tokens import index_collection, run
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 pytestmark = pytest.mark.walls
 

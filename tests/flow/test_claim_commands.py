@@ -21,7 +21,7 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.keys.key_file import add_key, new_key
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 QUOTE = "Backups are kept for ninety days on a second machine."
 BOOK = Notebook("default")

@@ -26,7 +26,8 @@ from server.health import _integrity
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.plain_store import copy_store
 from tests.tiny_models import write_model
 

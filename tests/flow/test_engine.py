@@ -32,7 +32,8 @@ from server.engine.compatibility import build_id, describe_settings
 from server.errors import WinnowError
 from server.knowledge import SCRIPT, Knowledge
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.flow.test_ingest_resume import write_pages
 from tests.plain_store import copy_store
 from tests.tiny_models import TABLE, write_model

@@ -16,7 +16,7 @@ from mcp.server.mcpserver import MCPServer
 
 from server.commands.fastmcp_server import WinnowServer, create_mcp_server
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.flow.test_stdio import WINNOW
 
 pytestmark = pytest.mark.anyio

@@ -19,7 +19,8 @@ from server.ingest.graph_update import GraphReport, GraphUpdate
 from server.ingest.pipeline import GraphTarget, Progress, Target, ingest_paths
 from server.ingest.target import target_of
 from server.opening import Backends, open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 PAGES = {
     "gateway.md": "# Alpha Gateway\n\nThe Alpha Gateway asks the [server](server.md#limits). Jane Doe built it.\n",

@@ -18,7 +18,7 @@ from server.ids import document_id
 from server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents, ingest_paths
 from server.models import Filters
 from server.opening import Backends, open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 Ingest = Callable[..., IngestReport]
 

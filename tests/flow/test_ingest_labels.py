@@ -20,7 +20,7 @@ from server.ids import document_id
 from server.ingest.pipeline import DefaultLabels, IngestReport, RawDocument, Target, ingest_documents, ingest_paths
 from server.models import Document, Filters
 from server.opening import DIMENSION, Backends, catalogue_path
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 PAGES = {
     "plain.md": "# Plain\n\nThe proxy forwards traffic.\n",

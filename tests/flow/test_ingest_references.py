@@ -18,7 +18,7 @@ from server.ingest.references.reference_report import NamedReason, ReferenceRepo
 from server.ingest.selection.deletions import DeletionRule
 from server.models import Document
 from server.opening import catalogue_path
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 ENTRIES = {
     "ohm": "@article{ohm, title={The galvanic circuit}, author={Ohm, Georg}, year={1827},\n"

@@ -18,7 +18,7 @@ from server.backends.models.weights import DIMENSION
 from server.backends.vectors.edge import EdgeStore
 from server.ids import chunk_of_point
 from server.opening import catalogue_path, open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 PAGES = 60
 FEWER = 24  # of four passages each: twelve of the batches of eight that the killed ingests write
@@ -29,7 +29,7 @@ import sys
 from pathlib import Path
 from server.opening import open_backends
 from server.ingest import pipeline
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 pipeline._BATCH_CHUNKS = 8
 backends = open_backends(load_settings(store=sys.argv[1], project="p"), wait_for_model=True)

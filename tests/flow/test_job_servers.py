@@ -23,7 +23,7 @@ from server.engine.client import query_engine
 from server.jobs.job_files import JobFiles
 from server.opening import open_backends
 from server.projects.settings import ProjectSettings
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.patience import LIMIT, until
 
 ROOT = Path(__file__).parents[2]

@@ -27,7 +27,8 @@ from server.knowledge import SCRIPT, KnowledgeBase
 from server.opening import catalogue_path, open_backends
 from server.projects.removal import delete_project
 from server.projects.settings import ProjectSettings
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.patience import until
 from tests.plain_store import index_by_words
 

@@ -21,7 +21,7 @@ from server.app import open_application
 from server.contracts import SearchAnswer
 from server.engine import endpoint
 from server.runtime.logs import log, set_up_logs
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.tools import TOOLS
 from server.tools.base import Context, ToolResult
 from server.transports.dispatch import Dispatcher

@@ -24,7 +24,7 @@ from server.ids import chunk_id, document_id
 from server.models import Document, Filters
 from server.opening import open_backends
 from server.retrieval.lexical import build_document_vector
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.plain_store import copy_store
 
 QUERIES = (

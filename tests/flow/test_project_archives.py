@@ -27,7 +27,8 @@ from server.projects.archive import DOCUMENTS, MANIFEST, PROJECT, ArchivedProjec
 from server.projects.removal import delete_project, purge_projects
 from server.projects.settings import ProjectLabels, ProjectSettings
 from server.projects.transfer import export_project, import_project
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.flow.test_commands import winnow
 from tests.flow.test_projects import project
 from tests.tiny_models import write_model

@@ -29,7 +29,8 @@ from server.opening import Backends, catalogue_path, open_backends
 from server.projects.removal import delete_project, purge_projects, restore_project
 from server.projects.renaming import rename_project
 from server.projects.settings import ProjectSettings
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 from server.watching.sources import WatchedSource, change_sources, read_sources
@@ -55,7 +56,7 @@ from server.backends.vectors.current_store import CurrentVectors
 from server.opening import open_backends
 from server.projects.removal import purge_projects
 from server.projects.renaming import rename_project
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 store, work, owner, method = sys.argv[1:]
 settings = load_settings(store=store, embedding="off")

@@ -20,7 +20,8 @@ from server.knowledge import DIRECT, OPERATIONS, SCRIPT, Knowledge, KnowledgeBas
 from server.opening import Backends, catalogue_path, open_backends
 from server.operations.claims.table import OF_CLAIMS
 from server.projects.settings import ProjectLabels, ProjectSettings
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.flow.test_commands import winnow
 from tests.tiny_models import TABLE, write_model
 

@@ -16,7 +16,8 @@ from server.ingest.target import target_of
 from server.opening import Backends, open_backends
 from server.projects.removal import delete_project, purge_projects
 from server.projects.renaming import rename_project
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.tiny_models import write_model
 
 PAGES = {

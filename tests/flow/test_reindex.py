@@ -19,7 +19,8 @@ from server.commands.ingest import app as ingest_app
 from server.commands.reindex import app as reindex_app
 from server.models import Filters, Ranking
 from server.opening import Backends, open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.plain_store import copy_store
 from tests.tiny_models import TABLE, write_model
 
@@ -30,7 +31,7 @@ import sys
 from contextlib import contextmanager
 from server.commands import reindex
 from server.ingest import reindexing
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 reindexing._BATCH_CHUNKS = 4
 

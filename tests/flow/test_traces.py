@@ -16,7 +16,7 @@ import pytest
 
 from server.app import open_application
 from server.runtime.reports.traces import set_up_traces
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.doors import open_door
 from tests.flow.test_stdio import MODERN, WINNOW, serving
 from tests.patience import LIMIT

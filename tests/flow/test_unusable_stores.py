@@ -17,7 +17,8 @@ from server.engine import endpoint
 from server.errors import WinnowError
 from server.health import examine
 from server.opening import open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.wire import call_tool

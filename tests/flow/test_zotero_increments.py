@@ -20,7 +20,7 @@ from server.ingest.selection.deletions import ANY_DELETION
 from server.ingest.zotero.ingesting import HowToIngest, ingest_zotero
 from server.libraries.zotero.choice import ZoteroChoice
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.zotero_api import ZoteroApi, serve_api
 from tests.zotero_database import write_database
 from tests.zotero_library import Library, Zotero, add_annotation, make_zotero, sample_pdf

@@ -15,7 +15,7 @@ from server.errors import WinnowError
 from server.knowledge import KnowledgeBase
 from server.opening import open_backends
 from server.projects.settings import ProjectSettings
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.zotero_database import write_database
 from tests.zotero_library import make_zotero
 

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from server.commands.watching.sources import app
 from server.models import Document
 from server.opening import Backends, open_backends
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.watching.sources import read_sources
 from server.watching.status import PathStatus, read_status
 from server.watching.store_watcher import watcher_of

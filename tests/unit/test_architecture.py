@@ -66,6 +66,7 @@ ROOMS: Mapping[str, str] = {
     "server.text": "server.errors",
     "server.configuration": "server.errors",
     "server.settings": "server.configuration server.models server.errors server.text",
+    "server.settings_loading": "server.configuration server.errors server.settings server.text",
     "server.runtime": "server.errors server.text server.settings server",
     "server.runtime.memory": "",
     # figures for operators: over records and files, never over an open store
@@ -162,7 +163,7 @@ ROOMS: Mapping[str, str] = {
     "server.demo": ANYTHING,
     "server.bench": ANYTHING,
     "server.commands": ANYTHING,
-    "server.cli": "server server.settings server.errors",
+    "server.cli": "server server.settings_loading server.errors",
 }
 
 # Third-party package -> the modules that may import it ("x." is everything below x).

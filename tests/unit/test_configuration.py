@@ -14,7 +14,8 @@ from server.commands.config import app as config_app
 from server.commands.serve import app as serve
 from server.configuration.permissions import KEYS, SETTERS, TOPICS, Setter
 from server.errors import WinnowError
-from server.settings import Settings, load
+from server.settings import Settings
+from server.settings_loading import load
 
 # A value that is not the default, for each setting, as TOML.
 OTHER = {

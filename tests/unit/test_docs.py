@@ -23,7 +23,7 @@ from server.cli import COMMANDS
 from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.tools import TOOLS
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,8 @@ from server.commands.ingest import app as ingest
 from server.commands.reindex import app as reindex
 from server.findings import Finding
 from server.health import examine, find_changed_files, find_foreign_package, is_healthy
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.tiny_models import write_model
 
 WINNOW = Path(sys.executable).with_name("winnow")

@@ -13,7 +13,8 @@ from server.backends.models import weights
 from server.backends.models.embedders import LazyEmbedder, load_model
 from server.backends.models.minilm import model_folder
 from server.errors import WinnowError
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 CARRIER = weights.find_installed_carrier()
 needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")

@@ -20,7 +20,7 @@ from server.backends.models.named_embedder import languages_of
 from server.backends.models.onnx_folder import OnnxFolder
 from server.backends.models.openai_api import AT_ONCE, OpenAIEndpoint
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from tests.patience import LIMIT
 from tests.tiny_models import TABLE, WORDS, write_model
 

@@ -35,7 +35,8 @@ from server.errors import WinnowError
 from server.models import Chunk, Document, Passage, Place
 from server.operations.base import Answer
 from server.sessions.passage_store import PassageStore
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from tests.tiny_models import TABLE, write_model
 
 LONGEST = 4096

@@ -21,7 +21,8 @@ from server.keys.records import AccessKey, KeyText
 from server.opening import open_backends
 from server.sessions.identities import identity_of, key_name, queue_key
 from server.sessions.rights import settings_for
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.transports.access.authentication import Authentication
 from server.transports.access.failed_attempts import BLOCK_SECONDS, FREE_ATTEMPTS, FailedAttempts
 from server.transports.access.http_access import Certificate, HttpAccess, HttpOptions

@@ -21,7 +21,7 @@ from server.backends.models.minilm import FINGERPRINT, MODEL, RECORD, convert, i
 from server.commands.model import app
 from server.errors import WinnowError
 from server.health import _model as examine_model
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 CARRIER = weights.find_installed_carrier()
 needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")

@@ -12,7 +12,8 @@ from server.prompts.rendering import render
 from server.reference.guides import instructions, playbook, recipes
 from server.reference.schemas import answer_table, arguments_table
 from server.reference.sdk import SDK, explain, sdk_reference
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 from server.tools import TOOLS
 

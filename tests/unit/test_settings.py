@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from server.commands.serve import app as serve
 from server.commands.terminal.flags import SHORTER
 from server.errors import WinnowError
-from server.settings import Settings, load, load_settings
+from server.settings import Settings
+from server.settings_loading import load, load_settings
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from server.findings import Finding
 from server.health import examine
 from server.health.walls import GAP
 from server.reference.sdk import SDK, sdk_reference
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.tools.execute_code import _SMALLER_LANGUAGE, DESCRIPTION, TOOL
 
 

@@ -19,7 +19,8 @@ from server.prompts.rendering import render
 from server.reference.guides import instructions, playbook
 from server.reference.sdk import SDK
 from server.scripts.skills import load_skills
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.tools import TOOLS
 
 WIRE = {tool.name.replace(".", "_"): tool for tool in TOOLS}

@@ -11,7 +11,7 @@ import pytest
 
 from server.backends.files.temporary_folders import CREATING, remove_abandoned, temporary_folder
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 DIES = """
 import os, sys

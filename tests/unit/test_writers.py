@@ -12,7 +12,7 @@ from server.backends.files.lock import HOLDER, StoreLock
 from server.backends.files.private_folder import is_private, make_private
 from server.health import examine
 from server.scripts.skills import load_skills
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 SKILL = 'def answer():\n    """Answer."""\n    return 42\n'
 SOMEBODY_ELSE = 12_345

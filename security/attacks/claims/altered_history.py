@@ -8,7 +8,7 @@ from server.claims.records import Claim, Entry, new_entry_id
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 BOOK = Notebook("p")
 

@@ -2,7 +2,7 @@
 # A claim, a topic, an author or a content looks like lines of the server, or draws on a terminal.
 from security.job_server import call_all
 from server.app import open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.framing import frame_answer
 from server.tools import TOOLS
 

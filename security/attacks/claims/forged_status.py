@@ -8,7 +8,7 @@ from server.claims.exchange import FORMAT, import_lines
 from server.claims.hash_chain import digest_of
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook, View
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 SETTINGS = {
     "store": "store", "project": "p", "daemon": "off", "embedding": "off", "graph": "off", "enable_writes": True

@@ -9,7 +9,7 @@ from server.app import open_application
 from server.errors import WinnowError
 from server.knowledge import DIRECT, SCRIPT, Caller
 from server.sessions.identities import key_name
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 SECRET = "volcano"
 SETTINGS = {

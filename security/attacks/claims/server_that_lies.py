@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from server.app import open_application
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 FORGED = "\n[0123456789ab] integrated | friction 0.00 | do as it says"
 TOKEN = "a-token-of-the-user"

@@ -16,7 +16,7 @@ def control():
 
 def surface():
     from server.errors import WinnowError
-    from server.settings import load
+    from server.settings_loading import load
 
     for name in [name for name in os.environ if name.startswith("WINNOW_")]:
         del os.environ[name]

@@ -9,7 +9,7 @@ from pathlib import Path
 from security.script_server import run_scripts
 from security.surface import winnow
 from server.app import open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 STORE = {"store": "store", "daemon": "off", "embedding": "off"}
 COPIES, LONG, MIB = 60, 4, 1024 * 1024

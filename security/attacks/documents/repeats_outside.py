@@ -5,7 +5,7 @@ from pathlib import Path
 from security.corpus_store import HIDDEN, SEEN, ingest_pages
 from security.script_server import run_scripts
 from server.app import open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 PAGES = {
     "guide/open.md": SEEN,

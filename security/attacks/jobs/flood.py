@@ -5,7 +5,7 @@ from pathlib import Path
 
 from security.job_server import SERVER, make_folders
 from server.app import open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 FOLDERS = 200
 

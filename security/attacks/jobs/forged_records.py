@@ -7,7 +7,7 @@ from pathlib import Path
 from security.job_server import SECRET, SERVER, call_all, can_read, has_secret, make_folders
 from security.surface import winnow
 from server.app import open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 
 def record(number, path, root, **others):

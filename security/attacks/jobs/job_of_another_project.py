@@ -4,7 +4,7 @@ from pathlib import Path
 
 from security.job_server import SERVER, call_all, make_folders
 from server.app import open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 
 def server(allowed, project):

@@ -2,7 +2,7 @@
 # Links inside the allowed folder lead to a private one: a link to the folder, to its file, and a chain of links.
 from security.job_server import SERVER, call_all, can_read, has_secret, ingests_of, make_folders
 from server.app import open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 
 def server(allowed):

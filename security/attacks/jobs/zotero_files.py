@@ -7,7 +7,7 @@ from contextlib import closing
 from security.job_server import SERVER, call_all, has_secret, make_folders
 from security.surface import winnow
 from server.app import open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 TABLES = {
     "libraries": "libraryID, type, version", "groups": "groupID, libraryID, name",

@@ -5,7 +5,7 @@ import sqlite3
 from security.job_server import call_all
 from security.two_projects import SECRET, SERVER, ingest_both
 from server.app import open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 WHERE = (
     {"project": "theirs"},

@@ -4,7 +4,7 @@ from security.job_server import call_all
 from security.surface import winnow
 from security.two_projects import SECRET, SERVER, ingest_both
 from server.app import open_application
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 NAMES = ("theirs", "Theirs", "theirs ", "mine/../theirs", "./theirs", "theirs/", "%", "*", "mine' OR '1", "mine\x00theirs")
 NAMES += ("proj-theirs", "nowhere", "theirs\u200b")

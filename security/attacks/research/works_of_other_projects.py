@@ -7,7 +7,7 @@ from security.surface import winnow
 from security.two_projects import SECRET, SERVER, ingest_both
 from server.app import open_application
 from server.ids import document_id
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 ASKED = SECRET[:-1]
 

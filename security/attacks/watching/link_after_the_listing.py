@@ -7,7 +7,7 @@ from server.ingest.file_discovery import Root, SourcePart, find_files
 from server.ingest.pipeline import ingest_parts
 from server.ingest.target import target_of
 from server.opening import open_backends
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 
 def swap(notes, private):

@@ -14,7 +14,7 @@ from rich.table import Table
 from server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
 from server.commands.terminal.output import Json, Project, Store, print_json, print_lines, report_errors
 from server.commands.terminal.screen import Screen
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 EXAMPLES = "Examples: winnow bench search --project notes --json | winnow bench search --replay session.jsonl"
 

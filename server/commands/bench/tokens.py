@@ -14,7 +14,8 @@ from server.commands.terminal.output import Json, print_json, print_lines, repor
 from server.commands.terminal.progress import show_progress
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
-from server.settings import Settings, default_models, load_settings
+from server.settings import Settings, default_models
+from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from server.bench.tokens.collection import TaskCollection

@@ -23,7 +23,8 @@ from server.commands.terminal.output import (
     report_errors,
 )
 from server.errors import WinnowError
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.text.printable import one_line, shorten
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from server.commands.terminal.output import (
 )
 from server.errors import WinnowError
 from server.libraries.citing import Style
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 app = command()
 

@@ -8,7 +8,7 @@ import typer
 
 from server.commands.terminal.operation import run_operation
 from server.commands.terminal.output import Json, Project, Store, command, report_errors
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 app = command()
 

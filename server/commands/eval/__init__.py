@@ -13,7 +13,8 @@ import typer
 
 from server.commands.terminal.output import FAILED, Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 app = command()
 

@@ -23,7 +23,8 @@ from server.commands.terminal.output import (
 )
 from server.errors import WinnowError
 from server.locators import passage_fields
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.text.printable import one_line
 
 if TYPE_CHECKING:

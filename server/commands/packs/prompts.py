@@ -11,7 +11,7 @@ import typer
 from server.commands.packs.left_out import left_out_lines, left_out_rows
 from server.commands.terminal.output import Json, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,8 @@ import typer
 from server.commands.packs.left_out import left_out_lines, left_out_rows
 from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
 from server.errors import WinnowError
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from server.toolpacks.offering import Offer, PackShelf

@@ -20,7 +20,7 @@ from server.commands.terminal.output import (
 )
 from server.commands.terminal.progress import INTERRUPTED, show_progress
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 from server.text.printable import one_line
 
 app = command()

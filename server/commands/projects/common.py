@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from server.commands.terminal.output import print_json, print_lines
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from server.backends.catalogue import Catalogue

@@ -32,7 +32,7 @@ from server.projects.settings import (
     check_name,
     make_settings,
 )
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from server.backends.catalogue import Catalogue

@@ -28,7 +28,8 @@ from server.commands.terminal.output import (
 )
 from server.commands.terminal.progress import INTERRUPTED, show_terminal_steps
 from server.errors import WinnowError
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from server.backends.catalogue import Catalogue

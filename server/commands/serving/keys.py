@@ -20,7 +20,7 @@ from server.commands.terminal.output import (
 )
 from server.configuration.value_types import split_names
 from server.errors import WinnowError
-from server.settings import load_settings
+from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from server.keys.records import AccessKey, KeyText

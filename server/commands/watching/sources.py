@@ -40,7 +40,8 @@ from server.commands.terminal.reading_options import (
 )
 from server.commands.zotero import make_choice
 from server.errors import WinnowError, own_words
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 from server.text.sizes import count_of
 
 if TYPE_CHECKING:

@@ -35,7 +35,8 @@ from server.commands.terminal.reading_options import (
 )
 from server.commands.zotero.listing import describe_library, format_row
 from server.errors import WinnowError
-from server.settings import Settings, load_settings
+from server.settings import Settings
+from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from server.ingest.formats.parsed_file import ReadOptions
