@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import configparser
+import importlib
 import importlib.util
 import json
 import os
@@ -15,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import typer
 
 from sandbox import Outcome
 from security.suite import read_attacks
@@ -264,3 +267,18 @@ def test_client_configurations_are_json() -> None:
     blocks = [block for page in pages for block in _blocks(page, "json")]
     kinds = [["inputs", "servers"], *[["mcpServers"]] * 3, ["servers"]]
     assert sorted(sorted(json.loads(block)) for block in blocks) == kinds
+
+
+def test_the_examples_of_a_proxy_and_a_unit_are_whole_and_use_options_that_there_are() -> None:
+    page = (ROOT / "docs" / "hosting.md").read_text("utf-8")
+    blocks = dict(re.findall(r"```(nginx|ini)\n(.*?)```", page, re.DOTALL))
+    lines = [line.strip() for line in blocks["nginx"].splitlines() if line.strip()]
+    assert [line for line in lines if not line.endswith(("{", "}", ";"))] == []
+    assert blocks["nginx"].count("{") == blocks["nginx"].count("}") == 2
+    unit = configparser.RawConfigParser()
+    unit.read_string(blocks["ini"])
+    command = unit["Service"]["ExecStart"].split()
+    serve = typer.main.get_command(importlib.import_module("server.commands.serve").app)
+    known = {option for parameter in serve.params for option in parameter.opts}
+    assert command[1] == "serve"
+    assert {word for word in command if word.startswith("--")} - known == set()
