@@ -199,10 +199,8 @@ def _votes(stances: Iterable[tuple[str, Stance]]) -> dict[Stance, float]:
 
 
 def _explain_friction(supports: float, refutes: float, value: float, contradicting: Sequence[Claim]) -> str:
-    beside = (
-        f", the evidence of {', '.join(claim.id for claim in contradicting)} included" if contradicting else ""
-    )
-    votes = f"{supports:g} for and {refutes:g} against, one vote a document, by verified quotes{beside}"
+    beside = f", {', '.join(claim.id for claim in contradicting)} included" if contradicting else ""
+    votes = f"{supports:g} for, {refutes:g} against, by documents with verified quotes{beside}"
     if not value:
         return f"0, because one side has no verified quote: {votes}"
-    return f"2·min/(sum) = {value:.2f}: {votes}"
+    return f"{value:.2f}: {votes}"

@@ -59,7 +59,7 @@ def test_evidence_that_does_not_stand_has_no_vote() -> None:
     found = claim_friction(Claim(id=f"{A}.1", text="t", evidence=mixed))
     assert (found.value, found.supports, found.refutes) == (0.0, 1, 0)
     assert found.why == (
-        "0, because one side has no verified quote: 1 for and 0 against, one vote a document, by verified quotes"
+        "0, because one side has no verified quote: 1 for, 0 against, by documents with verified quotes"
     )
 
 

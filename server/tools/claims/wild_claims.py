@@ -22,7 +22,8 @@ Defaults: none. Max: 50 entry_ids.
 def _render(payload: dict[str, Any]) -> list[str]:
     lines = [f"{len(payload['entries'])} entries"]
     for row in payload["entries"]:
-        lines += render_entry(row, f"confidence {render_share(row['confidence_avg'])}")
+        differ = len({claim["confidence"] for claim in row["claims"]}) > 1
+        lines += render_entry(row, *[f"confidence {render_share(row['confidence_avg'])}"] * differ)
     if payload["missing_ids"]:
         lines.append(f"unknown: {', '.join(payload['missing_ids'])}")
     return lines
