@@ -45,7 +45,7 @@ def timeout(limits: Limits) -> Outcome:
     return _error(
         "timeout",
         "Timeout",
-        f"the script ran longer than {limits.wall_seconds:g} s and was killed",
+        f"the script was not done when its {limits.wall_seconds:g} s were about to end, and was killed",
         "fetch fewer documents, or work on ids and previews before full texts; what `result` held comes back",
     )
 

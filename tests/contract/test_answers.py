@@ -18,6 +18,7 @@ from server.errors import REASONS, ErrorCode
 from server.knowledge import KnowledgeBase, Library
 from server.settings_loading import load_settings
 from server.tools import TOOLS
+from server.tools.claims.rendering import render_share
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
 
@@ -95,6 +96,8 @@ def required_values(value: Any) -> Iterator[str]:
     for name, part in value.items():
         if name in LISTS_OF_IDS:
             yield from part
+        elif name == "confidence" and "n" in value:  # of a claim, which is said in few signs
+            yield f" ({render_share(part)}"
         elif name in SCORES:
             # Fused scores of ranks differ from the fourth digit on.
             yield f"{part:.6f}" if "render_text" in value else f"{part:.3f}"
