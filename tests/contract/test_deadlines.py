@@ -31,6 +31,7 @@ pytestmark = pytest.mark.anyio
 
 LIMIT = 120  # seconds; waits end with an event long before
 ASKED = {"query": "how are backups encrypted"}
+OTHER = {"query": "who may open the gateway"}  # rankings are kept: what is asked slowly was not asked before
 
 
 class Pages:
@@ -96,7 +97,7 @@ class World:
 @pytest.fixture
 async def world(settings: Settings) -> AsyncIterator[World]:
     made = World(settings)
-    assert await made.ask() > 0
+    assert (await made.kb.call("semantic_search", OTHER, made.kb.caller("x"))).rows > 0
     yield made
     made.pages.go_on.set()
     await made.kb.aclose()
@@ -156,7 +157,7 @@ async def test_a_request_that_its_client_withdraws_begins_no_further_page(world:
             with pytest.raises(MCPError):
                 await asked
             world.pages.is_slow = False
-            assert not (await client.call_tool("semantic_search", ASKED)).is_error
+            assert not (await client.call_tool("semantic_search", OTHER)).is_error
             world.pages.is_slow = True  # a further page would be counted
             world.pages.go_on.set()
     assert await world.pages_at_the_end() == 1
