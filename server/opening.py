@@ -11,7 +11,7 @@ from threading import Thread
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from server.backends.base import Reranker, VectorStore, admits
+from server.backends.base import ContradictionModel, Reranker, VectorStore, admits
 from server.backends.catalogue import Binding, Catalogue
 from server.backends.files.lock import HOLDER, StoreLock
 from server.backends.files.store_folder import CATALOGUE, map_os_errors, prepare_store
@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # it brings an HTTP library, which most servers do without
 _SCOPES = 16
 
 
-def _no_reranker() -> None:
+def _no_model() -> None:
     return None
 
 
@@ -59,9 +59,9 @@ class Backends:
     """The open parts of an index. Must be closed before another process can open them.
 
     ``reranker`` loads the second stage at its first call and raises what loading raises; it returns None if there
-    is none. ``graph`` is None if it is switched off. ``scope_of``, ``labels_of``, ``fields_of`` and ``sizes_of``
-    are the cached functions behind ``admitted``, ``labels``, ``fields`` and ``figures``. ``claims`` are what
-    agents wrote.
+    is none; so does ``nli_model`` with the model that judges claims. ``graph`` is None if it is switched off.
+    ``scope_of``, ``labels_of``, ``fields_of`` and ``sizes_of`` are the cached functions behind ``admitted``,
+    ``labels``, ``fields`` and ``figures``. ``claims`` are what agents wrote.
     """
 
     catalogue: Catalogue
@@ -74,7 +74,8 @@ class Backends:
     fields_of: Callable[[Filters], frozenset[str]]
     sizes_of: Callable[[Sequence[str]], tuple[tuple[ProjectSize, ...], int]]
     claims: ClaimLibrary
-    reranker: Callable[[], Reranker | None] = _no_reranker
+    reranker: Callable[[], Reranker | None] = _no_model
+    nli_model: Callable[[], ContradictionModel | None] = _no_model
 
     def admits(self, filters: Filters, document: Document) -> bool:
         """Whether a search with these filters could return the document."""
@@ -187,6 +188,7 @@ def _open(
         _cache_sizes(catalogue, store),
         open_library(settings),
         _reranker_of(settings),
+        _nli_model_of(settings),
     )
 
 
@@ -329,13 +331,27 @@ def open_graph(settings: Settings) -> GraphStore | None:
 def _reranker_of(settings: Settings) -> Callable[[], Reranker | None]:
     folder = settings.reranker
     if folder is None:
-        return _no_reranker
+        return _no_model
 
     @cache
     def loaded() -> Reranker:
         from server.backends.models.cross_encoder import CrossEncoder
 
         return CrossEncoder(folder)
+
+    return loaded
+
+
+def _nli_model_of(settings: Settings) -> Callable[[], ContradictionModel | None]:
+    folder = settings.nli_model
+    if folder is None:
+        return _no_model
+
+    @cache
+    def loaded() -> ContradictionModel:
+        from server.backends.models.entailment import EntailmentModel
+
+        return EntailmentModel(folder)
 
     return loaded
 

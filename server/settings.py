@@ -153,6 +153,10 @@ class Settings(BaseModel):
         default=False,
         description="list tools of packs that write: ingest_from_source, job_cancel, wild_write and wild_revise",
     )
+    nli_model: Path | None = Field(
+        default=None,
+        description="folder of a model (model.onnx, tokenizer.json, config.json) that finds contradicting claims",
+    )
     notebook_url: NotebookAddress | None = Field(
         default=None,
         description="server that keeps the notebooks of claims, in place of this store: https://, or http:// on "

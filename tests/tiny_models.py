@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
 
 WORDS = ("[UNK]", "proxy", "gateway", "backup", "policy")
 TABLE = np.random.default_rng(7).normal(size=(len(WORDS), 6)).astype(np.float32)
@@ -49,4 +50,48 @@ def write_model(folder: Path, table: Any = TABLE, **files: Any) -> Path:
         path = folder / name.replace("__", "/")
         path.parent.mkdir(exist_ok=True)
         path.with_suffix(".json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+# A word's part in the logits of contradiction, entailment and neutral, in the first text and in the second one.
+_NLI_WORDS = {
+    "[UNK]": ((0, 0, 0), (0, 0, 0)),
+    "[SEP]": ((0, 0, 0), (0, 0, 0)),
+    "never": ((3, 0, 0), (3, 0, 0)),  # .91 for contradiction
+    "seldom": ((2.7, 0, 0), (2.7, 0, 0)),  # .88
+    "once": ((9, 0, 0), (0, 0, 0)),  # certain in one direction, and a third in the other
+}
+
+
+def write_nli_model(folder: Path, labels: tuple[str, ...] = ("CONTRADICTION", "entailment", "neutral")) -> Path:
+    """A model of three logits that takes claims for contradicting by a word of either."""
+    folder.mkdir(parents=True)
+    table = np.array(list(_NLI_WORDS.values()), dtype=np.float32)
+    nodes = [
+        helper.make_node("Mul", ["input_ids", "two"], ["doubled"]),
+        helper.make_node("Add", ["doubled", "token_type_ids"], ["places"]),
+        helper.make_node("Gather", ["table", "places"], ["rows"]),
+        helper.make_node("ReduceSum", ["rows", "axis"], ["logits"], keepdims=0),
+    ]
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, [None, None])
+        for name in ("input_ids", "token_type_ids")
+    ]
+    outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [None, table.shape[2]])]
+    constants = {"table": table.reshape(-1, table.shape[2]), "two": np.array(2), "axis": np.array([1])}
+    graph = helper.make_graph(
+        nodes, "nli", inputs, outputs, [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    )
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "model.onnx"
+    )
+    words = {word: at for at, word in enumerate(_NLI_WORDS)}
+    tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.post_processor = TemplateProcessing(
+        single="$A", pair="$A [SEP] $B:1", special_tokens=[("[SEP]", words["[SEP]"])]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    configuration = {"id2label": {str(at): label for at, label in enumerate(labels)}}
+    (folder / "config.json").write_text(json.dumps(configuration), encoding="utf-8")
     return folder

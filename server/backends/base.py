@@ -319,6 +319,17 @@ class Reranker(Protocol):
         """How well each text answers the query, 0 to 1. May raise any exception; the ranking ignores it."""
 
 
+class ContradictionModel(Protocol):
+    """A model that reads two claims together. Safe to call from several threads."""
+
+    @property
+    def name(self) -> str:
+        """Its name and a digest of its files."""
+
+    def contradiction(self, one: str, other: str) -> float:
+        """How probable it is that two texts contradict each other, 0 to 1. May raise any exception."""
+
+
 ModelState = Literal["loading", "ready", "missing", "off"]
 
 

@@ -27,6 +27,9 @@ CLAIM_ID = r"^[0-9a-v]{12}\.[1-9][0-9]{0,5}$"
 _LEVEL = r"[^\s/\x00-\x1f\x7f](?:[^/\x00-\x1f\x7f]*[^\s/\x00-\x1f\x7f])?"
 TOPIC = rf"^{_LEVEL}(?:/{_LEVEL})*$"
 
+# What the name of the operator's model begins with where it signs a verdict; that of no agent does.
+MODEL_PREFIX = "nli:"
+
 Stance = Literal["supports", "refutes", "mentions"]
 EvidenceStatus = Literal["verified", "drifted", "missing", "unchecked"]
 # "distilled": claims that an agent wrote; "extracted": sentences that the server took from the content.

@@ -23,7 +23,7 @@ from server.backends.sqlite import REPAIR, Database, Layout
 from server.claims.hash_chain import digest_of, first_flaw
 from server.claims.indexes import citations, word_index, words
 from server.claims.indexes.citations import PassageClaim
-from server.claims.records import Comparison, Entry, Verdict, entry_of
+from server.claims.records import MODEL_PREFIX, Comparison, Entry, Verdict, entry_of
 from server.claims.store import Change, ChangeKind, Notebook, NotebookCounts, TopicCount, View
 from server.errors import WinnowError
 
@@ -121,6 +121,10 @@ class SqliteClaimStore:
         with self.database.transaction(to_disk=True) as connection:
             for verdict in verdicts:
                 first, second = sorted((verdict.claim_id, verdict.other_id))
+                query = "SELECT 1 FROM verdicts WHERE claim = ? AND other = ?"
+                is_known = connection.execute(query, (first, second)).fetchone()
+                if is_known and verdict.by.startswith(MODEL_PREFIX):
+                    continue
                 body, entry = verdict.model_dump_json(), entry_of(verdict.claim_id)
                 _append(connection, notebook, entry, "judged", verdict.created_at, body)
                 values = (first, second, entry_of(first), entry_of(second), body)

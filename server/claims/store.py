@@ -90,7 +90,10 @@ class ClaimStore(Protocol):
         """
 
     def judge(self, notebook: Notebook, verdicts: Sequence[Verdict]) -> None:
-        """Record verdicts; a later one about the same claims replaces the earlier one."""
+        """Record verdicts; a later one about the same claims replaces the earlier one.
+
+        One of the operator's model is left out where there is one about these claims already.
+        """
 
     def refresh(self, entries: Sequence[Entry]) -> None:
         """Store what was found out about entries (status, friction, warnings); none of it is a revision."""

@@ -56,7 +56,7 @@ TOPICS: Mapping[str, Mapping[str, Setter]] = MappingProxyType(
         # Only at the start of a process, so that no file and no agent can widen what agents may write.
         "Writes by agents": {"enable_writes": _OPERATOR, "ingest_roots": _OPERATOR, "review_claims": _OPERATOR},
         # Where claims go, and with which key: never for the file of a working folder to say.
-        "Notebooks": {"notebook_url": _USER, "notebook_token": _USER},
+        "Notebooks": {"nli_model": _USER, "notebook_url": _USER, "notebook_token": _USER},
         "Index and graph": {
             "index_memory_mb": _USER,
             "qdrant_url": _USER,

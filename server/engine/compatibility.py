@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import server
-from server.backends.models.model_identity import embedder_of, reranker_of
+from server.backends.models.model_identity import embedder_of, nli_model_of, reranker_of
 from server.settings import Settings
 
 
@@ -76,7 +76,11 @@ def describe_settings(settings: Settings) -> dict[str, Any]:
     Two folders with the same model are the same model, and one store may be reached by two paths. May read the
     files of a model, so it must not run in an event loop.
     """
-    models = {"embedder": embedder_of(settings), "reranker": reranker_of(settings)}
+    models = {
+        "embedder": embedder_of(settings),
+        "reranker": reranker_of(settings),
+        "nli_model": nli_model_of(settings),
+    }
     return {
         name: value for name, value in settings_to_json(settings).items() if name not in ENGINE_SETTINGS
     } | models

@@ -22,7 +22,7 @@ from server.sessions.saved_values import SavedValues
 from server.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
-    from server.backends.base import DocumentStore, EmbedderSource, Reranker, Vector
+    from server.backends.base import ContradictionModel, DocumentStore, EmbedderSource, Reranker, Vector
     from server.claims.library import ClaimLibrary
     from server.graph.base import GraphStore
     from server.graph.base import Scope as GraphScope
@@ -65,6 +65,9 @@ class Library(Protocol):
 
     def reranker(self) -> Reranker | None:
         """The reranking model, if one is configured. Raises what its loading raises."""
+
+    def nli_model(self) -> ContradictionModel | None:
+        """The model that judges claims, if one is configured. Raises what its loading raises."""
 
     def admits(self, filters: Filters, document: Document) -> bool:
         """Whether a search with these filters could return the document."""

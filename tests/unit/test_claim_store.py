@@ -81,6 +81,20 @@ def test_a_change_that_was_altered_or_removed_is_found(store: SqliteClaimStore, 
     assert store.first_flaw(BOOKS) == 2
 
 
+def test_a_verdict_of_the_operators_model_never_takes_the_place_of_another(store: SqliteClaimStore) -> None:
+    one, other = (store.add(BOOKS, an_entry("memory", f"Pages have {size} KiB.")) for size in (4, 8))
+    pair = {"claim_id": one.claims[0].id, "other_id": other.claims[0].id}
+    turned = {"claim_id": pair["other_id"], "other_id": pair["claim_id"]}
+    by_model = Verdict(**pair, judgement="contradicts", by="nli:small@0123456789ab", created_at=1)
+    by_agent = Verdict(**turned, judgement="agrees", by="ada", created_at=2)
+    store.judge(BOOKS, [by_model])
+    assert store.verdicts([one.id]) == [by_model]
+    store.judge(BOOKS, [by_agent])
+    store.judge(BOOKS, [by_model.model_copy(update={"created_at": 3})])
+    assert store.verdicts([one.id]) == [by_agent]
+    assert [change.kind for change in store.history(BOOKS)] == ["written", "written", "judged", "judged"]
+
+
 def test_another_notebook_sees_nothing(store: SqliteClaimStore) -> None:
     entry = store.add(Notebook("books", "key-a"), an_entry("memory", "Pages have 4 KiB."))
     for notebook in (BOOKS, Notebook("books", "key-b"), Notebook("other", "key-a")):

@@ -72,6 +72,7 @@ OTHER = {
     "allow_weaker_reader": "true",
     "enable_writes": "true",
     "ingest_roots": '["/elsewhere"]',
+    "nli_model": '"/elsewhere"',
     "notebook_url": '"http://127.0.0.1:9"',
     "notebook_token": '"a key"',
     "review_claims": "true",

@@ -110,7 +110,7 @@ def _over_the_wire(message: dict[str, Any]) -> dict[str, Any]:
 # Settings that decide which store is opened, and with which model.
 _SHARED = {
     *("embedding", "embedder", "reranker", "entities", "graph"),
-    *("qdrant_url", "neo4j_url", "neo4j_user", "notebook_url"),
+    *("qdrant_url", "neo4j_url", "neo4j_user", "nli_model", "notebook_url"),
 }
 
 
@@ -159,7 +159,7 @@ def test_a_model_is_the_same_wherever_its_files_lie(tmp_path: Path) -> None:
     folders = [tmp_path / user / "model" for user in ("one", "two", "three")]
     for folder in folders:
         write_model(folder, -TABLE if "three" in str(folder) else TABLE)
-    for setting in ("embedder", "reranker"):
+    for setting in ("embedder", "nli_model", "reranker"):
         kind = "onnx:" if setting == "embedder" else ""
         one, two, three = (describe_settings(load_settings(**{setting: f"{kind}{folder}"})) for folder in folders)
         assert (find_conflicts(one, two), find_conflicts(one, three)) == ([], [setting])

@@ -31,7 +31,7 @@ time.sleep(0.5)
 
 @pytest.mark.parametrize(
     ("module", "model", "call"),
-    [("onnx_folder", "OnnxFolder", "embed(['proxy'])"), ("cross_encoder", "CrossEncoder", "_session")],
+    [("onnx_folder", "OnnxFolder", "embed(['proxy'])"), ("cross_encoder", "CrossEncoder", "_model")],
 )
 def test_a_loaded_model_leaves_no_file_outside_the_store(
     module: str, model: str, call: str, tmp_path: Path

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Encoding, Tokenizer
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 from server.backends.models.onnx_runtime import open_session
 from server.errors import WinnowError
@@ -25,44 +26,51 @@ _BATCH = 8
 _MAX_LOGIT = 30.0
 
 
-class CrossEncoder:
-    """The loaded model. Safe to call from several threads.
+class PairModel:
+    """A model in a folder that takes two texts at once. Safe to call from several threads.
 
+    ``kind`` is what messages call it; ``truncation`` says which text is cut where both are too long.
     Raises ``WinnowError("MODEL_UNAVAILABLE")`` where the folder holds no usable model.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: str, truncation: str) -> None:
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
             self._session = open_session(folder / _MODEL)
         except Exception as error:  # both libraries raise their own, and bare Exception
             raise WinnowError(
                 "MODEL_UNAVAILABLE",
-                f"{folder} holds no cross-encoder that can be used ({type(error).__name__}); "
+                f"{folder} holds no {kind} that can be used ({type(error).__name__}); "
                 f"it needs {_MODEL} and {_TOKENIZER}",
             ) from error
-        self._tokenizer.enable_truncation(WINDOW, strategy="only_second")
+        self._tokenizer.enable_truncation(WINDOW, strategy=truncation)
         self._tokenizer.enable_padding()
         self._inputs = {node.name for node in self._session.get_inputs()}
 
-    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How well each text answers the query, 0 to 1."""
-        scores: list[float] = []
-        for start in range(0, len(texts), _BATCH):
-            check_deadline()
-            pairs = [(query, text) for text in texts[start : start + _BATCH]]
-            scores += self._score_batch(self._tokenizer.encode_batch(pairs))
-        return scores
-
-    def _score_batch(self, encodings: Sequence[Encoding]) -> list[float]:
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        """The model's logits, shape (len(pairs), those that it gives for a pair), in one run."""
+        check_deadline()
+        encodings = self._tokenizer.encode_batch(list(pairs))
         available = {
             "input_ids": [encoding.ids for encoding in encodings],
             "attention_mask": [encoding.attention_mask for encoding in encodings],
             "token_type_ids": [encoding.type_ids for encoding in encodings],
         }
         inputs = {name: np.array(rows, dtype=np.int64) for name, rows in available.items() if name in self._inputs}
-        logits = np.asarray(self._session.run(None, inputs)[0], dtype=np.float64).reshape(len(encodings), -1)[
-            :, -1
-        ]
-        bounded = np.clip(logits, -_MAX_LOGIT, _MAX_LOGIT)
-        return [float(score) for score in 1 / (1 + np.exp(-bounded))]
+        logits = np.asarray(self._session.run(None, inputs)[0], dtype=np.float64)
+        return logits.reshape(len(encodings), -1)
+
+
+class CrossEncoder:
+    """The loaded model. Safe to call from several threads. Raises as ``PairModel`` does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._model = PairModel(folder, "cross-encoder", "only_second")
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers the query, 0 to 1."""
+        scores: list[float] = []
+        for start in range(0, len(texts), _BATCH):
+            logits = self._model.logits([(query, text) for text in texts[start : start + _BATCH]])[:, -1]
+            scores += (1 / (1 + np.exp(-np.clip(logits, -_MAX_LOGIT, _MAX_LOGIT)))).tolist()
+        return scores

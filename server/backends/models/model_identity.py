@@ -35,6 +35,16 @@ def reranker_of(settings: Settings) -> str:
     return _identity(settings.reranker.resolve()) if settings.reranker else ""
 
 
+def nli_model_of(settings: Settings) -> str:
+    """The model that judges claims, by its files; "" for none."""
+    return nli_identity(settings.nli_model) if settings.nli_model else ""
+
+
+def nli_identity(folder: Path) -> str:
+    """A digest of the model, the tokenizer and the labels in a folder; its path if it cannot be read."""
+    return _identity(folder.resolve(), (TOKENIZER, "config.json"))
+
+
 def digest(files: Sequence[Path]) -> str:
     """A digest of the bytes of these files, in this order."""
     whole = hashlib.sha256()
@@ -49,10 +59,10 @@ def _parts(folder: Path) -> list[Path]:
     return [path for name in GRAPHS for path in sorted((folder / name).parent.glob("model.onnx*"))]
 
 
-def _identity(folder: Path) -> str:
-    """A digest of the folder's files; the path of a folder that cannot be read."""
+def _identity(folder: Path, small: Sequence[str] = _SMALL) -> str:
+    """A digest of the folder's files, these small ones among them; the path of a folder that cannot be read."""
     try:
-        files = [*_parts(folder), *(path for name in _SMALL if (path := folder / name).is_file())]
+        files = [*_parts(folder), *(path for name in small if (path := folder / name).is_file())]
         states = tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
         return _digest_of(states) if files else str(folder)
     except OSError:

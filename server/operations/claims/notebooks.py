@@ -7,12 +7,12 @@ that wait for approval are seen by the session that wrote them.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from server.claims.comparing import compare_entries, pair_friction
-from server.claims.life_cycle import check_notebook, comparisons_of, weigh
+from server.claims.life_cycle import check_notebook, compare_again, comparisons_of, weigh
 from server.claims.records import Comparison, Entry, IntegrationStatus, Verdict, entry_of
 from server.claims.store import Notebook, View
 from server.claims.verifying import CurrentIndex
@@ -20,6 +20,7 @@ from server.contracts.base import Scope
 from server.errors import WinnowError
 from server.models import Filters
 from server.operations.base import RequestContext
+from server.operations.claims.contradictions import MAX_ASKED, ClaimCandidate, find_contradictions
 from server.operations.ranking.scope import choose_project, filters_of
 from server.runtime.deadlines import check_deadline
 from server.sessions.identities import identity_of
@@ -91,6 +92,7 @@ class OpenNotebook:
         self.vectors.embed(model, missing)
         for entry in missing:
             self.compare(entry)
+        self.judge_candidates(missing)
 
     def _check_evidence(self) -> None:
         """Look for the quotes again where the project's index has changed since this process did."""
@@ -118,6 +120,34 @@ class OpenNotebook:
             comparisons.append(was.model_copy(update={"friction": friction}))
         self.store.compare(entry.id, comparisons)
         self.weigh([entry.id])
+
+    def judge_candidates(self, entries: Sequence[Entry]) -> None:
+        """Ask the operator's model about the nearest candidates of entries, and store what follows from it."""
+        if self.context.settings.nli_model is None:
+            return
+        nearest = (each for entry in entries for each in self.candidates(entry)[:MAX_ASKED])
+        asked = {frozenset((each.pair.claim_id, each.pair.other_id)): each for each in nearest}
+        verdicts = find_contradictions(self.context, list(asked.values())) if asked else []
+        if not verdicts:
+            return
+        self.store.judge(self.view.notebook, verdicts)
+        for entry in entries:
+            others = compare_again(self.store, self.view.notebook, [entry.id])
+            self.weigh([entry.id] if entry.needs_review else [entry.id, *others])
+
+    def candidates(self, entry: Entry) -> list[ClaimCandidate]:
+        """The pairs of claims of this entry and others that have no verdict, the nearest first."""
+        comparisons = self.comparisons_of(entry)
+        others = self.store.read(self.everything, [each.other_id for each in comparisons])
+        texts = {claim.id: claim.text for each in (entry, *others.values()) for claim in each.claims}
+        known = {frozenset((each.claim_id, each.other_id)) for each in self.store.verdicts([entry.id])}
+        pairs = sorted((pair for each in comparisons for pair in each.pairs), key=lambda pair: -pair.similarity)
+        return [
+            ClaimCandidate(pair, texts[pair.claim_id], texts[pair.other_id])
+            for pair in pairs
+            if {pair.claim_id, pair.other_id} <= texts.keys()
+            and frozenset((pair.claim_id, pair.other_id)) not in known
+        ]
 
     def _compare_with_neighbours(
         self, model: Embedder, seen: View, entry: Entry, verdicts: list[Verdict]

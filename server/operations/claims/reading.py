@@ -165,13 +165,17 @@ def _rest_of_entry(
 
 def read_claims(book: OpenNotebook, entry: Entry) -> list[dict[str, Any]]:
     """The claims of an entry with their evidence and what contradicts them."""
-    pairs = contradictions(book.store.verdicts([entry.id]))
+    verdicts = book.store.verdicts([entry.id])
+    judges = {frozenset((each.claim_id, each.other_id)): each.by for each in verdicts}
+    pairs = contradictions(verdicts)
     others = book.store.read(book.everything, [other.partition(".")[0] for _, other in pairs])
     known = {claim.id: claim for other in others.values() for claim in other.claims}
-    return [
-        read_claim(claim, [known[other] for own, other in pairs if own == claim.id and other in known])
-        for claim in entry.claims
-    ]
+    rows = []
+    for claim in entry.claims:
+        opposed = [known[other] for own, other in pairs if own == claim.id and other in known]
+        names = {judges[frozenset((claim.id, each.id))] for each in opposed} - {""}
+        rows.append(read_claim(claim, opposed, sorted(names)))
+    return rows
 
 
 def _comparison_rows(book: OpenNotebook, comparisons: list[Comparison]) -> list[dict[str, Any]]:

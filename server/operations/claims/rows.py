@@ -76,14 +76,15 @@ def evidence_row(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def read_claim(claim: Claim, contradicting: Sequence[Claim] = ()) -> dict[str, Any]:
-    """A claim with its evidence, and its friction with the reason for it."""
+def read_claim(claim: Claim, contradicting: Sequence[Claim] = (), judges: Sequence[str] = ()) -> dict[str, Any]:
+    """A claim with its evidence, and its friction with the reason; ``judges`` say that others contradict it."""
     friction = claim_friction(claim, contradicting)
+    why = f"{friction.why}; judged by {', '.join(judges)}" if judges else friction.why
     return {
         **claim_row(claim),
         "evidence": [evidence_row(each) for each in claim.evidence],
         **({"warnings": [one_line(text) for text in claim.warnings]} if claim.warnings else {}),
-        **({"friction": share(friction.value), "friction_why": one_line(friction.why)} if friction.value else {}),
+        **({"friction": share(friction.value), "friction_why": one_line(why)} if friction.value else {}),
         **({"evidence_entropy": share(evidence_entropy(claim.evidence).value)} if claim.evidence else {}),
     }
 

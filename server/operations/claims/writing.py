@@ -17,6 +17,7 @@ from server.claims.language.distilling import EXTRACTED_CONFIDENCE, distil
 from server.claims.records import (
     CLAIM_CHARS,
     CONTENT_CHARS,
+    MODEL_PREFIX,
     NAME_CHARS,
     NOTE_CHARS,
     SOURCE_CHARS,
@@ -105,7 +106,7 @@ def write_entry(context: RequestContext, request: WriteEntry) -> Answer:
     _check_topic(request.topic)
     _check_references(book, request.references)
     entry_id, now = new_entry_id(), time.time()
-    author = one_line(request.author, NAME_CHARS)
+    author = _author(request.author)
     draft = _Draft(book, entry_id, author)
     _add_claims(draft, request.claims, request.content)
     entry = Entry(
@@ -157,7 +158,7 @@ def _revised(book: OpenNotebook, entry: Entry, request: ReviseEntry) -> Entry | 
     }
     if request.content is not None:
         fields["content"] = printable(request.content)[:CONTENT_CHARS]
-    draft = _Draft(book, entry.id, one_line(request.author, NAME_CHARS), entry.next_claim)
+    draft = _Draft(book, entry.id, _author(request.author), entry.next_claim)
     if request.claims:
         _add_claims(draft, request.claims, "")
         fields |= {"claims": tuple(draft.claims), "next_claim": draft.next_claim, "claims_status": "distilled"}
@@ -178,7 +179,7 @@ def _with_evidence(book: OpenNotebook, claims: tuple[Claim, ...], request: Revis
         id = claim_id(request.entry_id, given.claim)
         if id not in by_id:
             raise _no_claim(id)
-        found = (*by_id[id].evidence, build_evidence(book, given, one_line(request.author, NAME_CHARS)))
+        found = (*by_id[id].evidence, build_evidence(book, given, _author(request.author)))
         if len(found) > _SEVERAL_CLAIMS:
             raise WinnowError("INVALID_REQUEST", f"claim {id} would have more than {_SEVERAL_CLAIMS} quotes")
         by_id[id] = by_id[id].model_copy(update={"evidence": found})
@@ -200,7 +201,7 @@ def _verdict(book: OpenNotebook, entry: Entry, given: GivenVerdict, author: str)
         claim_id=own,
         other_id=given.other,
         judgement=given.judgement,
-        by=one_line(author, NAME_CHARS),
+        by=_author(author),
         note=one_line(given.note, NOTE_CHARS),
         created_at=time.time(),
     )
@@ -223,6 +224,17 @@ def _add_claims(draft: _Draft, given: Sequence[GivenClaim], content: str) -> Non
         raise WinnowError(
             "INVALID_REQUEST", "content: it has no sentence that a claim can be taken from; give claims"
         )
+
+
+def _author(name: str) -> str:
+    """The name that an agent gives itself. Raises for one that a model of the operator signs with."""
+    author = one_line(name, NAME_CHARS)
+    if author.casefold().startswith(MODEL_PREFIX):
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f'author: names with "{MODEL_PREFIX}" are for models of the operator; give your own',
+        )
+    return author
 
 
 def _check_topic(topic: str) -> None:
@@ -271,13 +283,12 @@ def _settle(book: OpenNotebook, entry: Entry, judged: Sequence[str] = (), *, sho
     book.compare(entry)
     if not entry.needs_review:  # what waits for approval changes no other entry
         book.weigh(list(judged))
+    if shows_claims:
+        book.judge_candidates([entry])
     entry = book.require(entry.id)
     comparisons = book.comparisons_of(entry)
     stands = standing(entry, comparisons, is_compared=entry.id in book.store.compared([entry.id]))
-    others = book.store.read(book.everything, [each.other_id for each in comparisons])
-    texts = {claim.id: claim.text for other in others.values() for claim in other.claims}
-    known = {frozenset((each.claim_id, each.other_id)) for each in book.store.verdicts([entry.id])}
-    pairs = sorted((pair for each in comparisons for pair in each.pairs), key=lambda pair: -pair.similarity)
+    candidates = book.candidates(entry)[:_CANDIDATES] if shows_claims else []
     payload = {
         "entry_id": entry.id,
         "topic": one_line(entry.topic),
@@ -291,13 +302,12 @@ def _settle(book: OpenNotebook, entry: Entry, judged: Sequence[str] = (), *, sho
         "needs_review": entry.needs_review,
         "candidates": [
             {
-                "claim": pair.claim_id,
-                "other": pair.other_id,
-                "other_text": one_line(texts[pair.other_id]),
-                "similarity": share(pair.similarity),
+                "claim": each.pair.claim_id,
+                "other": each.pair.other_id,
+                "other_text": one_line(each.other_text),
+                "similarity": share(each.pair.similarity),
             }
-            for pair in pairs
-            if pair.other_id in texts and frozenset((pair.claim_id, pair.other_id)) not in known
-        ][: _CANDIDATES if shows_claims else 0],
+            for each in candidates
+        ],
     }
     return Answer(payload, "full", 1, 0)

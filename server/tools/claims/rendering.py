@@ -55,14 +55,15 @@ def render_checked_claim(claim: dict[str, Any]) -> Iterator[str]:
     for warning in claim.get("warnings", ()):
         yield from frame_text(f"warning: {warning}")
     if why := claim.get("friction_why"):
-        yield f"  friction: {why}"
+        yield from frame_text(f"friction: {why}")
 
 
 def render_contradiction(row: dict[str, Any]) -> Iterator[str]:
     """A verdict that two claims contradict each other."""
     yield f"  {row['claim']} contradicts {row['other']}:"
     note = f" ({row['note']})" if row.get("note") else ""
-    yield from frame_text(f"{row['other_text']}{note}")
+    by = f", by {row['by']}" if row.get("by") else ""
+    yield from frame_text(f"{row['other_text']}{note}{by}")
 
 
 def render_written(payload: dict[str, Any]) -> list[str]:
