@@ -27,7 +27,7 @@ from server.text.tokens import count_tokens
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
 from server.transports.wire import call_tool
-from tests.contract.test_deadlines import ASKED, LIMIT, World
+from tests.contract.test_deadlines import ASKED, LIMIT, OTHER, World
 from tests.flow.test_engine import _identity, client, own, search, settings_of, status
 
 __all__ = ["own"]
@@ -173,7 +173,7 @@ async def ask(kb: EngineKnowledge) -> int:
 
 
 async def start_slow_call(world: World, kb: EngineKnowledge) -> asyncio.Task[int]:
-    assert await ask(kb) > 0
+    assert (await kb.call("semantic_search", OTHER, kb.caller("x"))).rows > 0
     world.pages.is_slow = True
     call = asyncio.create_task(ask(kb))
     assert await asyncio.to_thread(world.pages.first.wait, LIMIT)

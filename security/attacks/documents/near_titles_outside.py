@@ -13,5 +13,5 @@ def surface():
     path = answers("read", "hiddenfolder/hidden_page.md")
     others = wrong.replace("Hiden lanterm", "") + right.replace("Hidden lantern", "")
     others += path.replace("hiddenfolder/hidden_page.md", "")
-    is_told = [said.partition(";")[0].count("none in reach") != 1 for said in (wrong, right, path)]
+    is_told = [said.partition(";")[0].count("none that this call reaches") != 1 for said in (wrong, right, path)]
     return "hidden" in others.casefold() or any(is_told)
