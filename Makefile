@@ -23,7 +23,7 @@ test: $(SETUP)
 	$(BIN)/python tests/everybody.py
 
 # Tests that take long and seldom fail, no part of `make test`: benchmarks, the demo, `winnow eval`, converting the
-# model, clients of other projects, removal and archives of projects, controls of attacks.
+# model, clients of other projects, a Neo4j server, removal and archives of projects, controls of attacks.
 test-rare: $(SETUP)
 	$(BIN)/python tests/everybody.py --rare
 

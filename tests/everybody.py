@@ -51,6 +51,8 @@ _RARE = (
     "tests/unit/test_model_install.py",
     "tests/walls/test_attack_controls.py",
 )
+# Run by both, and by `make test-rare` alone with the server of another project that this variable allows to start.
+_WITH_SERVERS, _STARTS_SERVERS = ("tests/contract/test_graph_stores.py",), "WINNOW_TEST_NEO4J"
 # Tests that do not depend on the user are divided between the three runs, so that all end at about the same time.
 _ROOT_ALONE = (
     "tests/contract/test_graph_stores.py",  # builds Neo4j in the user's home folder
@@ -242,7 +244,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run pytest as the current user and, if that is root, also as an ordinary user. The worst exit code."""
     ours = [sys.executable, "-m", "pytest", *arguments]
     if arguments and arguments[0] == "--rare":
-        return subprocess.call([*ours[: -len(arguments)], *_RARE, *arguments[1:]], cwd=ROOT)
+        rare = [*ours[: -len(arguments)], *_RARE, *_WITH_SERVERS, *arguments[1:]]
+        return subprocess.call(rare, cwd=ROOT, env={**os.environ, _STARTS_SERVERS: "1"})
     _compile_sources()
     if sys.platform != "linux" or os.geteuid() != 0:
         print("the tests run once, as the ordinary user that this is", flush=True)

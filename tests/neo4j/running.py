@@ -1,8 +1,9 @@
 """A real Neo4j server for the tests: the community edition from Maven Central, on this machine's own Java.
 
 ``WINNOW_NEO4J_URL`` (with ``WINNOW_NEO4J_USER`` and ``WINNOW_NEO4J_PASSWORD``) names one that runs already.
-Otherwise ``pom.xml`` says what a server consists of, Maven brings it into the user's own repository (128 MB,
-once), and ``Server.java`` starts it on a free port of the loopback with an empty database.
+Otherwise one is started where ``WINNOW_TEST_NEO4J`` is set, as ``make test-rare`` does: ``pom.xml`` says what a
+server consists of, Maven brings it into the user's own repository (128 MB, once), and ``Server.java`` starts it on
+a free port of the loopback with an empty database.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def neo4j_server(jvm: Sequence[str] = _QUICK) -> Iterator[str]:
     if url := os.environ.get("WINNOW_NEO4J_URL", ""):
         yield url
         return
+    if not os.environ.get("WINNOW_TEST_NEO4J"):
+        pytest.skip("make test-rare starts Neo4j, which takes two minutes; or set WINNOW_NEO4J_URL")
     if missing := [program for program in ("java", "javac", "mvn") if shutil.which(program) is None]:
         pytest.skip(f"Neo4j needs {', '.join(missing)}; or set WINNOW_NEO4J_URL")
     home = Path(pwd.getpwuid(os.getuid()).pw_dir)
