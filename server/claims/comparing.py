@@ -112,14 +112,17 @@ def pair_friction(entry: Entry, other: Entry, verdicts: Iterable[Verdict]) -> Fr
     return max(found, key=lambda friction: friction.value, default=none)
 
 
+def latest_verdicts(verdicts: Iterable[Verdict]) -> dict[frozenset[str], Verdict]:
+    """The verdict that counts, by the ids of the two claims: the latest."""
+    ordered = sorted(verdicts, key=lambda verdict: verdict.created_at)
+    return {frozenset((verdict.claim_id, verdict.other_id)): verdict for verdict in ordered}
+
+
 def contradictions(verdicts: Iterable[Verdict]) -> list[tuple[str, str]]:
     """The pairs of claims that contradict each other, in both directions. The latest verdict on a pair counts."""
-    latest: dict[frozenset[str], Verdict] = {}
-    for verdict in sorted(verdicts, key=lambda verdict: verdict.created_at):
-        latest[frozenset((verdict.claim_id, verdict.other_id))] = verdict
     return [
         pair
-        for verdict in latest.values()
+        for verdict in latest_verdicts(verdicts).values()
         if verdict.judgement == "contradicts" and entry_of(verdict.claim_id) != entry_of(verdict.other_id)
         for pair in ((verdict.claim_id, verdict.other_id), (verdict.other_id, verdict.claim_id))
     ]

@@ -1,4 +1,4 @@
-"""A client that reaches several projects: which it is told of, and what a call that names none says."""
+"""Clients that reach several projects: what they are told of them, and what answers without a project say."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ def _notebook(settings: Settings, claims: SqliteClaimStore, key: str, *, may_be_
     from server.keys.key_file import read_keys
 
     notebooks = claims.notebooks()
-    named = [each.id for each in read_keys(settings.store) if each.name == key]
+    named = [each.id for each in read_keys(settings.store) if each.name == key] if key else []
     wanted = [Notebook(settings.project, owner) for owner in (key, *named)]
     if written := next((each for each in wanted if each in notebooks), None):
         return written

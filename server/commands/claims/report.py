@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from server.claims.comparing import contradictions
+from server.claims.comparing import contradictions, latest_verdicts
 from server.claims.records import Claim, Entry, Evidence, Verdict
 from server.claims.store import Notebook
 from server.text.markup.markdown_escaping import escape_line
@@ -28,10 +28,7 @@ Contradictions = Mapping[str, Sequence[Contradiction]]  # by the id of a claim
 def contradictions_of(verdicts: Sequence[Verdict], entries: Iterable[Entry]) -> dict[str, list[Contradiction]]:
     """What contradicts each claim by the latest verdicts, among the claims of these entries."""
     claims = {claim.id: claim for entry in entries for claim in entry.claims}
-    latest = {
-        frozenset((each.claim_id, each.other_id)): each
-        for each in sorted(verdicts, key=lambda verdict: verdict.created_at)
-    }
+    latest = latest_verdicts(verdicts)
     found: dict[str, list[Contradiction]] = {}
     for claim, other in contradictions(verdicts):
         if other in claims:

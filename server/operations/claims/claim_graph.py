@@ -78,11 +78,10 @@ class ClaimGraph:
         passages = [id for id in ids if not is_of_notebook(id)]
         citing = self._book.store.citing(self._book.view, passages, _MOST_CITING) if passages else []
         self.is_cut |= any(each.total > _MOST_CITING for each in citing)
-        own = {entry_of(id.partition(":")[2]) for id in ids if is_of_notebook(id)}
-        self._read([*own, *(entry_of(each.claim_id) for each in citing)])
-        edges = [
-            edge for entry in {*own, *(entry_of(each.claim_id) for each in citing)} for edge in self._of(entry)
-        ]
+        own = [entry_of(id.partition(":")[2]) for id in ids if is_of_notebook(id)]
+        near = dict.fromkeys([*own, *(entry_of(each.claim_id) for each in citing)])
+        self._read(near)
+        edges = [edge for entry in near for edge in self._of(entry)]
         wanted = set(ids)
         touching = {
             (edge.source, edge.target, edge.type): edge for edge in edges if {edge.source, edge.target} & wanted

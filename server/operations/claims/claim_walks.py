@@ -197,13 +197,7 @@ def _join(
 def _is_proper(path: Path, sources: Sequence[str], targets: Sequence[str]) -> bool:
     """Whether only the first node is a source and only the last a target; one that is both is a source."""
     inside = {node.id for node in path.nodes[1:-1]}
-    return (
-        not inside.intersection(
-            sources,
-        )
-        and not inside.intersection(targets)
-        and path.nodes[-1].id not in sources
-    )
+    return inside.isdisjoint(sources) and inside.isdisjoint(targets) and path.nodes[-1].id not in sources
 
 
 def _path_order(path: Path) -> tuple[int, str, str, list[tuple[float, str, str]]]:

@@ -35,8 +35,10 @@ def find_contradictions(context: RequestContext, candidates: Sequence[ClaimCandi
     try:
         with use_deadline(deadline_after(min(_SECONDS, current_deadline().remaining() / 2))):
             model = context.index.nli_model()
-            for each in candidates if model else ():
-                if model and model.contradiction(each.text, each.other_text) >= LEAST_PROBABILITY:
+            if model is None:
+                return found
+            for each in candidates:
+                if model.contradiction(each.text, each.other_text) >= LEAST_PROBABILITY:
                     found.append(_verdict(each.pair, model.name))
     except CallEnded:
         check_deadline()  # the call's own time is over as well

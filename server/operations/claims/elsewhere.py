@@ -209,7 +209,7 @@ def _check_claim(index: CurrentIndex | None, row: Mapping[str, Any]) -> dict[str
         )
     except ValidationError:
         raise WinnowError(
-            "SOURCE_UNAVAILABLE", "the server of notebooks answers with a claim that is none; check notebook_url"
+            "SOURCE_UNAVAILABLE", "the server of notebooks sends a claim that cannot be read; check notebook_url"
         ) from None
     if index is not None and evidence:
         claim = check_claim(claim, index, time.time())
