@@ -226,12 +226,18 @@ class Row(dict[str, Any]):
 
 
 class Part(Row):
-    """An object within a row, like its metadata: a field that it does not have is an error."""
+    """An object within a row, like its metadata: it has its own fields alone, under their own names.
+
+    A row's metadata repeats the row's id and its score, which is None where nothing was ranked.
+    """
 
     __slots__ = ()
 
+    def _find(self, name: str) -> Any:
+        return dict.get(self, name, _ABSENT)
+
     def _shape(self) -> list[str]:
-        return []
+        return ["score"] if {"id", "document_id"} <= self.keys() else []
 
 
 def _summarize_row(row: Row) -> str | None:

@@ -170,9 +170,15 @@ def cut_to_bytes(text: str, most: int) -> str:
     return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
 
 
-def build_metadata(passage: Passage) -> dict[str, Any]:
-    """The metadata of a passage, as a flat object."""
-    return {**_facts(passage), "document_id": passage.document.id, "tags": _tags(passage)}
+def build_metadata(passage: Passage, score: float | None) -> dict[str, Any]:
+    """The metadata of a passage as the nested object of its row, whose id and score it repeats."""
+    return {
+        "id": passage.chunk.id,
+        **_score_field(score),
+        **_facts(passage),
+        "document_id": passage.document.id,
+        "tags": _tags(passage),
+    }
 
 
 def _tags(passage: Passage) -> list[str]:
@@ -207,7 +213,7 @@ def _metadata(passage: Passage, score: float | None, question: frozenset[str]) -
 
 def _preview(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
     text = preview(printable(passage.chunk.text), question, PREVIEW_CHARS)
-    nested = build_metadata(passage)
+    nested = build_metadata(passage, score)
     return {
         "id": passage.chunk.id,
         "title": nested["title"],
@@ -221,7 +227,7 @@ def _preview(passage: Passage, score: float | None, question: frozenset[str]) ->
 
 
 def _full(passage: Passage, score: float | None, question: frozenset[str]) -> dict[str, Any]:
-    nested = build_metadata(passage)
+    nested = build_metadata(passage, score)
     return {
         "id": passage.chunk.id,
         "title": nested["title"],

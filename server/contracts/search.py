@@ -96,8 +96,10 @@ class Relationship(Payload):
 
 
 class RowMetadata(Payload):
-    """The facts of a result beside its text."""
+    """The facts of a result beside its text, with the id and the score of its row."""
 
+    id: ChunkId
+    score: float | None = Field(default=None, ge=0, le=1)
     title: Annotated[str, StringConstraints(max_length=500)]
     section: Annotated[str, StringConstraints(max_length=500)]
     type: Annotated[str, StringConstraints(max_length=40)]

@@ -165,7 +165,7 @@ def _build_extras(context: RequestContext, options: KbSearchOptions, candidate: 
     if not context.caller.budget.is_direct:
         extras |= {
             "id": passage.chunk.id,
-            "metadata": tiers.build_metadata(passage),
+            "metadata": tiers.build_metadata(passage, round(candidate.score or 0.0, 3)),
             "tokens": passage.chunk.tokens,
         }
     return extras
@@ -175,7 +175,7 @@ def place_for_scripts(context: RequestContext, passage: Passage) -> dict[str, An
     """Where a passage is, for quotes and excerpts of scripts; direct callers have its id and its title."""
     if context.caller.budget.is_direct:
         return {}
-    known = tiers.build_metadata(passage)
+    known = tiers.build_metadata(passage, None)
     return {name: known[name] for name in ("document_id", "section", "file", "type")}
 
 

@@ -37,6 +37,17 @@ return page.verdict, page.missing_terms, page.confidence > 0.5, other.verdict, o
 """,
         ["answered", [], True, "not_found", ["Kafka", "rebalance", "partitions"], True],
     ),
+    "ids and scores in metadata are those of the rows at every tier": (
+        """
+found = [semantic_search("rule", response_mode=mode, top_k=5) for mode in ("metadata", "preview", "full")] + [kb.search("rule")]
+rows = [row for page in found for row in page]
+previews = found[1]
+texts = fetch([row["metadata"]["id"] for row in previews][:3])
+same = [row["metadata"]["id"] == row.id and row["metadata"]["score"] == row.score for row in rows]
+return len(rows) >= 8 and all(same), texts.ids == previews.ids[:3], texts[0]["metadata"]["score"], texts[0].metadata.id == previews[0].id
+""",
+        [True, True, None, True],
+    ),
     "weights that are both nothing are refused": (
         """
 try:

@@ -143,6 +143,16 @@ def test_an_object_within_a_row_has_only_its_own_fields() -> None:
         _ = row.metadata.id
 
 
+def test_an_id_in_metadata_is_the_rows_and_never_that_of_its_document() -> None:
+    metadata = {"id": "a", "document_id": "d", "file": "a.md"}
+    row = Results({"results": [{"id": "a", "score": 0.5, "metadata": metadata | {"score": 0.5}}]})[0]
+    assert (row.metadata.id, row["metadata"]["id"], row.metadata.score) == ("a", "a", 0.5)
+    fetched = Results({"results": [{"id": "a", "metadata": metadata}]})[0]
+    assert (fetched.metadata.score, fetched["metadata"]["score"], fetched.score) == (None, None, None)
+    with pytest.raises(MissingField):
+        _ = Results({"results": [{"id": "a", "metadata": {"document_id": "d"}}]})[0].metadata.id
+
+
 STATING = {"document_id": "d", "labels": {"tags": ["a"]}, "fields": {"stage": "beta", "text": "x", "score": 9}}
 
 
