@@ -18,7 +18,7 @@ import typer
 # command -> (module in server.commands, one line of help); the order is the order of `winnow --help`
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "demo": ("demo", "index this Python's documentation and answer from it through a real MCP client"),
+        "demo": ("demo", "index this Python's documentation and answer from it over MCP"),
         "ingest": ("ingest", "put files and collections into the index"),
         "zotero": ("zotero", "list libraries of Zotero, and put them into the index"),
         "watch": ("watching.watch", "keep the index up to date while files change"),
@@ -79,7 +79,7 @@ def _usage() -> str:
     return (
         "winnow: agents take only the grain of your knowledge base\n\n"
         f"usage: winnow COMMAND [OPTIONS]\n\n{rows}\n\n"
-        "winnow COMMAND --help shows its options and examples; winnow --version the version.\n"
+        "winnow COMMAND --help shows its options and examples, winnow --version the\nversion.\n"
     )
 
 

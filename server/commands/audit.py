@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from server.backends.files.store_folder import map_os_errors
-from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.runtime.audit import Kind, read_records, since_of
 from server.settings import Settings
@@ -25,7 +25,7 @@ _HASH_CHARS = 12
 _CELL_CHARS = 60
 
 
-@app.command(epilog="Examples: winnow audit | winnow audit --since 7d --json | winnow audit --tool kb_search")
+@app.command(epilog=examples("winnow audit", "winnow audit --since 7d --json", "winnow audit --tool kb_search"))
 def audit(
     since: Annotated[
         str | None,

@@ -6,7 +6,15 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from server.commands.terminal.output import Json, command, print_json, print_lines, print_to_stderr, report_errors
+from server.commands.terminal.output import (
+    Json,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    print_to_stderr,
+    report_errors,
+)
 from server.configuration.permissions import TOPICS
 from server.runtime.logs import mask_secret
 from server.settings import Settings
@@ -15,7 +23,7 @@ from server.settings_loading import Configuration, load
 app = command()
 
 
-@app.command(epilog="Example: WINNOW_FUSION=rrf winnow config --json")
+@app.command(epilog=examples("WINNOW_FUSION=rrf winnow config --json"))
 def config(as_json: Json = False) -> None:
     """Show every setting, its value and its source; secrets are masked.
 

@@ -18,6 +18,7 @@ from server.commands.terminal.output import (
     Json,
     Store,
     command,
+    examples,
     print_json,
     print_lines,
     report_errors,
@@ -75,8 +76,8 @@ class Demonstration:
 
 
 @app.command(
-    epilog="Examples: winnow demo | winnow demo --json\n\n"
-    "Exit code: 0 both ways gave the right answer, 1 one did not, 4 this host cannot run scripts.",
+    epilog=examples("winnow demo", "winnow demo --json")
+    + "\n\nExit code: 0 both ways gave the right answer, 1 one did not, 4 this host cannot run scripts.",
 )
 def demo(store: Store = None, as_json: Json = False) -> None:
     """Index this Python's documentation, then answer one question from it in two ways."""

@@ -15,7 +15,16 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from server.commands.terminal.output import FAILED, Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import (
+    FAILED,
+    Json,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.findings import Finding
@@ -41,9 +50,14 @@ app = command()
 
 
 @app.command(
-    epilog="Examples: winnow doctor | winnow doctor --json | winnow doctor --documents | "
-    "winnow doctor --audit --family network | winnow doctor --soak 10000\n\n"
-    "Exit code: 0 everything essential is right, 1 something is not, 4 no sandbox here to audit.",
+    epilog=examples(
+        "winnow doctor",
+        "winnow doctor --json",
+        "winnow doctor --documents",
+        "winnow doctor --audit --family network",
+        "winnow doctor --soak 10000",
+    )
+    + "\n\nExit code: 0 everything essential is right, 1 something is not, 4 no sandbox here to audit.",
 )
 def doctor(
     store: Store = None,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.settings_loading import load_settings
 from server.text.sizes import count_of
@@ -16,7 +16,7 @@ from server.text.sizes import count_of
 app = command(
     no_args_is_help=True,
     help="Show or end the process that several servers of a store share.",
-    epilog="Examples: winnow engine status | winnow engine status --json | winnow engine stop",
+    epilog=examples("winnow engine status", "winnow engine status --json", "winnow engine stop"),
 )
 
 # An engine finishes or abandons its work within half of this.
@@ -24,7 +24,7 @@ _END_SECONDS = 15.0
 _POLL_SECONDS = 0.05
 
 
-@app.command(epilog="Examples: winnow engine status | winnow engine status --store notes --json")
+@app.command(epilog=examples("winnow engine status", "winnow engine status --store notes --json"))
 def status(store: Store = None, as_json: Json = False) -> None:
     """Show the engine of the store: process, memory, clients. Starts nothing."""
     with report_errors(as_json=as_json):
@@ -36,7 +36,7 @@ def status(store: Store = None, as_json: Json = False) -> None:
     print_lines(*_format_status(folder, engine))
 
 
-@app.command(epilog="Examples: winnow engine stop | winnow engine stop --store notes")
+@app.command(epilog=examples("winnow engine stop", "winnow engine stop --store notes"))
 def stop(store: Store = None, as_json: Json = False) -> None:
     """Stop the engine; an ingest can be resumed. The next call of a server starts another engine."""
     with report_errors(as_json=as_json):

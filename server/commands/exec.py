@@ -18,6 +18,7 @@ from server.commands.terminal.output import (
     Runner,
     Store,
     command,
+    examples,
     print_json,
     print_lines,
     report_errors,
@@ -48,8 +49,8 @@ _EXIT_CODES: Mapping[str, int] = MappingProxyType(
 
 
 @app.command(
-    epilog="Examples: winnow exec report.py | echo 'return 1 + 1' | winnow exec - --json\n\n"
-    "Exit code: 0 ok, 1 the script failed or was refused, 2 usage, 3 a limit, 4 no sandbox here.",
+    epilog=examples("winnow exec report.py", "echo 'return 1 + 1' | winnow exec - --json")
+    + "\n\nExit code: 0 ok, 1 the script failed or was refused, 2 usage, 3 a limit, 4 no sandbox here.",
 )
 def exec_(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="the script; - reads it from stdin")],

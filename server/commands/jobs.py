@@ -13,6 +13,7 @@ from server.commands.terminal.output import (
     Project,
     Store,
     command,
+    examples,
     print_json,
     print_lines,
     report_errors,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 app = command(
     no_args_is_help=True,
     help="List, show and cancel the ingests that agents asked for.",
-    epilog="Examples: winnow job list | winnow job show job_1f0c | winnow job cancel job_1f0c",
+    epilog=examples("winnow job list", "winnow job show job_1f0c", "winnow job cancel job_1f0c"),
 )
 
 _LEAST_CHARS = len("job_") + 4
@@ -39,7 +40,7 @@ _LEFT_BEHIND = (
 JobName = Annotated[str, typer.Argument(metavar="JOB", help="id of a job, or the beginning of one")]
 
 
-@app.command(name="list", epilog="Examples: winnow job list | winnow job list --project team --json")
+@app.command(name="list", epilog=examples("winnow job list", "winnow job list --project team --json"))
 def list_jobs(project: Project = None, store: Store = None, as_json: Json = False) -> None:
     """List the jobs of a store: those that are unfinished, and those of the last week."""
     from server.jobs.job_files import JobFiles
@@ -56,7 +57,7 @@ def list_jobs(project: Project = None, store: Store = None, as_json: Json = Fals
         print_lines(f"not used: {settings.store / 'jobs' / name} is damaged or not private; delete it")
 
 
-@app.command(epilog="Examples: winnow job show job_1f0c | winnow job show job_1f0c --json")
+@app.command(epilog=examples("winnow job show job_1f0c", "winnow job show job_1f0c --json"))
 def show(name: JobName, store: Store = None, as_json: Json = False) -> None:
     """Show a job: its progress, or what it did."""
     from server.jobs.job_files import JobFiles
@@ -69,7 +70,7 @@ def show(name: JobName, store: Store = None, as_json: Json = False) -> None:
     _print_job(row, as_json=as_json)
 
 
-@app.command(epilog="Examples: winnow job cancel job_1f0c | winnow job cancel job_1f0c --json")
+@app.command(epilog=examples("winnow job cancel job_1f0c", "winnow job cancel job_1f0c --json"))
 def cancel(name: JobName, store: Store = None, as_json: Json = False) -> None:
     """End a job after its current batch. What it wrote stays in the index."""
     from server.jobs.job_files import JobFiles

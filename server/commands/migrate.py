@@ -15,7 +15,7 @@ from server.backends.files.store_folder import require_index
 from server.backends.sqlite import damage_error, seal_databases
 from server.backends.vectors import migration
 from server.commands.engine import engine_warnings
-from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
 from server.commands.terminal.progress import show_steps
 from server.configuration.addresses import Address, show_address
 from server.errors import WinnowError
@@ -30,8 +30,11 @@ _KEEPS_INDEX = "keeps the former index; to use the new one: winnow engine stop"
 
 
 @app.command(
-    epilog="Examples: winnow migrate --to /srv/winnow | winnow migrate --to http://localhost:6333 | "
-    "and back: WINNOW_QDRANT_URL=http://localhost:6333 winnow migrate --to ~/.local/share/winnow"
+    epilog=examples(
+        "winnow migrate --to /srv/winnow",
+        "winnow migrate --to http://localhost:6333",
+        "WINNOW_QDRANT_URL=http://localhost:6333 winnow migrate --to ~/.local/share/winnow",
+    )
 )
 def migrate(
     to: Annotated[str, typer.Option("--to", metavar="URL|DIR", help="a Qdrant server, or the folder of a store")],

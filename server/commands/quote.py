@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from server.commands.terminal.operation import run_operation
-from server.commands.terminal.output import Json, Project, Store, command, report_errors
+from server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
 from server.locators import cite_place
 from server.settings_loading import load_settings
 from server.text.framing import frame_text
@@ -17,7 +17,7 @@ app = command()
 
 
 @app.command(
-    epilog='Examples: winnow quote "how long are backups kept" | winnow quote "retry limits" --quotes 3 --json',
+    epilog=examples('winnow quote "how long are backups kept"', 'winnow quote "retry limits" --quotes 3 --json'),
 )
 def quote(
     question: Annotated[str, typer.Argument(help="what you want to know")],

@@ -13,6 +13,7 @@ from server.commands.terminal.output import (
     Json,
     Store,
     command,
+    examples,
     print_json,
     print_lines,
     print_to_stderr,
@@ -42,9 +43,11 @@ winnow.toml, and restart them (winnow engine stop).
 Exit code: 0 when the store has its vectors; 2 for usage; 4 when another process writes to the store or there is no
 model.
 
-Examples: winnow reindex | winnow reindex --embedder onnx:models/bge-small --json
-| winnow reindex --embedder openai:http://localhost:11434/v1#nomic-embed-text
-"""
+""" + examples(
+    "winnow reindex",
+    "winnow reindex --embedder onnx:models/bge-small --json",
+    "winnow reindex --embedder openai:http://localhost:11434/v1#nomic-embed-text",
+)
 
 
 _TAKES = (

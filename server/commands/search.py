@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from server.commands.terminal.operation import run_operation
-from server.commands.terminal.output import Embedder, Json, Project, Store, command, report_errors
+from server.commands.terminal.output import Embedder, Json, Project, Store, command, examples, report_errors
 from server.errors import WinnowError
 from server.settings_loading import load_settings
 
@@ -16,8 +16,11 @@ app = command()
 
 
 @app.command(
-    epilog='Examples: winnow search "backup policy" | winnow search "retry limits" --top-k 3 --mode full --json | '
-    'winnow search "backup policy" --explain',
+    epilog=examples(
+        'winnow search "backup policy"',
+        'winnow search "retry limits" --top-k 3 --mode full --json',
+        'winnow search "backup policy" --explain',
+    ),
 )
 def search(
     query: Annotated[str, typer.Argument(help="what to look for")],

@@ -25,7 +25,7 @@ from server.commands.serving.http_flags import (
     TrustedProxy,
 )
 from server.commands.terminal.flags import GroupedCommand, with_settings
-from server.commands.terminal.output import command, report_errors
+from server.commands.terminal.output import command, examples, report_errors
 from server.errors import WinnowError
 from server.settings import MIB, Settings
 from server.settings_loading import Configuration, load
@@ -42,10 +42,13 @@ _EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @app.command(
     cls=GroupedCommand,
-    epilog="Examples: winnow serve | winnow serve --project handbook --environment prod | "
-    "winnow serve --lsp | winnow serve --http 127.0.0.1:8765 | "
-    "winnow serve --http 0.0.0.0:8765 --tls-cert chain.pem --tls-key key.pem "
-    "--host-name winnow.example.com",
+    epilog=examples(
+        "winnow serve",
+        "winnow serve --project handbook --environment prod",
+        "winnow serve --lsp",
+        "winnow serve --http 127.0.0.1:8765",
+        "winnow serve --http 0.0.0.0:8765 --tls-cert chain.pem --tls-key key.pem --host-name winnow.example.com",
+    ),
 )
 @with_settings
 def serve(

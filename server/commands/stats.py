@@ -19,7 +19,7 @@ from server.backends.files.disk_use import measure_parts
 from server.backends.files.lock import find_holder
 from server.backends.files.store_folder import require_index
 from server.commands.engine import ask_engine, format_waits
-from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.keys.records import KeyText
 from server.opening import catalogue_path
@@ -40,8 +40,11 @@ _MOST_KEY_BYTES = 1_000  # a key has 80
 @app.command(
     epilog="A server with keys is asked with the key in a file (--key-file), or in the variable WINNOW_KEY: every "
     "user of this machine can read the arguments of a command.\n\n"
-    "Examples: winnow stats | winnow stats --http 127.0.0.1:8765 --json | "
-    "winnow stats --http 127.0.0.1:8765 --key-file operator.key"
+    + examples(
+        "winnow stats",
+        "winnow stats --http 127.0.0.1:8765 --json",
+        "winnow stats --http 127.0.0.1:8765 --key-file operator.key",
+    )
 )
 def stats(
     http: Annotated[

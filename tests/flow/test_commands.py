@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from server.cli import COMMANDS, main
 from tests.patience import LIMIT
 
 WINNOW = Path(sys.executable).with_name("winnow")
+_CUT = re.compile(r"^  [a-z]+ .*\.\.\.$")  # a summary that was cut
+_EXAMPLE = re.compile(r"    (winnow |WINNOW_\w+=\S+ winnow |echo .* \| winnow |neo4j-admin )(?!.*\| winnow .*\|)")
 
 
 def winnow(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -63,6 +66,22 @@ def test_every_subcommand_explains_itself(
         assert (path, ended.value.code, shown.err) == (path, 0, "")
         assert " ".join(("winnow", *path)) in shown.out
     assert {("key", "remove"), ("project", "create"), ("prompt", "check")} <= set(subcommands())
+
+
+def test_help_fits_eighty_columns_and_has_an_example_on_each_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for path in [(), *((name,) for name in COMMANDS), *subcommands()]:
+        monkeypatch.setattr(sys, "argv", ["winnow", *path, "--help"])
+        with pytest.raises(SystemExit):
+            main()
+        lines = capsys.readouterr().out.splitlines()
+        assert (path, [line for line in lines if len(line) > 80 or _CUT.search(line)]) == (path, [])
+        shown = "\n".join(lines).partition("  Examples:\n")[2].partition("\n\n")[0]
+        examples = shown.replace("\\\n", "").splitlines()
+        assert (path, bool(examples)) == (path, path != ())
+        assert (path, [each for each in examples if not _EXAMPLE.match(each)]) == (path, [])
 
 
 def test_no_command_and_an_unknown_one_show_the_usage() -> None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from server.commands.bench import sandbox, search, tokens
-from server.commands.terminal.output import command
+from server.commands.terminal.output import command, examples
 
 
 class Subject(Protocol):
@@ -32,7 +32,10 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
     }
 )
 
-app = command(no_args_is_help=True)
+app = command(
+    no_args_is_help=True,
+    epilog=examples("winnow bench sandbox", "winnow bench search --project notes", "winnow bench tokens --json"),
+)
 
 
 @app.callback()

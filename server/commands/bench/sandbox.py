@@ -11,12 +11,12 @@ from rich.table import Table
 
 from sandbox import SandboxUnavailable
 from server.bench import sandbox as subject
-from server.commands.terminal.output import Json, print_json, report_errors
+from server.commands.terminal.output import Json, examples, print_json, report_errors
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 
 MIB = 1024 * 1024
-EXAMPLES = "Examples: winnow bench sandbox | winnow bench sandbox --runs 200 --json"
+EXAMPLES = examples("winnow bench sandbox", "winnow bench sandbox --runs 200 --json")
 
 
 def run(

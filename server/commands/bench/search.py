@@ -12,11 +12,11 @@ import typer
 from rich.table import Table
 
 from server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
-from server.commands.terminal.output import Json, Project, Store, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, Project, Store, examples, print_json, print_lines, report_errors
 from server.commands.terminal.screen import Screen
 from server.settings_loading import load_settings
 
-EXAMPLES = "Examples: winnow bench search --project notes --json | winnow bench search --replay session.jsonl"
+EXAMPLES = examples("winnow bench search --project notes --json", "winnow bench search --replay session.jsonl")
 
 
 def run(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.progress import Progress
 
-from server.commands.terminal.output import Json, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, examples, print_json, print_lines, report_errors
 from server.commands.terminal.progress import show_progress
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from server.bench.tokens.measuring import Trial
     from server.bench.tokens.task import BenchmarkTask
 
-EXAMPLES = (
-    "Examples: winnow bench tokens | winnow bench tokens --collection ~/collections --json | "
-    "winnow bench tokens --task needle-nlargest"
+EXAMPLES = examples(
+    "winnow bench tokens",
+    "winnow bench tokens --collection ~/collections --json",
+    "winnow bench tokens --task needle-nlargest",
 )
 Clients = Literal["text", "structured", "both"]
 

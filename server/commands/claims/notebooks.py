@@ -17,6 +17,7 @@ from server.commands.terminal.output import (
     Project,
     Store,
     command,
+    examples,
     print_json,
     print_json_line,
     print_lines,
@@ -36,8 +37,13 @@ if TYPE_CHECKING:
 app = command(
     no_args_is_help=True,
     help="The claims that agents wrote: list, show, check, approve, export, import and back up.",
-    epilog="Examples: winnow claims list | winnow claims check | winnow claims report > claims.md | "
-    "winnow claims export > claims.jsonl | winnow claims backup claims.sqlite3",
+    epilog=examples(
+        "winnow claims list",
+        "winnow claims check",
+        "winnow claims report > claims.md",
+        "winnow claims export > claims.jsonl",
+        "winnow claims backup claims.sqlite3",
+    ),
 )
 
 Key = Annotated[
@@ -57,7 +63,7 @@ _ELSEWHERE = (
 )
 
 
-@app.command(name="list", epilog="Examples: winnow claims list | winnow claims list --topic memory --json")
+@app.command(name="list", epilog=examples("winnow claims list", "winnow claims list --topic memory --json"))
 def list_entries(
     project: Project = None, key: Key = "", topic: Topic = "", store: Store = None, as_json: Json = False
 ) -> None:
@@ -84,7 +90,7 @@ def list_entries(
         print_lines(f"another notebook: {other}")
 
 
-@app.command(epilog="Examples: winnow claims show 0123456789ab | winnow claims show 0123456789ab --json")
+@app.command(epilog=examples("winnow claims show 0123456789ab", "winnow claims show 0123456789ab --json"))
 def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
     """Show an entry with its claims, their quotes and its history."""
     from server.commands.claims.report import report_lines
@@ -111,7 +117,7 @@ def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
     print_lines(*(f"change {each['sequence']}: {each['kind']}" for each in history))
 
 
-@app.command(epilog="Examples: winnow claims check | winnow claims check --json")
+@app.command(epilog=examples("winnow claims check", "winnow claims check --json"))
 def check(store: Store = None, as_json: Json = False) -> None:
     """Look for every quote of every notebook again, and check that no change was altered or removed.
 
@@ -151,7 +157,7 @@ def check(store: Store = None, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-@app.command(epilog="Examples: winnow claims approve 0123456789ab | winnow claims approve 0123456789ab --json")
+@app.command(epilog=examples("winnow claims approve 0123456789ab", "winnow claims approve 0123456789ab --json"))
 def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None:
     """Let others see an entry that waits for approval (setting review_claims)."""
     from server.claims.life_cycle import weigh
@@ -170,7 +176,7 @@ def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None
 
 
 @app.command(
-    epilog="Examples: winnow claims export > claims.jsonl | winnow claims export --project team --key 1f0c9a2b"
+    epilog=examples("winnow claims export > claims.jsonl", "winnow claims export --project team --key 1f0c9a2b")
 )
 def export(project: Project = None, key: Key = "", store: Store = None) -> None:
     """Write the history of a notebook to stdout as JSON Lines, whole: winnow claims import reads it."""
@@ -182,7 +188,7 @@ def export(project: Project = None, key: Key = "", store: Store = None) -> None:
 
 
 @app.command(
-    name="import", epilog="Examples: winnow claims import claims.jsonl | winnow claims import claims.jsonl --json"
+    name="import", epilog=examples("winnow claims import claims.jsonl", "winnow claims import claims.jsonl --json")
 )
 def import_file(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a file that winnow claims export wrote")],
@@ -215,7 +221,7 @@ def import_file(
 
 
 @app.command(
-    epilog="Examples: winnow claims backup claims-2026-11.sqlite3 | winnow claims backup copy.sqlite3 --json"
+    epilog=examples("winnow claims backup claims-2026-11.sqlite3", "winnow claims backup copy.sqlite3 --json")
 )
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a new file for the copy")],
@@ -234,7 +240,7 @@ def backup(
     print_lines(f"{file} is a copy of {path}")
 
 
-@app.command(epilog="Examples: winnow claims report > claims.md | winnow claims report --topic memory --json")
+@app.command(epilog=examples("winnow claims report > claims.md", "winnow claims report --topic memory --json"))
 def report(
     project: Project = None, key: Key = "", topic: Topic = "", store: Store = None, as_json: Json = False
 ) -> None:

@@ -14,6 +14,7 @@ from server.commands.terminal.output import (
     Project,
     Store,
     command,
+    examples,
     print_json,
     print_lines,
     print_to_stderr,
@@ -29,9 +30,12 @@ app = command()
 _EPILOG = """
 Documents get citekeys from a bibliography: winnow ingest papers/ --references library.bib
 
-Examples: winnow cite "how are retries configured" | winnow cite "galvanic circuit" --style apa --limit 3 |
-winnow cite --key ohm1827 --style bibtex | winnow cite --document papers/ohm.pdf --style csl-json --json
-"""
+""" + examples(
+    'winnow cite "how are retries configured"',
+    'winnow cite "galvanic circuit" --style apa --limit 3',
+    "winnow cite --key ohm1827 --style bibtex",
+    "winnow cite --document papers/ohm.pdf --style csl-json --json",
+)
 
 
 @app.command(epilog=_EPILOG)

@@ -8,15 +8,19 @@ import typer
 
 from server.commands.corpus.narrowing import Where, parse_where
 from server.commands.terminal.operation import run_operation
-from server.commands.terminal.output import Json, Project, Store, command, report_errors
+from server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
 from server.settings_loading import load_settings
 
 app = command()
 
 
 @app.command(
-    epilog="Examples: winnow documents | winnow documents 'tasks_*' --sort -tokens | "
-    "winnow documents --where content_type=task --json | winnow documents --group-by type",
+    epilog=examples(
+        "winnow documents",
+        "winnow documents 'tasks_*' --sort -tokens",
+        "winnow documents --where content_type=task --json",
+        "winnow documents --group-by type",
+    ),
 )
 def documents(
     path: Annotated[

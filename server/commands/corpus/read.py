@@ -7,16 +7,20 @@ from typing import Annotated
 import typer
 
 from server.commands.terminal.operation import run_operation
-from server.commands.terminal.output import Json, Project, Store, command, report_errors
+from server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
 from server.settings_loading import load_settings
 
 app = command()
 
 
 @app.command(
-    epilog='Examples: winnow read guide/backups.md | winnow read "Backups handbook" --max-tokens 300 | '
-    "winnow read guide/backups.md --start 2400 --json | "
-    "winnow read slides.pptx --page 12 | winnow read report.pdf --page 12-14",
+    epilog=examples(
+        "winnow read guide/backups.md",
+        'winnow read "Backups handbook" --max-tokens 300',
+        "winnow read guide/backups.md --start 2400 --json",
+        "winnow read slides.pptx --page 12",
+        "winnow read report.pdf --page 12-14",
+    ),
 )
 def read(
     document: Annotated[str, typer.Argument(help="its path, its title or its document_id")],

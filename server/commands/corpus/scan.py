@@ -7,17 +7,19 @@ from typing import Annotated
 import typer
 
 from server.commands.corpus.narrowing import Where, parse_where
-from server.commands.terminal.output import Json, Project, Store, command, report_errors
+from server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
 from server.settings_loading import load_settings
 
 app = command()
 
 
 @app.command(
-    epilog=r"Examples: winnow scan PodDisruptionBudget --literal | "
-    r"winnow scan --group-by document -- '--dry-run\b' | "
-    r"winnow scan '(?i)defaults? to (\S+)' --group-by 1 --json | "
-    "winnow scan retry --word --ignore-case --count",
+    epilog=examples(
+        "winnow scan PodDisruptionBudget --literal",
+        "winnow scan --group-by document -- '--dry-run\\b'",
+        "winnow scan '(?i)defaults? to (\\S+)' --group-by 1 --json",
+        "winnow scan retry --word --ignore-case --count",
+    ),
 )
 def scan(
     pattern: Annotated[

@@ -11,7 +11,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from server.commands.terminal.output import FAILED, Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import (
+    FAILED,
+    Json,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
 from server.errors import WinnowError
 from server.settings import Settings
 from server.settings_loading import load_settings
@@ -46,10 +55,14 @@ documents are quoted, for how many tokens, against the five best chunks in full?
 working folder unless given; its golden.toml names the sets. Exit code: 0 when the share that is answered reaches
 --at-least, 1 when not.
 
-Examples: winnow eval data/scifact | winnow eval data/scifact --mode hybrid --fusion rrf --json |
-winnow eval data/2wiki --mode graph | winnow eval data/hotpot --quotes | winnow eval --golden |
-winnow eval --golden --set documentation --evidence dense
-"""
+""" + examples(
+    "winnow eval data/scifact",
+    "winnow eval data/scifact --mode hybrid --fusion rrf --json",
+    "winnow eval data/2wiki --mode graph",
+    "winnow eval data/hotpot --quotes",
+    "winnow eval --golden",
+    "winnow eval --golden --set documentation --evidence dense",
+)
 
 
 @app.command(epilog=_EPILOG)

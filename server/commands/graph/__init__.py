@@ -16,6 +16,7 @@ from server.commands.terminal.output import (
     Project,
     Store,
     command,
+    examples,
     print_json,
     print_lines,
     print_to_stderr,
@@ -37,8 +38,13 @@ if TYPE_CHECKING:
 app = command(
     no_args_is_help=True,
     help="Look at the knowledge graph, draw it again, move it elsewhere.",
-    epilog='Examples: winnow graph show "ConfigMap" | winnow graph show "ConfigMap" --html configmap.html | '
-    "winnow graph stats --json | winnow graph export graph.jsonl | winnow graph rebuild",
+    epilog=examples(
+        'winnow graph show "ConfigMap"',
+        'winnow graph show "ConfigMap" --html configmap.html',
+        "winnow graph stats --json",
+        "winnow graph export graph.jsonl",
+        "winnow graph rebuild",
+    ),
 )
 
 _BATCH = 200  # documents in one write
@@ -59,7 +65,7 @@ class _OpenGraph:
 
 
 @app.command(
-    epilog='Examples: winnow graph show "ConfigMap" | winnow graph show "ConfigMap" --hops 2 --svg map.svg'
+    epilog=examples('winnow graph show "ConfigMap"', 'winnow graph show "ConfigMap" --hops 2 --svg map.svg')
 )
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="what to look at: a name, a title or an id")],
@@ -94,7 +100,7 @@ def show(
         _print_tree(_build_tree(portrait))
 
 
-@app.command(epilog="Examples: winnow graph stats | winnow graph stats --project notes --json")
+@app.command(epilog=examples("winnow graph stats", "winnow graph stats --project notes --json"))
 def stats(store: Store = None, project: Project = None, as_json: Json = False) -> None:
     """Count nodes, entities and edges by type."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
@@ -119,8 +125,11 @@ def stats(store: Store = None, project: Project = None, as_json: Json = False) -
 
 
 @app.command(
-    epilog="Examples: winnow graph export graph.jsonl | winnow graph export folder --format csv, then: "
-    "neo4j-admin database import full --nodes=folder/nodes.csv --relationships=folder/relationships.csv"
+    epilog=examples(
+        "winnow graph export graph.jsonl",
+        "winnow graph export folder --format csv",
+        "neo4j-admin database import full --nodes=folder/nodes.csv --relationships=folder/relationships.csv",
+    )
 )
 def export(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="a file for JSON lines, a folder for CSV")],
@@ -145,8 +154,10 @@ def export(
 
 @app.command(
     "import",
-    epilog="Examples: winnow graph import graph.jsonl | "
-    "WINNOW_NEO4J_URL=bolt://127.0.0.1:7687 winnow graph import folder --project notes",
+    epilog=examples(
+        "winnow graph import graph.jsonl",
+        "WINNOW_NEO4J_URL=bolt://127.0.0.1:7687 winnow graph import folder --project notes",
+    ),
 )
 def import_(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="what winnow graph export wrote")],
@@ -163,7 +174,7 @@ def import_(
     _print_figures({"path": str(path), **figures}, "read from", as_json=as_json)
 
 
-@app.command(epilog="Examples: winnow graph rebuild | winnow graph rebuild --project notes --json")
+@app.command(epilog=examples("winnow graph rebuild", "winnow graph rebuild --project notes --json"))
 def rebuild(store: Store = None, project: Project = None, as_json: Json = False) -> None:
     """Build the graph of every document again from the catalogue; no file is read, nothing is embedded."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:

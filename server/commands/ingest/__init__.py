@@ -21,6 +21,7 @@ from server.commands.terminal.output import (
     Project,
     Store,
     command,
+    examples,
     print_to_stderr,
     report_errors,
 )
@@ -81,10 +82,14 @@ Web pages are not fetched. Fetch a site first: wget --mirror --no-parent --adjus
 Exit code: 0 when something is in the index, even if some files failed (they are listed); 1 when nothing could
 be read; 2 for usage; 4 when the index is held by another process or cannot be opened.
 
-Examples: winnow ingest docs/ | winnow ingest handbook.md notes/ --project team | winnow ingest corpus.jsonl --json
-| winnow ingest papers/ --references library.bib
-| winnow ingest runbooks/ --environment prod --repository acme/infrastructure | winnow ingest --explain scan.pdf
-"""
+""" + examples(
+    "winnow ingest docs/",
+    "winnow ingest handbook.md notes/ --project team",
+    "winnow ingest corpus.jsonl --json",
+    "winnow ingest papers/ --references library.bib",
+    "winnow ingest runbooks/ --environment prod --repository acme/infrastructure",
+    "winnow ingest --explain scan.pdf",
+)
 
 
 @app.command(epilog=_EPILOG)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from server.commands.packs.left_out import left_out_lines, left_out_rows
-from server.commands.terminal.output import Json, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, command, examples, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.settings_loading import load_settings
 
@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 app = command(
     no_args_is_help=True,
     help="List and show the prompts that MCP clients are offered, and check a folder of your own.",
-    epilog="Examples: winnow prompt list | winnow prompt show answer_question | "
-    "winnow prompt new ~/prompts | winnow prompt check ~/prompts | "
-    "winnow serve --prompt-packs ~/prompts",
+    epilog=examples(
+        "winnow prompt list",
+        "winnow prompt show answer_question",
+        "winnow prompt new ~/prompts",
+        "winnow prompt check ~/prompts",
+        "winnow serve --prompt-packs ~/prompts",
+    ),
 )
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="a prompt: NAME, NAME@1, DOMAIN/NAME or DOMAIN/NAME@1")]
@@ -53,7 +57,7 @@ Quote each statement with its source.
 """
 
 
-@app.command(epilog="Examples: winnow prompt new ~/prompts | winnow prompt new ~/prompts --id docs/ask")
+@app.command(epilog=examples("winnow prompt new ~/prompts", "winnow prompt new ~/prompts --id docs/ask"))
 def new(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="a folder without REGISTRY.yaml")],
     id: Annotated[
@@ -87,7 +91,7 @@ def new(
 
 
 @app.command(
-    name="list", epilog="Examples: winnow prompt list | winnow prompt list --prompt-packs ~/prompts --json"
+    name="list", epilog=examples("winnow prompt list", "winnow prompt list --prompt-packs ~/prompts --json")
 )
 def list_prompts(packs: Packs = None, as_json: Json = False) -> None:
     """List the prompts with their arguments, and what was left out."""
@@ -101,8 +105,10 @@ def list_prompts(packs: Packs = None, as_json: Json = False) -> None:
 
 
 @app.command(
-    epilog="Examples: winnow prompt show answer_question | "
-    "winnow prompt show cited-answer@1 -a 'question=who wrote on piles' --json"
+    epilog=examples(
+        "winnow prompt show answer_question",
+        "winnow prompt show cited-answer@1 -a 'question=who wrote on piles' --json",
+    )
 )
 def show(name: Name, arguments: Given = None, packs: Packs = None, as_json: Json = False) -> None:
     """Show a prompt: what it takes and its template, or with arguments its text."""
@@ -121,7 +127,7 @@ def show(name: Name, arguments: Given = None, packs: Packs = None, as_json: Json
         print_lines(*_lines([prompt]), "", *prompt.body.splitlines())
 
 
-@app.command(epilog="Examples: winnow prompt check ~/prompts | winnow prompt check ~/prompts --json")
+@app.command(epilog=examples("winnow prompt check ~/prompts", "winnow prompt check ~/prompts --json"))
 def check(folder: Folder, as_json: Json = False) -> None:
     """Check a folder of prompts: exit status 1 where one would not be offered."""
     from server.prompts.reading import read_pack

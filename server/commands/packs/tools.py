@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from server.commands.packs.left_out import left_out_lines, left_out_rows
-from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.settings import Settings
 from server.settings_loading import load_settings
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 app = command(
     no_args_is_help=True,
     help="List the tools of your own that agents may call, check a folder of them, and run one.",
-    epilog="Examples: winnow pack list | winnow pack check ~/tools | "
-    'winnow pack run text.count --input \'{"q": "two words"}\' --folder ~/tools | winnow pack mend text.count',
+    epilog=examples(
+        "winnow pack list",
+        "winnow pack check ~/tools",
+        'winnow pack run text.count --input \'{"q": "two words"}\' --folder ~/tools',
+        "winnow pack mend text.count",
+    ),
 )
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="a folder with *.tool.yaml files")]
@@ -37,7 +41,7 @@ Input = Annotated[str, typer.Option("--input", metavar="JSON", help="the argumen
 _RUNNER = "command line"
 
 
-@app.command(name="list", epilog="Examples: winnow pack list | winnow pack list --folder ~/tools --json")
+@app.command(name="list", epilog=examples("winnow pack list", "winnow pack list --folder ~/tools --json"))
 def list_packs(folder: FolderOption = None, store: Store = None, as_json: Json = False) -> None:
     """List the tools of a folder or of the setting tool_packs, and what of it is not offered, and why."""
     with report_errors(as_json=as_json):
@@ -45,7 +49,7 @@ def list_packs(folder: FolderOption = None, store: Store = None, as_json: Json =
     _print(shelf, as_json=as_json)
 
 
-@app.command(epilog="Examples: winnow pack check ~/tools | winnow pack check ~/tools --json")
+@app.command(epilog=examples("winnow pack check ~/tools", "winnow pack check ~/tools --json"))
 def check(folder: FolderArgument, as_json: Json = False) -> None:
     """Check a folder of tools: exit status 1 where one would not be offered."""
     with report_errors(as_json=as_json):
@@ -56,8 +60,10 @@ def check(folder: FolderArgument, as_json: Json = False) -> None:
 
 
 @app.command(
-    epilog='Examples: winnow pack run text.count --input \'{"q": "two words"}\' | '
-    'winnow pack run text.count --folder ~/tools --input \'{"q": "x"}\' --json'
+    epilog=examples(
+        'winnow pack run text.count --input \'{"q": "two words"}\'',
+        'winnow pack run text.count --folder ~/tools --input \'{"q": "x"}\' --json',
+    )
 )
 def run(
     id: Id, given: Input = "{}", folder: FolderOption = None, store: Store = None, as_json: Json = False
@@ -73,7 +79,7 @@ def run(
         print_lines(*json.dumps(answer, indent=2, ensure_ascii=False).splitlines())
 
 
-@app.command(epilog="Examples: winnow pack mend text.count | winnow pack mend text.count --json")
+@app.command(epilog=examples("winnow pack mend text.count", "winnow pack mend text.count --json"))
 def mend(id: Id, store: Store = None, as_json: Json = False) -> None:
     """Put a tool back on the list that broke its contract for a reason outside its files."""
     from server.toolpacks.strikes import Strikes

@@ -13,6 +13,7 @@ from server.commands.terminal.output import (
     Json,
     Store,
     command,
+    examples,
     print_json,
     print_lines,
     print_to_stderr,
@@ -29,7 +30,7 @@ app = command()
 @app.command(
     epilog="The file holds the settings, the texts, facts and labels of all documents, and the paths of the "
     "sources. It needs neither the original files nor the model to be imported again.\n\n"
-    "Examples: winnow project export papers papers.zip | winnow project export team/notes notes.zip --force"
+    + examples("winnow project export papers papers.zip", "winnow project export team/notes notes.zip --force")
 )
 def export(
     name: Name,
@@ -58,7 +59,7 @@ def export(
     "complete. After Ctrl-C or a crash the same command resumes. Sources are not added: the report names them. No "
     "other process may have the store open: end its servers, and the engine that they share, with winnow engine "
     "stop.\n\n"
-    "Examples: winnow project import papers.zip | winnow project import papers.zip --name library/papers",
+    + examples("winnow project import papers.zip", "winnow project import papers.zip --name library/papers"),
 )
 def import_(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="what winnow project export wrote")],

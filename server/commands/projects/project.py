@@ -21,7 +21,7 @@ from server.commands.projects.common import (
     open_catalogue,
     print_project,
 )
-from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
 from server.commands.terminal.reading_options import DocTag, EnvironmentLabel, Repository
 from server.configuration.value_types import EMBEDDER_NAME
 from server.errors import WinnowError
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 app = command(
     no_args_is_help=True,
     help="Create, show, change, rename and delete projects. A project has documents and settings of its own.",
-    epilog="Examples: winnow project create papers --doc-tag paper | winnow project list | "
-    "winnow project show papers",
+    epilog=examples(
+        "winnow project create papers --doc-tag paper", "winnow project list", "winnow project show papers"
+    ),
 )
 app.add_typer(removal.app)
 app.add_typer(archives.app)
@@ -101,8 +102,11 @@ Citations = Annotated[
 
 
 @app.command(
-    epilog=f"{_SETTINGS}\nExamples: winnow project create papers --doc-tag paper --language de --language en | "
-    "winnow project create team/notes --no-hybrid"
+    epilog=f"{_SETTINGS}\n"
+    + examples(
+        "winnow project create papers --doc-tag paper --language de --language en",
+        "winnow project create team/notes --no-hybrid",
+    )
 )
 def create(
     name: Name,
@@ -142,8 +146,12 @@ def create(
 
 @app.command(
     name="set",
-    epilog=f"{_SETTINGS}\nExamples: winnow project set papers --top-k 10 --citation-style apa | "
-    "winnow project set papers --reset fusion | winnow project set papers --reset all",
+    epilog=f"{_SETTINGS}\n"
+    + examples(
+        "winnow project set papers --top-k 10 --citation-style apa",
+        "winnow project set papers --reset fusion",
+        "winnow project set papers --reset all",
+    ),
 )
 def change(
     name: Name,
@@ -181,7 +189,7 @@ def change(
     print_project(figures, as_json=as_json)
 
 
-@app.command(epilog="Examples: winnow project show papers | winnow project show team/notes --json")
+@app.command(epilog=examples("winnow project show papers", "winnow project show team/notes --json"))
 def show(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Show a project: its settings, what it holds, and where that came from."""
     with report_errors(as_json=as_json), open_catalogue(store) as opened:
@@ -189,7 +197,7 @@ def show(name: Name, store: Store = None, as_json: Json = False) -> None:
     print_project(figures, as_json=as_json)
 
 
-@app.command(name="list", epilog="Examples: winnow project list | winnow project list --json")
+@app.command(name="list", epilog=examples("winnow project list", "winnow project list --json"))
 def list_projects(store: Store = None, as_json: Json = False) -> None:
     """List the projects of the store: those that were created or hold documents."""
     with report_errors(as_json=as_json), open_catalogue(store) as opened:

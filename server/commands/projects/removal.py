@@ -21,6 +21,7 @@ from server.commands.terminal.output import (
     Json,
     Store,
     command,
+    examples,
     print_json,
     print_lines,
     print_to_stderr,
@@ -42,7 +43,7 @@ _UNTIL = "until the next winnow project purge or winnow reindex"
 @app.command(
     epilog="The project is hidden at once from every search, list, tool and script, and its sources are not "
     f"watched. It can be restored {_UNTIL}, which frees its space and its name.\n\n"
-    "Examples: winnow project delete papers | winnow project delete team/notes --yes"
+    + examples("winnow project delete papers", "winnow project delete team/notes --yes")
 )
 def delete(
     name: Name,
@@ -73,7 +74,7 @@ def delete(
         )
 
 
-@app.command(epilog="Examples: winnow project restore papers | winnow project restore team/notes --json")
+@app.command(epilog=examples("winnow project restore papers", "winnow project restore team/notes --json"))
 def restore(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Undo the deletion of a project."""
     from server.projects.removal import restore_project
@@ -87,7 +88,7 @@ def restore(name: Name, store: Store = None, as_json: Json = False) -> None:
 @app.command(
     epilog="No other process may have the store open: end its servers, and the engine that they share, with "
     "winnow engine stop. After Ctrl-C or a crash the same command resumes.\n\n"
-    "Examples: winnow project purge | winnow project purge --yes --json"
+    + examples("winnow project purge", "winnow project purge --yes --json")
 )
 def purge(
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
@@ -115,9 +116,8 @@ def purge(
     epilog="Its settings, sources and claims move along, and keys that name it get its new name. Ids of its "
     "documents and passages contain the project's name, so all of them change; nothing is embedded again. No "
     "other process may have the store open: end its servers, and the engine that they share, with winnow engine "
-    "stop. After Ctrl-C "
-    "or a crash the same command resumes.\n\n"
-    "Examples: winnow project rename papers library | winnow project rename notes team/notes --json"
+    "stop. After Ctrl-C or a crash the same command resumes.\n\n"
+    + examples("winnow project rename papers library", "winnow project rename notes team/notes --json")
 )
 def rename(
     name: Name,

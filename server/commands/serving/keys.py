@@ -13,6 +13,7 @@ from server.commands.terminal.output import (
     Json,
     Store,
     command,
+    examples,
     print_json,
     print_lines,
     print_to_stderr,
@@ -28,16 +29,18 @@ if TYPE_CHECKING:
 app = command(
     no_args_is_help=True,
     help="Add, list, revoke, rotate and remove the keys of HTTP clients.",
-    epilog="Examples: winnow key add laptop | winnow key list | winnow key revoke ci | winnow key remove ci",
+    epilog=examples("winnow key add laptop", "winnow key list", "winnow key revoke ci", "winnow key remove ci"),
 )
 
 _EPILOG = """
 A store with a key asks every HTTP client for one, also on loopback; clients on stdio need none. A client sends its
 key as `Authorization: Bearer KEY` or `X-API-Key: KEY`. The key is shown once: only its hash is stored.
 
-Examples: winnow key add laptop | winnow key add ci --projects handbook,api --read-only --rate 300 --expires 90d
-| winnow key add contractor --projects handbook --expires 2027-01-31 --json
-"""
+""" + examples(
+    "winnow key add laptop",
+    "winnow key add ci --projects handbook,api --read-only --rate 300 --expires 90d",
+    "winnow key add contractor --projects handbook --expires 2027-01-31 --json",
+)
 _SHOWN_ONCE = (
     "this is the only time that the key is shown: give it to the client now, which sends it in the header "
     "'Authorization: Bearer KEY' (docs/hosting.md: settings of clients)"
@@ -91,7 +94,7 @@ def add(
     _print_secret(key, text, as_json=as_json)
 
 
-@app.command(name="list", epilog="Examples: winnow key list | winnow key list --json")
+@app.command(name="list", epilog=examples("winnow key list", "winnow key list --json"))
 def list_keys(store: Store = None, as_json: Json = False) -> None:
     """List the keys of a store, also those that are revoked or have expired."""
     from server.keys.key_file import read_keys
@@ -108,7 +111,7 @@ def list_keys(store: Store = None, as_json: Json = False) -> None:
     print_lines(*map(_format_row, rows))
 
 
-@app.command(epilog="Examples: winnow key revoke laptop | winnow key revoke 1f0c9a2b --json")
+@app.command(epilog=examples("winnow key revoke laptop", "winnow key revoke 1f0c9a2b --json"))
 def revoke(name: Name, store: Store = None, as_json: Json = False) -> None:
     """End a key for good, also for connections that are open."""
     from server.keys.key_file import revoke_key
@@ -121,7 +124,7 @@ def revoke(name: Name, store: Store = None, as_json: Json = False) -> None:
         print_lines(_format_row(_build_row(key)))
 
 
-@app.command(epilog="Examples: winnow key rotate laptop | winnow key rotate 1f0c9a2b --json")
+@app.command(epilog=examples("winnow key rotate laptop", "winnow key rotate 1f0c9a2b --json"))
 def rotate(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Replace a key by a new one with the same rights, and show it, once. The earlier one ends at once."""
     from server.keys.key_file import rotate_key
@@ -131,7 +134,7 @@ def rotate(name: Name, store: Store = None, as_json: Json = False) -> None:
     _print_secret(key, text, as_json=as_json)
 
 
-@app.command(epilog="Examples: winnow key remove laptop | winnow key remove 1f0c9a2b --json")
+@app.command(epilog=examples("winnow key remove laptop", "winnow key remove 1f0c9a2b --json"))
 def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Take a revoked or expired key off the list. Its lines in the audit log stay."""
     from server.keys.key_file import remove_key

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from server.errors import ErrorCode, WinnowError, own_words
 from server.text.printable import printable, visible_json
@@ -54,6 +54,26 @@ LimitsOption = Annotated[
 ]
 
 
+def examples(*commands: str) -> str:
+    """The examples in a command's help: one on a line, continued after a backslash where it is long."""
+    lines = (line for command in commands for line in _continued(command))
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def _continued(command: str) -> Iterator[str]:
+    line, *flags = re.split(r" (?=--\w)", command)
+    for flag in flags:
+        if len(line) + len(flag) + 1 > _EXAMPLE_CHARS:
+            yield f"{line} \\"
+            line = "   "
+        line += f" {flag}"
+    yield line
+
+
+# Of a line of help on a terminal of 80 columns, without its indentation and a backslash.
+_EXAMPLE_CHARS = 72
+
+
 class _Command(TyperCommand):
     """A command that refuses values in the words of their checks; typer puts the kind of exception before them."""
 
@@ -65,6 +85,18 @@ class _Command(TyperCommand):
             raise
 
 
+class _Group(TyperGroup):
+    """A command with subcommands, whose list has the whole first sentence of each."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summarize(self.commands[name].help)) for name in self.list_commands(ctx)])
+
+
+def _summarize(text: str | None) -> str:
+    return " ".join((text or "").partition("\n\n")[0].split())
+
+
 class _CommandLine(typer.Typer):
     def command(self, *about: Any, **options: Any) -> Any:
         return super().command(*about, **{"cls": _Command, **options})
@@ -72,7 +104,9 @@ class _CommandLine(typer.Typer):
 
 def command(**about: Any) -> typer.Typer:
     """An empty command line: plain help, plain tracebacks, no shell completion."""
-    return _CommandLine(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **about)
+    return _CommandLine(
+        cls=_Group, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **about
+    )
 
 
 _BREAKS = re.compile(r"[\t\n]")

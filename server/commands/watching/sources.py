@@ -17,6 +17,7 @@ from server.commands.terminal.output import (
     Project,
     Store,
     command,
+    examples,
     print_json,
     print_lines,
     print_to_stderr,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 app = command(
     no_args_is_help=True,
     help="Add, list and remove the folders that are watched, and confirm deletions.",
-    epilog="Examples: winnow sources add docs/ | winnow sources list | winnow sources remove docs",
+    epilog=examples("winnow sources add docs/", "winnow sources list", "winnow sources remove docs"),
 )
 
 _CONFIRM_SECONDS, _POLL_SECONDS = 60.0, 0.1
@@ -64,10 +65,12 @@ that state none; with --force-labels they are for all.
 --zotero keeps libraries of Zotero in step instead: all, or those of --library, --collection and --tag, as winnow
 zotero ingest takes them.
 
-Examples: winnow sources add docs/ | winnow sources add ~/notes ~/papers --id mine --project private
-| winnow sources add runbooks/ --environment prod --include '*.md' --exclude drafts/
-| winnow sources add --zotero --collection Thesis --project thesis
-"""
+""" + examples(
+    "winnow sources add docs/",
+    "winnow sources add ~/notes ~/papers --id mine --project private",
+    "winnow sources add runbooks/ --environment prod --include '*.md' --exclude drafts/",
+    "winnow sources add --zotero --collection Thesis --project thesis",
+)
 Name = Annotated[str, typer.Argument(metavar="ID", help="a source, by its id or one of its paths")]
 
 
@@ -140,7 +143,7 @@ def add(
     _print_sources(settings, [added], as_json=as_json)
 
 
-@app.command(name="list", epilog="Examples: winnow sources list | winnow sources list --json")
+@app.command(name="list", epilog=examples("winnow sources list", "winnow sources list --json"))
 def list_sources(store: Store = None, as_json: Json = False) -> None:
     """List the sources: whether they are watched, what was indexed, and deletions that wait for you."""
     from server.watching.sources import read_sources
@@ -151,7 +154,7 @@ def list_sources(store: Store = None, as_json: Json = False) -> None:
     _print_sources(settings, sources, as_json=as_json)
 
 
-@app.command(epilog="Examples: winnow sources remove docs | winnow sources remove ~/notes")
+@app.command(epilog=examples("winnow sources remove docs", "winnow sources remove ~/notes"))
 def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Watch a source no longer. Its documents stay in the index."""
     from server.watching.sources import change_sources, find_source, read_sources
@@ -166,7 +169,7 @@ def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
     print_lines(f"{removed.id} is no longer watched; its documents stay in project {removed.project}")
 
 
-@app.command(epilog="Examples: winnow sources confirm docs | winnow sources confirm ~/notes --json")
+@app.command(epilog=examples("winnow sources confirm docs", "winnow sources confirm ~/notes --json"))
 def confirm(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Make the deletions that a watcher held back because they were many at once."""
     from server.watching.sources import find_source, read_sources

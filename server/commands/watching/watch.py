@@ -19,6 +19,7 @@ from server.commands.terminal.output import (
     Project,
     Store,
     command,
+    examples,
     print_json_line,
     print_lines,
     print_to_stderr,
@@ -49,8 +50,9 @@ winnow sources confirm ID. A folder that is not there loses nothing.
 Servers of the store share the work: winnow watch uses their engine, or starts it. With WINNOW_DAEMON=off it holds
 the store itself.
 
-Examples: winnow watch docs/ | winnow watch | winnow watch ~/notes --project private | winnow watch --once --json
-"""
+""" + examples(
+    "winnow watch docs/", "winnow watch", "winnow watch ~/notes --project private", "winnow watch --once --json"
+)
 
 
 @app.command(epilog=_EPILOG)

@@ -17,6 +17,7 @@ from server.commands.terminal.output import (
     Project,
     Store,
     command,
+    examples,
     print_json,
     print_lines,
     print_to_stderr,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 app = command(
     no_args_is_help=True,
     help="List the libraries of Zotero on this machine, and put them into the index.",
-    epilog="Examples: winnow zotero libraries | winnow zotero ingest --library 'My Library' --collection Thesis",
+    epilog=examples("winnow zotero libraries", "winnow zotero ingest --library 'My Library' --collection Thesis"),
 )
 
 _EPILOG = """
@@ -64,13 +65,15 @@ them. Linked files are read in your own library, not in those of groups.
 Exit code: 0 when something is in the index, even if some files failed (they are listed); 1 when nothing could be
 read; 2 for usage; 4 when the index is held by another process or cannot be opened.
 
-Examples: winnow zotero ingest | winnow zotero ingest --library "Our group" --project team
-| winnow zotero ingest --collection "Thesis/Chapter 2" --tag current --json
-| winnow zotero ingest --data-folder ~/Zotero --no-api --ocr
-"""
+""" + examples(
+    "winnow zotero ingest",
+    'winnow zotero ingest --library "Our group" --project team',
+    'winnow zotero ingest --collection "Thesis/Chapter 2" --tag current --json',
+    "winnow zotero ingest --data-folder ~/Zotero --no-api --ocr",
+)
 
 
-@app.command(epilog="Examples: winnow zotero libraries | winnow zotero libraries --data-folder ~/Zotero --json")
+@app.command(epilog=examples("winnow zotero libraries", "winnow zotero libraries --data-folder ~/Zotero --json"))
 def libraries(
     data_folder: DataFolder = None,
     api: ZoteroApi = None,
