@@ -39,6 +39,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "engine": ("engine", "show or end the process that several servers of a store share"),
         "stats": ("stats", "count what a store holds and what a running server answered"),
         "migrate": ("migrate", "copy an index to another folder or to a server"),
+        "backup": ("backup", "write one file with all that cannot be made again from documents"),
+        "restore": ("restore", "bring a backup back into a store"),
         "doctor": ("doctor", "check this installation and say what to do"),
         "prompt": ("packs.prompts", "list, show and check prompts"),
         "pack": ("packs.tools", "list, check and run your own tools"),

@@ -90,6 +90,29 @@ class ProjectRows:
                 "INSERT OR REPLACE INTO project_settings VALUES (?, ?)", (project, settings_to_json(settings))
             )
 
+    def primary_facts(self) -> dict[str, tuple[ProjectSettings | None, tuple[str, ...]]]:
+        """The stored settings of each project in use, None for none, and the sources of its documents."""
+        with self._database.snapshot():
+            rows = self._database.rows(
+                "SELECT name, settings FROM projects LEFT JOIN project_settings ON project = name WHERE state = ''"
+            )
+            sources = self._database.rows("SELECT DISTINCT project, source FROM documents ORDER BY source")
+        return {
+            name: (
+                settings_from_json(name, text) if text is not None else None,
+                tuple(source for project, source in sources if project == name),
+            )
+            for name, text in rows
+        }
+
+    def restore_projects(self, settings: Mapping[str, ProjectSettings]) -> None:
+        """Store the settings of these projects, and create those that are new, in one durable change."""
+        with self._database.transaction(to_disk=True) as connection:
+            for project, wanted in settings.items():
+                connection.execute("INSERT INTO projects (name) VALUES (?) ON CONFLICT DO NOTHING", (project,))
+                values = (project, settings_to_json(wanted))
+                connection.execute("INSERT OR REPLACE INTO project_settings VALUES (?, ?)", values)
+
     def project_state(self, project: str) -> ProjectState:
         """The state of the project; "" also if there is none."""
         rows = self._database.rows("SELECT state FROM projects WHERE name = ?", project)

@@ -74,6 +74,12 @@ def import_lines(
     return ImportReport(len(fresh), len(changes) - len(fresh), tuple(sorted(refused)))
 
 
+def check_lines(lines: Iterable[bytes]) -> tuple[Notebook, list[Change]]:
+    """The notebook and the changes of an export, all checked. Raises as ``import_lines`` does."""
+    notebook, changes = _parse(lines)
+    return _named(notebook), [change for change, _ in changes]
+
+
 def back_up(store: SqliteClaimStore, target: Path) -> None:
     """Copy the file as it is now; others may write meanwhile. Raises ``WinnowError`` where ``target`` exists."""
     if target.exists():

@@ -13,7 +13,7 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -314,6 +314,11 @@ class SqliteClaimStore:
         """All notebooks of the file, by project and owner."""
         query = "SELECT DISTINCT project, owner FROM history ORDER BY project, owner"
         return [Notebook(*row) for row in self._rows(query)]
+
+    def notebooks_of(self, entry_ids: Collection[str]) -> set[Notebook]:
+        """The notebooks that have any of these entries."""
+        query = "SELECT DISTINCT project, owner FROM entries WHERE id IN (SELECT value FROM json_each(?))"
+        return {Notebook(*row) for row in self._rows(query, json.dumps([*entry_ids]))}
 
     def first_flaw(self, notebook: Notebook) -> int | None:
         """The sequence of the first change that is not as it was written; None if all are."""

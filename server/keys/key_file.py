@@ -153,6 +153,15 @@ def keys_for_only(store: Path, project: str, now: float) -> tuple[str, ...]:
     return tuple(key.name for key in read_keys(store) if key.projects == (project,) and key.state(now) == "active")
 
 
+def replace_keys(store: Path, keys: Sequence[AccessKey]) -> None:
+    """Write these keys in place of the store's, which the caller has kept. Raises ``OSError``."""
+    lock = StoreLock(store, KEYS)
+    try:
+        _RECORDS.write(store, _KeysFile(keys=tuple(keys)))
+    finally:
+        lock.release()
+
+
 def _replace(store: Path, name: str, change: Callable[[AccessKey], AccessKey]) -> AccessKey:
     def replace(keys: tuple[AccessKey, ...]) -> Sequence[AccessKey]:
         found = _find(keys, name)

@@ -128,6 +128,15 @@ def change_sources(
         lock.release()
 
 
+def replace_sources(store: Path, sources: Sequence[WatchedSource]) -> None:
+    """Write these sources in place of the store's, which the caller has kept. Raises ``OSError``."""
+    lock = StoreLock(store, SOURCES)
+    try:
+        _write(store, tuple(sources))
+    finally:
+        lock.release()
+
+
 def new_id(path: Path, taken: Sequence[str]) -> str:
     """An id for a source, after the name of its first path, that no other source has."""
     base = _NOT_WORD.sub("-", path.name.lower()).strip("-")[:_ID_CHARS] or "source"

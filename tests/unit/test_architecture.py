@@ -122,6 +122,9 @@ ROOMS: Mapping[str, str] = {
     "server.backends.base server.errors server.models server.projects.states server.runtime server.settings "
     "server.text",
     # what agents wrote down: records, checks and the life cycle of entries
+    # all primary data of a store in one file
+    "server.backup": "server.backends server.claims server.ingest server.jobs server.keys server.projects "
+    "server.projects.settings server.watching server.errors server.models server.text",
     "server.claims": "server.backends server.backends.base server.errors server.ids server.locators server.models "
     "server.quotes server.runtime server.settings server.text",
     # access keys: no room below the transports and commands reads them

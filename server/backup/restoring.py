@@ -1,0 +1,282 @@
+"""Restores a backup into a store: checked as a whole first, and nothing that is there is lost.
+
+Theory of operation. ``read_backup`` reads and checks every part; nothing is written yet. ``find_conflicts``
+compares it with the store: what the store lacks, or has as the backup has it, is no conflict. Then each part is
+written by one change of its own, in the order of ``restore``; a restore that was interrupted is completed by the
+same command, because what it has written is no conflict any more. What is replaced is kept under another name.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from server.backends.catalogue import Catalogue
+from server.backends.files.lock import ENGINE, HOLDER, RUNNER, WATCHER, WRITER, StoreLock
+from server.backends.files.private_file import write_private
+from server.backends.files.store_folder import CATALOGUE, map_os_errors
+from server.backup.archive import (
+    JOBS,
+    KEYS,
+    PROJECTS,
+    SOURCES,
+    BackedProject,
+    BackupArchive,
+    JobsPart,
+    KeysPart,
+    ProjectsPart,
+    SourcesPart,
+)
+from server.claims.exchange import check_lines, import_lines
+from server.claims.sqlite_store import FOLDER, SqliteClaimStore, claims_path
+from server.claims.store import Notebook
+from server.errors import WinnowError
+from server.ingest.documents import UnreadableFile
+from server.jobs.job_files import JobFiles
+from server.jobs.records import Job
+from server.keys import key_file
+from server.keys.records import AccessKey
+from server.projects.settings import ProjectSettings
+from server.watching import sources as source_file
+from server.watching.sources import WatchedSource
+
+_HOLDS = (ENGINE, HOLDER, WRITER, WATCHER, RUNNER)
+# The parts, as messages name them.
+_SETTINGS, _SOURCES, _KEYS = "settings of projects", "watched sources", "access keys"
+_JOBS, _CLAIMS = "jobs", "claims"
+# "same": as in the backup, or of no matter to it; "absent": it lacks some of the backup, and loses nothing.
+_State = Literal["same", "absent", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class BackedNotebook:
+    """A notebook in a backup: its part, the digests of its changes in their order, and the ids of its entries."""
+
+    part: str
+    notebook: Notebook
+    digests: tuple[str, ...]
+    entries: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup whose every part was checked. ``archive`` must stay open until it is restored."""
+
+    archive: BackupArchive
+    settings: dict[str, ProjectSettings]
+    ingested_from: dict[str, tuple[str, ...]]
+    sources: tuple[WatchedSource, ...]
+    keys: tuple[AccessKey, ...]
+    jobs: tuple[Job, ...]
+    notebooks: tuple[BackedNotebook, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreReport:
+    """What a restore did. ``kept``: the new names of what was replaced."""
+
+    projects: int
+    sources: int
+    keys: int
+    jobs: int
+    notebooks: int
+    kept: tuple[Path, ...]
+
+
+def read_backup(file: BinaryIO, name: str) -> Backup:
+    """Read a backup and check all of it.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` where any of it is not as a backup has it.
+    """
+    archive = BackupArchive(file, name)
+    projects = archive.part(PROJECTS, ProjectsPart).projects
+    _refuse_twins(archive, PROJECTS, [one.name for one in projects])
+    sources = archive.part(SOURCES, SourcesPart).sources
+    _refuse_twins(archive, SOURCES, [one.id for one in sources])
+    keys = archive.part(KEYS, KeysPart).keys
+    _refuse_twins(archive, KEYS, [one.id for one in keys])
+    jobs = archive.part(JOBS, JobsPart).jobs
+    _refuse_twins(archive, JOBS, [one.id for one in jobs])
+    return Backup(
+        archive,
+        {one.name: one.settings for one in projects if one.settings},
+        {one.name: one.ingested_from for one in projects},
+        sources,
+        keys,
+        jobs,
+        _read_notebooks(archive),
+    )
+
+
+def _refuse_twins(archive: BackupArchive, part: str, names: list[str]) -> None:
+    if len(set(names)) != len(names):
+        raise archive.refusal(f"{part} names one of its records twice")
+
+
+def _read_notebooks(archive: BackupArchive) -> tuple[BackedNotebook, ...]:
+    notebooks, owners = list[BackedNotebook](), dict[str, str]()
+    for name in archive.notebooks:
+        try:
+            notebook, changes = check_lines(archive.lines(name))
+        except (WinnowError, UnreadableFile) as error:
+            raise archive.refusal(
+                f"{name}: {error.message if isinstance(error, WinnowError) else error}"
+            ) from None
+        entries = frozenset(change.entry_id for change in changes)
+        if twin := next((entry for entry in entries if owners.setdefault(entry, name) != name), ""):
+            raise archive.refusal(f"{name}: entry {twin} is in another notebook, too")
+        notebooks.append(BackedNotebook(name, notebook, tuple(change.digest for change in changes), entries))
+    if len({one.notebook for one in notebooks}) != len(notebooks):
+        raise archive.refusal("it has one notebook twice")
+    return tuple(notebooks)
+
+
+@contextmanager
+def hold_store(store: Path) -> Iterator[None]:
+    """Keep servers, the engine, ingests and jobs away from the store; it is created if it is missing.
+
+    Raises ``WinnowError("INDEX_HELD")`` while one of them has it.
+    """
+    with ExitStack() as stack:
+        for kind in _HOLDS:
+            stack.callback(StoreLock(store, kind).release)
+        yield
+
+
+def find_conflicts(store: Path, backup: Backup) -> tuple[str, ...]:
+    """The parts of the store that restoring would replace, in words. Changes nothing."""
+    return tuple(name for name, state in _states(store, backup).items() if state == "other")
+
+
+def restore(store: Path, backup: Backup) -> RestoreReport:
+    """Write into the store what it lacks of the backup, and replace what is otherwise there; that is kept.
+
+    The caller holds the store. Raises ``WinnowError`` where the disk refuses.
+    """
+    states, kept = _states(store, backup), list[Path]()
+    with map_os_errors(store):
+        if states[_SETTINGS] != "same":
+            kept += _restore_settings(store, backup, is_other=states[_SETTINGS] == "other")
+        if states[_SOURCES] != "same":
+            kept += _set_aside(store / source_file.FILE)
+            source_file.replace_sources(store, backup.sources)
+        if states[_KEYS] != "same":
+            kept += _set_aside(store / key_file.FILE)
+            key_file.replace_keys(store, backup.keys)
+        for job in _other_jobs(store, backup.jobs):
+            JobFiles(store).write(job)
+        if states[_CLAIMS] != "same":
+            if states[_CLAIMS] == "other":
+                kept += _set_aside(store / FOLDER)
+            _restore_claims(store, backup)
+    return RestoreReport(
+        projects=len(backup.settings),
+        sources=len(backup.sources),
+        keys=len(backup.keys),
+        jobs=len(backup.jobs),
+        notebooks=len(backup.notebooks),
+        kept=tuple(kept),
+    )
+
+
+# --- what is there
+
+
+def _states(store: Path, backup: Backup) -> Mapping[str, _State]:
+    return {
+        _SETTINGS: _settings_state(store, backup.settings),
+        _SOURCES: _records_state(lambda: source_file.read_sources(store), backup.sources),
+        _KEYS: _records_state(lambda: key_file.read_keys(store), backup.keys),
+        _JOBS: "other"
+        if any(JobFiles(store).read(job.id) for job in _other_jobs(store, backup.jobs))
+        else "absent",
+        _CLAIMS: _claims_state(store, backup.notebooks),
+    }
+
+
+def _settings_state(store: Path, settings: Mapping[str, ProjectSettings]) -> _State:
+    if not (store / CATALOGUE).exists():
+        return "absent" if settings else "same"
+    with closing(Catalogue(store / CATALOGUE)) as catalogue:
+        here = {name: facts[0] for name, facts in catalogue.primary_facts().items()}
+    if all(here.get(name) == wanted for name, wanted in settings.items()):
+        return "same"
+    differs = any(here.get(name) not in (None, wanted) for name, wanted in settings.items())
+    return "other" if differs else "absent"
+
+
+def _records_state(read: Callable[[], Sequence[object]], wanted: Sequence[object]) -> _State:
+    try:
+        here = read()
+    except WinnowError:  # damaged, or lost
+        return "other" if wanted else "same"
+    if not wanted or tuple(here) == tuple(wanted):
+        return "same"
+    return "other" if here else "absent"
+
+
+def _other_jobs(store: Path, jobs: Sequence[Job]) -> list[Job]:
+    files = JobFiles(store)
+    return [job for job in jobs if files.read(job.id) != job]
+
+
+def _claims_state(store: Path, notebooks: Sequence[BackedNotebook]) -> _State:
+    path = claims_path(store)
+    if not notebooks:
+        return "same"
+    try:
+        if not path.exists():
+            return "absent"
+        with closing(SqliteClaimStore(path)) as claims:
+            if any(claims.notebooks_of(one.entries) - {one.notebook} for one in notebooks):
+                return "other"
+            pairs = [([each.digest for each in claims.history(one.notebook)], one.digests) for one in notebooks]
+    except WinnowError:
+        return "other"
+    if all(tuple(here[: len(wanted)]) == wanted for here, wanted in pairs):
+        return "same"
+    common = ((here, wanted, min(len(here), len(wanted))) for here, wanted in pairs)
+    return "absent" if all(tuple(here[:n]) == wanted[:n] for here, wanted, n in common) else "other"
+
+
+# --- writing
+
+
+def _restore_settings(store: Path, backup: Backup, *, is_other: bool) -> list[Path]:
+    with closing(Catalogue(store / CATALOGUE)) as catalogue:
+        facts = catalogue.primary_facts()
+        catalogue.restore_projects(backup.settings)
+    if not is_other:
+        return []
+    former = tuple(BackedProject(name=name, settings=settings) for name, (settings, _) in sorted(facts.items()))
+    path = _free_name(store / PROJECTS)
+    write_private(path, path.with_name(f".{path.name}"), ProjectsPart(projects=former).model_dump_json(indent=1))
+    return [path]
+
+
+def _restore_claims(store: Path, backup: Backup) -> None:
+    with closing(SqliteClaimStore(claims_path(store))) as claims:
+        for one in backup.notebooks:
+            import_lines(claims, backup.archive.lines(one.part))
+
+
+def _set_aside(path: Path) -> list[Path]:
+    """Rename what is there, so that it can be looked at and put back; returns the new name."""
+    if not os.path.lexists(path):
+        return []
+    target = _free_name(path)
+    os.rename(path, target)
+    return [target]
+
+
+def _free_name(path: Path) -> Path:
+    """The name under which what is replaced is kept."""
+    base = f"{path.name}.replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
+    names = chain([base], (f"{base}-{number}" for number in count(2)))
+    return next(path.with_name(name) for name in names if not os.path.lexists(path.with_name(name)))

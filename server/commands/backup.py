@@ -1,0 +1,60 @@
+"""``winnow backup``: one file with all of a store that cannot be made again from documents."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.errors import WinnowError
+from server.settings_loading import load_settings
+from server.text.printable import one_line
+from server.text.sizes import count_of
+
+app = command()
+
+_EPILOG = """
+The file has the claims with their history, the settings of projects and the names of what was ingested into them,
+the watched sources (folders, bibliographies, libraries of Zotero), the access keys as the store has them, and the
+jobs. It has no documents: those are made again from your files by winnow ingest. Nor has it your winnow.toml and
+the audit files. Servers may go on meanwhile. The file is for its owner alone: keep it so.
+
+Examples:
+
+winnow backup winnow-2026-11.backup
+
+winnow backup /mnt/backup/winnow.backup --store ~/team --json
+"""
+
+
+@app.command(epilog=_EPILOG)
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="a new file for the backup")],
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Write one file with all of the store that cannot be made again from documents."""
+    from server.backup.making import make_backup
+
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store)
+        if not settings.store.is_dir():
+            raise WinnowError("NOT_FOUND", f"there is no store {settings.store}; name another: --store DIR")
+        report = make_backup(settings.store, file)
+    if as_json:
+        print_json({"file": str(file), **asdict(report)})
+        return
+    print_lines(
+        f"{one_line(str(file))}: {count_of(report.projects, 'project')}, "
+        f"{count_of(report.sources, 'watched source')}, {count_of(report.keys, 'key')}, "
+        f"{count_of(report.jobs, 'job')}, "
+        f"{count_of(report.notebooks, 'notebook')} of claims ({report.bytes:,} bytes)",
+        *(
+            f"not in it: the documents of project {name}, which were imported; keep their archive, or run: "
+            f"winnow project export {name} FILE"
+            for name in report.imported
+        ),
+    )

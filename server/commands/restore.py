@@ -1,0 +1,115 @@
+"""``winnow restore``: what ``winnow backup`` wrote, back into a store."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.errors import WinnowError
+from server.settings_loading import load_settings
+from server.text.printable import one_line
+from server.text.sizes import count_of
+
+if TYPE_CHECKING:
+    from server.backup.restoring import Backup
+
+app = command()
+
+_EPILOG = """
+The whole file is checked before anything is written; one that is damaged, or of a later version of winnow, is
+refused. Where the store has other settings, sources, keys, jobs or claims than the file, nothing is restored,
+and they are named; with --replace they are replaced, and kept under another name (...replaced-TIME). After an
+interruption run the same command again. End the store's servers first (and: winnow engine stop).
+
+Restored quotes count as unchecked until the next ingest or winnow claims check. Documents are not in the file: the
+last lines name what to ingest again.
+
+Examples:
+
+winnow restore winnow-2026-11.backup
+
+winnow restore winnow.backup --store ~/team --replace
+"""
+
+
+@app.command(epilog=_EPILOG)
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="what winnow backup wrote")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="replace what the store has; it is kept under another name")
+    ] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
+    """Bring a backup back into a store, which is made if it is missing."""
+    from server.backup.restoring import find_conflicts, hold_store, read_backup
+    from server.backup.restoring import restore as write
+
+    with report_errors(as_json=as_json):
+        settings = load_settings(store=store)
+        try:
+            with file.open("rb") as opened:
+                backup = read_backup(opened, str(file))
+                _refuse_running_servers(settings.store)
+                with hold_store(settings.store):
+                    conflicts = find_conflicts(settings.store, backup)
+                    if conflicts and not replace:
+                        raise WinnowError(
+                            "INVALID_REQUEST",
+                            f"nothing was changed: {settings.store} has other {', '.join(conflicts)} than {file}; "
+                            "restore into another --store, or add --replace (what is there is kept under another "
+                            "name)",
+                        )
+                    report = write(settings.store, backup)
+        except OSError as error:
+            raise WinnowError("NOT_FOUND", f"{file} cannot be read: {error.strerror or error}") from None
+    steps = _next_steps(backup)
+    if as_json:
+        kept = [str(path) for path in report.kept]
+        made_at = backup.archive.manifest.made_at
+        print_json(
+            {"store": str(settings.store), "made_at": made_at, **asdict(report), "kept": kept, "next": steps}
+        )
+        return
+    print_lines(
+        f"{settings.store} has, as of {backup.archive.manifest.made_at}: "
+        f"{count_of(report.projects, 'project')} with settings, {count_of(report.sources, 'watched source')}, "
+        f"{count_of(report.keys, 'key')}, {count_of(report.jobs, 'job')}, "
+        f"{count_of(report.notebooks, 'notebook')} of claims",
+        *(f"what was there before: {path}" for path in report.kept),
+        *(f"next: {step}" for step in steps),
+    )
+
+
+def _refuse_running_servers(store: Path) -> None:
+    from server.transports.statistics import ask_servers
+
+    if store.is_dir() and (servers := ask_servers(store)):
+        pids = ", ".join(str(server.get("pid")) for server in servers)
+        raise WinnowError(
+            "INDEX_HELD", f"nothing was changed: {store} is served (process {pids}); end its servers first"
+        )
+
+
+def _next_steps(backup: Backup) -> list[str]:
+    """The commands that make the documents again. Sources that are watched are read by their watcher."""
+    from server.ingest.file_discovery import IMPORTED
+    from server.watching.sources import ZOTERO
+
+    watched = {(path, one.project) for one in backup.sources for path in one.paths}
+    steps = []
+    for project, sources in sorted(backup.ingested_from.items()):
+        for source in sources:
+            if source.startswith(IMPORTED):
+                steps.append(f"winnow project import FILE --name {project} (of {one_line(source)})")
+            elif source.startswith(ZOTERO):
+                steps.append(f"winnow zotero ingest --project {project} (of {one_line(source)})")
+            elif Path(source).is_absolute() and (source, project) not in watched:
+                bibliography = Path(source).suffix.lower() in (".bib", ".ris", ".json")
+                what = f"--references {one_line(source)}" if bibliography else one_line(source)
+                steps.append(f"winnow ingest {what} --project {project}")
+    return [*steps, *(["winnow watch"] if backup.sources else [])]

@@ -1,0 +1,264 @@
+"""``winnow backup`` and ``winnow restore``: all primary data of a store in one file, and back."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from server.backends.catalogue import Catalogue
+from server.backends.files.lock import ENGINE, StoreLock
+from server.backends.files.store_folder import CATALOGUE
+from server.backup.archive import MANIFEST, BackupManifest
+from server.claims.records import Claim, Entry, Evidence, claim_id, new_entry_id
+from server.claims.sqlite_store import SqliteClaimStore, claims_path
+from server.claims.store import Notebook
+from server.commands import backup, restore
+from server.jobs.job_files import JobFiles
+from server.jobs.records import JobRequest, new_job
+from server.keys.key_file import add_key, new_key, read_keys
+from server.projects.settings import ProjectSettings
+from server.watching.sources import WatchedSource, change_sources, read_sources
+
+BOOK, OTHER_BOOK = Notebook("notes"), Notebook("team/papers")
+SETTINGS = {"notes": ProjectSettings(top_k=9), "team/papers": ProjectSettings(citation_style="apa")}
+
+
+def run(app: Any, *arguments: object) -> tuple[int, dict[str, Any]]:
+    done = CliRunner().invoke(app, [*map(str, arguments), "--json"])
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    return done.exit_code, json.loads(done.stdout)
+
+
+def entry(notebook: Notebook, text: str) -> Entry:
+    entry_id = new_entry_id()
+    evidence = Evidence(quote="Backups are kept for ninety days.", document="backups.md")
+    claims = (Claim(id=claim_id(entry_id, 1), text=text, confidence=0.9, evidence=(evidence,)),)
+    return Entry(id=entry_id, project=notebook.project, topic="backups", claims=claims, author="ada")
+
+
+def write_claims(store: Path, notebook: Notebook, *texts: str) -> None:
+    with closing(SqliteClaimStore(claims_path(store))) as claims:
+        for text in texts:
+            claims.add(notebook, entry(notebook, text))
+
+
+def primary_data(store: Path) -> dict[str, Any]:
+    """All that a backup must bring back."""
+    with closing(Catalogue(store / CATALOGUE)) as catalogue:
+        settings = {name: catalogue.project_settings(name) for name in SETTINGS}
+    with closing(SqliteClaimStore(claims_path(store))) as claims:
+        history = {notebook: claims.history(notebook) for notebook in claims.notebooks()}
+    return {
+        "settings": settings,
+        "claims": history,
+        "sources": read_sources(store),
+        "keys": read_keys(store),
+        "jobs": JobFiles(store).list_jobs().jobs,
+    }
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    store = tmp_path / "store"
+    store.mkdir(mode=0o700)
+    with closing(Catalogue(store / CATALOGUE)) as catalogue:
+        for name, settings in SETTINGS.items():
+            catalogue.save_project_settings(name, settings)
+    write_claims(store, BOOK, "Backups are kept for ninety days.", "Backups are not kept for a year.")
+    write_claims(store, OTHER_BOOK, "Old backups are deleted.")
+    change_sources(
+        store,
+        lambda before: [
+            *before,
+            WatchedSource(
+                id="notes", paths=(str(tmp_path),), project="notes", references=f"{tmp_path}/library.bib"
+            ),
+        ],
+    )
+    add_key(store, new_key("ann", 1_000)[0], 1_000)
+    JobFiles(store).write(new_job(JobRequest(project="notes", path="/srv/a", root="/srv")))
+    return store
+
+
+@pytest.fixture
+def file(store: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "winnow.backup"
+    assert run(backup.app, path, "--store", store)[0] == 0
+    return path
+
+
+def test_a_store_that_is_lost_is_restored_from_its_backup(store: Path, file: Path, tmp_path: Path) -> None:
+    """Claims with their history, settings, sources with their bibliography, keys and jobs are as they were."""
+    code, report = run(restore.app, file, "--store", tmp_path / "new")
+    assert (code, report["projects"], report["notebooks"], report["kept"]) == (0, 2, 2, [])
+    assert primary_data(tmp_path / "new") == primary_data(store)
+
+
+def test_a_backup_is_for_its_owner_alone_and_replaces_nothing(store: Path, file: Path, tmp_path: Path) -> None:
+    """It holds digests of keys. A second backup of the same name, or through a link, is refused."""
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    before = file.read_bytes()
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    codes = [run(backup.app, path, "--store", store)[0] for path in (file, tmp_path / "link")]
+    assert (codes, file.read_bytes(), (tmp_path / "target").exists()) == ([2, 2], before, False)
+
+
+def test_nothing_of_a_store_is_replaced_unless_that_is_asked_for(store: Path, file: Path) -> None:
+    """Whatever differs is named, and nothing is written; with --replace it is kept under another name."""
+    with closing(Catalogue(store / CATALOGUE)) as catalogue:
+        catalogue.save_project_settings("notes", ProjectSettings(top_k=3))
+    change_sources(store, lambda before: [])
+    change_sources(store, lambda before: [WatchedSource(id="other", paths=("/srv",), project="notes")])
+    add_key(store, new_key("bob", 2_000)[0], 2_000)
+    changed = primary_data(store)
+    code, answer = run(restore.app, file, "--store", store)
+    assert (code, primary_data(store) == changed) == (2, True)
+    for part in ("settings of projects", "watched sources", "access keys"):
+        assert part in answer["error"]["message"]
+    code, report = run(restore.app, file, "--store", store, "--replace")
+    assert (code, len(report["kept"])) == (0, 3)
+    assert all(Path(path).exists() for path in report["kept"])
+    assert (primary_data(store)["settings"], len(read_keys(store))) == (SETTINGS, 1)
+
+
+def test_claims_that_went_on_differently_are_kept_beside_the_restored_ones(store: Path, file: Path) -> None:
+    """What came after the backup stays; a damaged file is kept, and the claims come from the backup."""
+    write_claims(store, BOOK, "Written after the backup.")
+    later = primary_data(store)
+    assert run(restore.app, file, "--store", store)[0] == 0
+    assert primary_data(store) == later
+    claims_path(store).write_bytes(b"no database" * 500)
+    code, report = run(restore.app, file, "--store", store, "--replace")
+    assert (code, [Path(path).is_dir() for path in report["kept"]]) == (0, [True])
+    with closing(SqliteClaimStore(claims_path(store))) as claims:
+        assert len(claims.history(BOOK)) == 2
+
+
+def test_a_restore_can_be_repeated(file: Path, tmp_path: Path) -> None:
+    """As after a kill: what is restored already is no conflict."""
+    for _ in range(2):
+        code, report = run(restore.app, file, "--store", tmp_path / "new")
+        assert (code, report["kept"]) == (0, [])
+
+
+def test_a_store_that_is_in_use_is_not_restored_into(file: Path, store: Path) -> None:
+    """A server would go on with what it has read."""
+    lock = StoreLock(store, ENGINE)
+    try:
+        code, answer = run(restore.app, file, "--store", store)
+    finally:
+        lock.release()
+    assert (code, answer["error"]["details"]["reason"]) == (4, "INDEX_HELD")
+
+
+def test_a_backup_taken_while_claims_are_written_is_a_state_that_there_was(store: Path, tmp_path: Path) -> None:
+    """Each notebook of the backup is a beginning of the notebook, with an unbroken chain."""
+    until = threading.Event()
+
+    def write() -> None:
+        while not until.is_set():
+            write_claims(store, BOOK, "Written meanwhile.")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        codes = [run(backup.app, tmp_path / f"{number}", "--store", store)[0] for number in range(5)]
+    finally:
+        until.set()
+        writer.join()
+    assert codes == [0] * 5
+    with closing(SqliteClaimStore(claims_path(store))) as claims:
+        whole = [change.digest for change in claims.history(BOOK)]
+    for number in range(5):
+        assert run(restore.app, tmp_path / f"{number}", "--store", tmp_path / f"s{number}")[0] == 0
+        with closing(SqliteClaimStore(claims_path(tmp_path / f"s{number}"))) as claims:
+            restored = [change.digest for change in claims.history(BOOK)]
+        assert restored == whole[: len(restored)]
+
+
+def test_a_damaged_part_of_the_store_is_no_empty_backup(store: Path, tmp_path: Path) -> None:
+    """Keys that cannot be read, and a history that was altered, are errors."""
+    (store / "keys.json").write_text("{", "utf-8")
+    assert run(backup.app, tmp_path / "b", "--store", store)[0] == 2
+    (store / "keys.json").unlink()
+    with closing(SqliteClaimStore(claims_path(store))) as claims, claims.database.transaction() as connection:
+        connection.execute("UPDATE history SET at = 1.0 WHERE sequence = 1")
+    code, answer = run(backup.app, tmp_path / "b", "--store", store)
+    assert (code, "is not as it was written" in answer["error"]["message"]) == (4, True)
+    assert os.listdir(tmp_path).count("b") == 0
+
+
+def _flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 0xFF
+    path.write_bytes(data)
+
+
+def test_a_byte_that_differs_anywhere_in_the_parts_is_found(file: Path, tmp_path: Path) -> None:
+    """Of every part one byte is changed; each time the file is refused and no store made."""
+    with zipfile.ZipFile(file) as archive:
+        places = [entry.header_offset + 30 + len(entry.filename) + 40 for entry in archive.infolist()]
+    whole = file.read_bytes()
+    for at in places:
+        _flip(file, at)
+        assert run(restore.app, file, "--store", tmp_path / "new")[0] == 2
+        file.write_bytes(whole)
+    for size in (0, 10, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:size])
+        assert run(restore.app, file, "--store", tmp_path / "new")[0] == 2
+    assert not (tmp_path / "new").exists()
+
+
+def _later_version(entries: dict[str, bytes]) -> None:
+    facts = json.loads(entries[MANIFEST])
+    entries[MANIFEST] = json.dumps({**facts, "version": 2}).encode()
+
+
+def _other_entry(entries: dict[str, bytes]) -> None:
+    entries["../keys.json"] = b"{}"
+
+
+def _listed_other_entry(entries: dict[str, bytes]) -> None:
+    manifest = BackupManifest.model_validate_json(entries[MANIFEST]).model_dump()
+    entries["../keys.json"] = b"{}"
+    manifest["entries"]["../keys.json"] = {"bytes": 2, "digest": sha256(b"{}").hexdigest()}
+    entries[MANIFEST] = json.dumps(manifest).encode()
+
+
+def _unlisted_part(entries: dict[str, bytes]) -> None:
+    del entries["keys.json"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (_later_version, "it has version 2 of the format"),
+        (_other_entry, "its entries are not those that its manifest names"),
+        (_listed_other_entry, "which no backup has"),
+        (_unlisted_part, "its entries are not those that its manifest names"),
+    ],
+)
+def test_a_backup_of_another_form_is_refused_with_its_reason(
+    change: Callable[[dict[str, bytes]], None], why: str, file: Path, tmp_path: Path
+) -> None:
+    """A later version, more entries or fewer: nothing is restored of it."""
+    with zipfile.ZipFile(file) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    change(entries)
+    with zipfile.ZipFile(tmp_path / "made", "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    code, answer = run(restore.app, tmp_path / "made", "--store", tmp_path / "new")
+    assert (code, why in answer["error"]["message"]) == (2, True)
+    assert not (tmp_path / "new").exists()
