@@ -42,8 +42,9 @@ well. ``seconds`` is the time limit of each, 180 by default. Programs drive the 
 chooses, and leave no process behind. What several attacks share is in loopback_servers.py (transports),
 loopback_listener.py (settings that name a server), settings_files.py (settings files that stop a command),
 bomb_ingest.py (hostile files), tool_packs.py, project_archives.py, backups.py, citation_target.py,
-prompt_folder.py and two_projects.py. An unprotected equivalent is a few lines of what the product would do without the protection:
-``yaml.safe_load`` of the same file, a server that checks no Host, a ``print`` of the same name.
+prompt_folder.py and two_projects.py. An unprotected equivalent is a few lines of what the product would do
+without the protection: ``yaml.safe_load`` of the same file, a server that checks no Host, a ``print`` of the
+same name.
 A new family needs a row under "Threats" in security/threat-model.md.
 """
 
