@@ -23,7 +23,7 @@ from server.backup.archive import MANIFEST, BackupManifest
 from server.claims.records import Claim, Entry, Evidence, claim_id, new_entry_id
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook
-from server.commands import backup, restore
+from server.commands.backups import backup, restore
 from server.jobs.job_files import JobFiles
 from server.jobs.records import JobRequest, new_job
 from server.keys.key_file import add_key, new_key, read_keys

@@ -1,0 +1,1 @@
+"""``winnow backup`` and ``winnow restore``."""
