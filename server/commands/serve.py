@@ -15,6 +15,7 @@ import typer
 
 from server.commands.serving.http_flags import (
     AllowAddress,
+    DenyAddress,
     HostName,
     OidcAudience,
     OidcIssuer,
@@ -72,6 +73,7 @@ def serve(
     trusted_proxy: TrustedProxy = None,
     host_name: HostName = None,
     allow_address: AllowAddress = None,
+    deny_address: DenyAddress = None,
     oidc_issuer: OidcIssuer = None,
     oidc_audience: OidcAudience = None,
     oidc_scope: OidcScope = None,
@@ -92,13 +94,14 @@ def serve(
                 host_name or (),
                 trusted_proxy or (),
                 allow_address or (),
+                deny_address or (),
                 IssuerOptions(oidc_issuer or "", oidc_audience or "", oidc_scope or (), oidc_rules),
             )
-        elif any((tls_cert, tls_key, trusted_proxy, host_name, allow_address, *oidc)):
+        elif any((tls_cert, tls_key, trusted_proxy, host_name, allow_address, deny_address, *oidc)):
             raise WinnowError(
                 "INVALID_REQUEST",
-                "--tls-cert, --tls-key, --trusted-proxy, --host-name, --allow-address and --oidc-* are for HTTP; "
-                "add --http HOST:PORT",
+                "--tls-cert, --tls-key, --trusted-proxy, --host-name, --allow-address, --deny-address and "
+                "--oidc-* are for HTTP; add --http HOST:PORT",
             )
         asyncio.run(serve_settings(configuration.settings, http, options, lsp=lsp))
 

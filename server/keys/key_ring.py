@@ -4,8 +4,10 @@ Theory of operation. The file is looked at before each use, by its state, and re
 key that is revoked, rotated or added counts from the next request on. A server that has seen one key needs keys
 from then on, also when the file is deleted, damaged or has only revoked keys; then it accepts none.
 
-scrypt takes tens of milliseconds. So a key that was verified is remembered until the file changes, by a digest
-under a secret of this process: the table holds nothing that a client could send. One hash at a time is computed,
+scrypt takes tens of milliseconds. So a key that was verified is remembered with the hash that it matched, by a
+digest under a secret of this process: the table holds nothing that a client could send. It outlives changes of the
+file, so that clients at an address that is blocked go on while keys are added, and counts as long as the file has
+this hash: a rotated key has another. One hash at a time is computed,
 in a thread, and few may wait for it, so that wrong keys cost at most one core.
 """
 
@@ -19,6 +21,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from server.backends.files.private_records import FileState
 from server.errors import WinnowError
@@ -32,6 +35,13 @@ _NO_STATE = object()
 _NO_KEYS: Mapping[str, AccessKey] = MappingProxyType({})
 
 
+class _Match(NamedTuple):
+    """The hash that a text was verified to match."""
+
+    salt: str
+    digest: str
+
+
 class KeyRing:
     """The keys of one store. Used from one event loop. ``now``: a clock in seconds since 1970."""
 
@@ -43,7 +53,7 @@ class KeyRing:
         self._is_needed = False
         self._problem = ""
         self._process_secret = secrets.token_bytes(32)
-        self._verified: OrderedDict[bytes, str] = OrderedDict()  # digest of a key's text -> its id
+        self._verified: OrderedDict[bytes, _Match] = OrderedDict()  # by the digest of a key's text
         self._hashing = asyncio.Lock()
         self._waiting = 0
 
@@ -77,8 +87,10 @@ class KeyRing:
     def recall(self, text: KeyText) -> AccessKey | None:
         """The key of this text, if it was verified before; None says nothing about the key."""
         self._refresh()
-        key = self._keys.get(self._verified.get(self._fingerprint(text), ""))
-        return key if key is not None and key.state(self._now()) == "active" else None
+        key = self._keys.get(text.id)
+        if key is None or self._verified.get(self._fingerprint(text)) != _Match(key.salt, key.digest):
+            return None
+        return key if key.state(self._now()) == "active" else None
 
     async def verify(self, text: KeyText) -> AccessKey | None:
         """The key of this text; None if it is unknown, wrong, revoked or expired.
@@ -101,7 +113,7 @@ class KeyRing:
             self._waiting -= 1
         if not is_right or not self.is_active(key):
             return None
-        self._verified[self._fingerprint(text)] = key.id
+        self._verified[self._fingerprint(text)] = _Match(key.salt, key.digest)
         if len(self._verified) > MAX_KEYS:
             self._verified.popitem(last=False)
         return key
@@ -110,12 +122,11 @@ class KeyRing:
         return hashlib.blake2b(str(text).encode("ascii"), key=self._process_secret, digest_size=32).digest()
 
     def _refresh(self) -> None:
-        """Read the file again if it has changed, and forget what was verified with the keys before."""
+        """Read the file again if it has changed."""
         state = state_of(self._store)
         if state == self._state:
             return
         self._state = state
-        self._verified.clear()
         try:
             keys, self._problem = read_keys(self._store), ""
         except WinnowError as error:

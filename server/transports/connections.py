@@ -1,4 +1,4 @@
-"""HTTP connections bounded in time and number: uvicorn's protocol with deadlines and caps.
+"""HTTP connections bounded in time, size and number: uvicorn's protocol with deadlines and caps.
 
 uvicorn bounds how long a connection may be idle between two requests, and nothing else. A client that sends half
 a request, or does not read its answer, would keep its connection forever. Each stage has a deadline here: the
@@ -12,7 +12,9 @@ import asyncio
 import resource
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from server.errors import WinnowError
@@ -34,6 +36,9 @@ OPEN_FILES = CONNECTIONS_PER_ADDRESS + _OTHER_FILES
 _MOST_CONNECTIONS = 4_096
 # A rejected connection closes when the client has read the reason, and after this time in any case.
 _CLOSE_SECONDS = 1.0
+# The line and the headers of a request: four times what browsers send with all their cookies.
+MAX_HEAD_BYTES = 64 * 1024
+_SEPARATORS = 4  # ": " and the line's end of each header
 _STAGES: Mapping[str, float] = MappingProxyType({"head": HEAD_SECONDS, "body": BODY_SECONDS})
 
 
@@ -75,6 +80,27 @@ def most_connections() -> int:
     return _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_MOST_CONNECTIONS, soft - _OTHER_FILES)
 
 
+class _StrictConnection(h11.Connection):
+    """h11's reading of requests, which refuses two kinds of them more.
+
+    h11 bounds a head only while it is incomplete, so that one of any size passes which arrives at once. It takes
+    Transfer-Encoding where Content-Length is there as well and goes on with the connection; a proxy in front may
+    have read the other one, and what follows would be a request to this server that it never saw (RFC 9112, 6.3).
+    """
+
+    def next_event(self) -> Any:
+        """The next event; raises ``h11.RemoteProtocolError``, upon which the connection is answered and closed."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            size = sum(len(name) + len(value) + _SEPARATORS for name, value in event.headers)
+            if len(event.method) + len(event.target) + size > MAX_HEAD_BYTES:
+                raise h11.RemoteProtocolError(f"the head is larger than {MAX_HEAD_BYTES:,} bytes")
+            if {b"content-length", b"transfer-encoding"} <= names:
+                raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding in one request")
+        return event
+
+
 class BoundedProtocol(H11Protocol):
     """uvicorn's connection with a deadline for each stage and caps on connections, per address and in all."""
 
@@ -93,6 +119,7 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Callback of asyncio: the connection was established."""
         super().connection_made(transport)
+        self.conn = _StrictConnection(h11.SERVER, MAX_HEAD_BYTES)
         peer = self.client[0] if self.client else ""
         address, most = group_of(peer), self.most_of(peer)
         held = self.count_of(address)

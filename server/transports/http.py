@@ -109,6 +109,9 @@ def http_application(
         # The SDK knows three spellings of loopback and only its own route; KnownHosts protects every route.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
+    # A redirect from a path with another slash would name the scheme by which a proxy came: the client that
+    # follows it sends its key and its question in clear. Each route has one spelling, and another is a 404.
+    application.router.redirect_slashes = False
     for status in (404, 405):
         application.add_exception_handler(status, answer_refused)
     shared = OpenSessions(_add_headers(application), PATH, max_sessions)

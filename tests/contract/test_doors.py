@@ -421,6 +421,16 @@ async def test_a_slow_call_holds_up_no_other_and_can_be_cancelled(doors: Mapping
     assert (answer["id"], answer["error"]["code"]) == ("slow", -32800)
 
 
+async def test_an_id_is_free_again_as_soon_as_its_answer_can_be_read(doors: Mapping[str, Any]) -> None:
+    lsp = doors["lsp"]
+    frame = encode_frame({"jsonrpc": "2.0", "id": "again", "method": "mcp.prompt.get", "params": {}})
+    codes = []
+    for _ in range(300):
+        lsp.wire.write(frame)
+        codes.append((await lsp.wire.read())["error"]["code"])
+    assert codes == [-32602] * 300
+
+
 async def test_what_is_not_a_request_is_answered_and_the_stream_goes_on(doors: Mapping[str, Any]) -> None:
     lsp = doors["lsp"]
     lsp.wire.write(b"Content-Length: 1\r\n\r\n{")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,7 +18,8 @@ from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.facade.routes import facade_routes, is_of_facade
 from server.transports.facade.service import FacadeService
-from server.transports.operating.pages import Operations
+from server.transports.http import PATH
+from server.transports.operating.pages import Operations, build_pages
 from server.transports.protocol import build_server
 from tests.serving import serve
 
@@ -73,6 +75,18 @@ async def test_while_the_server_ends_every_route_is_refused_in_the_envelope(appl
             assert (path, is_of_facade(path), *seen) == (path, True, 503, "UNAVAILABLE", "SHUTTING_DOWN", "5")
             assert (answer.json()["ok"], answer.json()["data"]) == (False, None)
         assert (await http.post("/mcp")).json()["error"]["code"] == "BACKEND_UNAVAILABLE"
+
+
+async def test_no_route_redirects_and_one_with_a_slash_too_many_is_a_404(application: Application) -> None:
+    async with facade_of(application) as (http, facade, operations):
+        routes = [*facade_routes(facade), *build_pages(operations)]
+        paths = [PATH, *(re.sub(r"[{}]", "", route.path) for route in routes)]
+        for path in paths:
+            for odd in (f"{path}/", f"{path}//", f"/{path}", f"/{path}/"):
+                for method in ("GET", "POST", "DELETE"):
+                    answer = await http.request(method, f"{http.base_url}".rstrip("/") + odd)
+                    seen = method, odd, answer.status_code, answer.headers.get("location")
+                    assert seen == (method, odd, 404, None)
 
 
 async def test_a_prompt_is_its_template_or_with_arguments_its_text(application: Application) -> None:

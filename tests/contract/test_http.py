@@ -312,6 +312,21 @@ async def test_a_refused_request_is_refused_before_its_body_is_read(port: int) -
     assert (await answer_to(port, head))[0] == 421
 
 
+@pytest.mark.parametrize(("size", "status"), [(60_000, 200), (66_000, 400), (120_000, 400)])
+async def test_a_head_has_a_bound_however_it_arrives(port: int, size: int, status: int) -> None:
+    head = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-long: " + b"a" * size
+    assert (await answer_to(port, head + b"\r\n\r\n"))[0] == status
+
+
+async def test_two_lengths_of_a_body_end_the_connection(port: int) -> None:
+    both = b"content-length: 0\r\ntransfer-encoding: chunked"
+    hidden = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    for lengths in (both, b"\r\n".join(reversed(both.split(b"\r\n")))):
+        head = b"GET /health HTTP/1.1\r\nhost: localhost\r\n" + lengths + b"\r\n\r\n0\r\n\r\n"
+        status, rest = await answer_to(port, head + hidden)
+        assert (status, "Invalid HTTP request" in rest, "HTTP/1.1 200" in rest) == (400, True, False)
+
+
 # --- how long, and how many -------------------------------------------------------------------------------------
 
 

@@ -530,6 +530,11 @@ async def test_wrong_keys_make_their_address_wait_and_known_keys_there_go_on(
         # A valid key that was not seen before waits as well: otherwise its answer would tell that it is valid.
         assert (await _try(http, fresh.text))[0] == 429
         assert (await _try(http, red.text))[0] == 200
+        make_client(keys, "another")
+        rotate_key(keys, "fresh", int(time.time()))
+        assert (await _try(http, red.text))[0] == 200
+        _, rotated = rotate_key(keys, "red", int(time.time()))
+        assert [(await _try(http, text))[0] for text in (red.text, str(rotated))] == [429, 429]
 
 
 async def _try(http: httpx2.AsyncClient, key: str) -> tuple[int, str]:

@@ -116,7 +116,9 @@ async def test_the_metadata_names_the_resource_as_the_client_reaches_it_and_the_
             assert (await http.get(route, headers={"host": "evil.example"})).status_code == 421
             assert (await http.get(route, headers={"origin": "https://evil.example"})).status_code == 403
         for route in ("/.well-known/oauth-authorization-server", f"{METADATA[0]}/other"):
-            assert (await http.get(route)).status_code == 404
+            answer = await http.get(route)
+            assert (answer.status_code, "is no issuer" in answer.text) == (404, True)
+            assert answer.json()["error"]["message"].split()[-1] in METADATA
 
 
 async def test_without_a_token_every_route_says_where_to_get_one(

@@ -175,6 +175,7 @@ VENDORS: Mapping[str, str] = {
     "mcp_types": "server.transports.",
     "starlette": "server.transports.http server.transports.origins server.transports.access."
     " server.transports.operating. server.transports.facade.routes",
+    "h11": "server.transports.connections",
     "uvicorn": "server.transports.http server.transports.connections server.transports.operating.draining",
     "RestrictedPython": "sandbox.",
     "pydantic_monty": "sandbox.child.monty_child",

@@ -190,6 +190,7 @@ async def test_addresses_are_checked_before_keys_and_the_proxy_is_the_only_way_i
         is_plain=True,
         proxies=parse_networks("--trusted-proxy", PROXY),
         allowed=parse_networks("--allow-address", ["192.0.2.0/24", "10.0.0.1"]),
+        denied=parse_networks("--deny-address", ["192.0.2.128/25"]),
     )
     authentication = Authentication(_unreachable, rules, describe_refusal)
     expected = {
@@ -197,6 +198,8 @@ async def test_addresses_are_checked_before_keys_and_the_proxy_is_the_only_way_i
         ("10.0.0.1", ""): 401,
         ("10.0.0.1", "192.0.2.7"): 401,
         ("10.0.0.1", "198.51.100.1"): 403,  # not allowed
+        ("10.0.0.1", "192.0.2.200"): 403,  # allowed and denied
+        ("10.0.0.1", "::ffff:192.0.2.200"): 403,  # the same address
     }
     assert {case: await _status(authentication, *case) for case in expected} == expected
 
@@ -231,7 +234,7 @@ async def _status(authentication: Authentication, peer: str, forwarded: str) -> 
 
 
 @pytest.mark.anyio
-async def test_a_verified_key_is_remembered_until_the_file_changes(tmp_path: Path) -> None:
+async def test_a_verified_key_is_remembered_while_the_file_has_its_hash(tmp_path: Path) -> None:
     key, text = make_key(tmp_path)
     ring = KeyRing(tmp_path)
     assert ring.recall(text) is None
@@ -240,8 +243,11 @@ async def test_a_verified_key_is_remembered_until_the_file_changes(tmp_path: Pat
     other = KeyText(text.id, KeyText.create().secret)
     assert (ring.recall(other), await ring.verify(other)) == (None, None)
     make_key(tmp_path, "other")
+    assert ring.recall(text) == key
+    (tmp_path / FILE).rename(tmp_path / "moved")
     assert ring.recall(text) is None
-    assert await ring.verify(text) == key
+    (tmp_path / "moved").rename(tmp_path / FILE)
+    assert ring.recall(text) == key
     rotated, new = rotate_key(tmp_path, "laptop", int(time.time()))
     assert (ring.recall(text), await ring.verify(text), ring.is_active(key)) == (None, None, False)
     assert (await ring.verify(new), ring.is_active(rotated)) == (rotated, True)

@@ -34,6 +34,14 @@ AllowAddress = Annotated[
         help="clients that may use --http, an address or a network, may repeat; default: all",
     ),
 ]
+DenyAddress = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--deny-address",
+        metavar="ADDRESS",
+        help="clients that may not use --http, also of those allowed, an address or a network, may repeat",
+    ),
+]
 OidcIssuer = Annotated[
     str | None,
     typer.Option(

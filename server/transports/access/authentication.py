@@ -2,7 +2,7 @@
 
 A request passes these checks in order; the first that fails answers it::
 
-    address in the allow-list, and a proxy where only proxies may connect      403
+    address allowed and not denied, and a proxy where only proxies may connect      403
     a well-known route of OAuth: metadata with tokens, which keys do not have  200, 404
     a key in the URL, where logs and histories keep it                         400
     a probe: one of ``_PROBES`` without a key, which passes and reads no more
@@ -66,6 +66,8 @@ _BEARER = re.compile(r"bearer[ ]+(\S+)", re.I)
 _TOKEN = re.compile(r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.")
 _HOW = "send your key in the header 'Authorization: Bearer KEY' or 'X-API-Key: KEY'"
 _HOW_TOKEN = "send a token of the server's issuer in the header 'Authorization: Bearer TOKEN'"
+_NO_OAUTH = "this server takes keys, not OAuth tokens; " + _HOW
+_NO_OAUTH_HERE = "this server is no issuer of tokens; the one that it takes them of is named by GET " + min(ROUTES)
 # Subjects whose id was logged once; those of before are logged again.
 _MAX_LOGGED = 10_000
 
@@ -155,7 +157,7 @@ class Authentication:
         if not (tokens or self._access.always_needs_keys or self._access.keys.is_needed):
             return None
         if "/.well-known/" in scope["path"]:
-            raise _Refusal(404, "this server takes keys, not OAuth tokens; " + _HOW)
+            raise _Refusal(404, _NO_OAUTH if tokens is None else _NO_OAUTH_HERE)
         if _has_key_in_url(scope):
             raise self._refuse_url(address)
         if _is_probe(scope):
@@ -243,7 +245,8 @@ class Authentication:
         if is_in(peer, self._access.proxies):
             client = stated_client(peer, scope["headers"], self._access.proxies)
             note_proxy(scope, client)
-        if self._access.allowed and not is_in(client, self._access.allowed):
+        is_denied = is_in(client, self._access.denied) or is_in(peer, self._access.denied)
+        if is_denied or (self._access.allowed and not is_in(client, self._access.allowed)):
             raise _Refusal(403, "this address is not allowed; ask the operator of the server")
         return group_of(client)
 

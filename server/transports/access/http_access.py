@@ -31,8 +31,9 @@ class HttpAccess:
     ``reachable`` are the projects that it serves. ``always_needs_keys``: also where the store has no keys, because
     other machines may reach it. ``is_plain``: it listens beyond loopback without TLS, so that only its proxies may
     connect. ``host_names`` are the names that clients may call it by besides those of loopback. ``proxies`` are
-    believed when they state a client's address. ``allowed`` are the addresses of clients; empty: all. ``tokens``
-    verifies those of an issuer; None: keys alone.
+    believed when they state a client's address. ``allowed`` are the addresses of clients; empty: all. ``denied``
+    are addresses that are refused, also where they are among the allowed ones. ``tokens`` verifies those of an
+    issuer; None: keys alone.
     """
 
     keys: KeyRing
@@ -42,6 +43,7 @@ class HttpAccess:
     host_names: frozenset[str] = frozenset()
     proxies: Networks = ()
     allowed: Networks = ()
+    denied: Networks = ()
     tokens: TokenVerifier | None = None
 
 
@@ -100,6 +102,7 @@ class HttpOptions:
     host_names: Sequence[str] = ()
     proxies: Sequence[str] = ()
     allowed: Sequence[str] = ()
+    denied: Sequence[str] = ()
     issuer: IssuerOptions = NO_ISSUER
 
     def access(self, host: str, store: Path, reachable: tuple[str, ...]) -> HttpAccess:
@@ -140,6 +143,7 @@ class HttpOptions:
             host_names=frozenset(map(parse_host_name, self.host_names)),
             proxies=proxies,
             allowed=parse_networks("--allow-address", self.allowed),
+            denied=parse_networks("--deny-address", self.denied),
             tokens=tokens,
         )
 

@@ -51,7 +51,9 @@ class LspServer:
         self._incoming = incoming
         self._outgoing = outgoing
         self._asker = Asker(secrets.token_hex(16))
-        self._running: dict[RequestId, asyncio.Task[None]] = {}
+        # Requests whose answer has not been made: their ids are taken, and they can be cancelled.
+        self._open: dict[RequestId, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()  # of those, and of answers that are being written
         # Separate threads: the shared ones may all be busy with searches.
         self._reader, self._writer = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         self._methods: Mapping[str, _Method] = MappingProxyType(
@@ -66,7 +68,7 @@ class LspServer:
         """Answer requests until the input ends or cannot be read on."""
         try:
             await self._read_all()
-            await asyncio.gather(*self._running.values())
+            await asyncio.gather(*self._tasks)
         finally:
             for pool in (self._reader, self._writer):
                 pool.shutdown(wait=False)
@@ -97,50 +99,56 @@ class LspServer:
         if request.id is None:
             self._notice(request)
         elif self._drain.is_draining:
-            await self._refuse(request.id, lsp_frames.SERVER_ERROR, problem_of_error(ending_error()))
-        elif request.id in self._running:
+            await self._refuse(request.id, ending_error())
+        elif request.id in self._open:
             await self._fail(request.id, lsp_frames.INVALID_REQUEST, "a request with this id is being answered")
-        elif len(self._running) >= MAX_REQUESTS:
+        elif len(self._tasks) >= MAX_REQUESTS:
             busy = WinnowError("QUEUE_FULL", f"{MAX_REQUESTS} requests are being answered", retryable=True)
-            await self._refuse(request.id, lsp_frames.SERVER_ERROR, problem_of_error(busy))
+            await self._refuse(request.id, busy)
         else:
             self._start(request.id, request)
 
     def _notice(self, notification: LspRequest) -> None:
         """Handle a notification; unknown ones are ignored, as the protocol says."""
         id = notification.params.get("id")
-        if notification.method == "$/cancelRequest" and isinstance(id, str | int) and id in self._running:
-            self._running[id].cancel()
+        if notification.method == "$/cancelRequest" and isinstance(id, str | int) and id in self._open:
+            self._open[id].cancel()
 
     def _start(self, id: RequestId, request: LspRequest) -> None:
-        task = asyncio.create_task(self._answer(id, request))
-        self._running[id] = task
+        task = self._open[id] = asyncio.create_task(self._answer(id, request))
+        self._tasks.add(task)
         self._drain.begin_request()
-        task.add_done_callback(lambda _: self._end(id))
+        task.add_done_callback(self._end)
 
-    def _end(self, id: RequestId) -> None:
-        self._running.pop(id, None)
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
         self._drain.end_request()
 
     async def _answer(self, id: RequestId, request: LspRequest) -> None:
+        try:
+            answer = await self._answer_of(request)
+        except asyncio.CancelledError:
+            answer = _failure(lsp_frames.REQUEST_CANCELLED, "the request was cancelled")
+        # Before the answer is written: a client may use the id again as soon as it has read it.
+        del self._open[id]
+        await self._send({"id": id, **answer})
+
+    async def _answer_of(self, request: LspRequest) -> Mapping[str, Any]:
+        """The result or the error of a request."""
         method = self._methods.get(request.method)
         if method is None:
             known = ", ".join(self._methods)
-            await self._fail(id, lsp_frames.METHOD_NOT_FOUND, f"unknown method; this server has: {known}")
-            return
+            return _failure(lsp_frames.METHOD_NOT_FOUND, f"unknown method; this server has: {known}")
         try:
             with continued(request.params.get("_meta")), span("request", "server", method=request.method):
-                result = await method(self._asker, request.params)
-            await self._send({"id": id, "result": result})
-        except asyncio.CancelledError:
-            await self._fail(id, lsp_frames.REQUEST_CANCELLED, "the request was cancelled")
+                return {"result": await method(self._asker, request.params)}
         except Refusal as refused:
-            await self._refuse(id, lsp_frames.INVALID_PARAMS, refused.problem)
+            return _refusal(lsp_frames.INVALID_PARAMS, refused.problem)
         except WinnowError as error:
-            await self._refuse(id, lsp_frames.SERVER_ERROR, problem_of_error(error))
+            return _refusal(lsp_frames.SERVER_ERROR, problem_of_error(error))
         except Exception:
             log("request failed", exc_info=True, level=logging.ERROR)
-            await self._refuse(id, lsp_frames.SERVER_ERROR, problem_of_error(internal_error()))
+            return _refusal(lsp_frames.SERVER_ERROR, problem_of_error(internal_error()))
 
     async def _discover(self, asker: Asker, params: Mapping[str, Any]) -> Any:
         return await self._facade.discover(asker)
@@ -162,13 +170,11 @@ class LspServer:
         envelope = await self._facade.invoke(asker, Invocation(tool, params.get("input", {}), keys))
         return envelope.as_json()
 
-    async def _refuse(self, id: RequestId, code: int, problem: FacadeProblem) -> None:
-        await self._send(
-            {"id": id, "error": {"code": code, "message": problem.message, "data": problem.as_json()}}
-        )
+    async def _refuse(self, id: RequestId, error: WinnowError) -> None:
+        await self._send({"id": id, **_refusal(lsp_frames.SERVER_ERROR, problem_of_error(error))})
 
     async def _fail(self, id: RequestId | None, code: int, message: str) -> None:
-        await self._send({"id": id, "error": {"code": code, "message": message}})
+        await self._send({"id": id, **_failure(code, message)})
 
     async def _send(self, message: Mapping[str, Any]) -> None:
         frame = lsp_frames.encode_frame({"jsonrpc": "2.0", **message})
@@ -180,3 +186,11 @@ class LspServer:
             self._outgoing.flush()
         except (OSError, ValueError) as error:  # the client has stopped reading and will close its other end too
             log("the client does not read its answers", error=type(error).__name__)
+
+
+def _refusal(code: int, problem: FacadeProblem) -> Mapping[str, Any]:
+    return {"error": {"code": code, "message": problem.message, "data": problem.as_json()}}
+
+
+def _failure(code: int, message: str) -> Mapping[str, Any]:
+    return {"error": {"code": code, "message": message}}
