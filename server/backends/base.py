@@ -440,6 +440,16 @@ class DocumentStore(TextStore, FilteredReads, ProjectReads, Protocol):
     def only_writer(self) -> AbstractContextManager[None]:
         """Keep other writers out, those of other processes too. Raises ``WinnowError("INDEX_HELD")``."""
 
+    @property
+    def is_trusted(self) -> bool:
+        """Whether this writer found what was sealed, or has compared the documents with their digests since."""
+
+    def trust(self) -> None:
+        """Declare that every document was compared with its digest; only then may an unsealed store be sealed."""
+
+    def mark_altered(self, document_ids: Sequence[str]) -> None:
+        """Empty ``content_hash`` and ``context_hash`` of these documents: the next ingest reads their files."""
+
     def has_unfinished_write(self, project: str) -> bool:
         """Whether a writer began and did not reach ``finish_write``."""
 

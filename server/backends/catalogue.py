@@ -20,7 +20,9 @@ from server.backends import trigrams
 from server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
 from server.backends.document_places import PLACES_SCHEMA, DocumentPlaces, insert_places
 from server.backends.document_queries import DOCUMENT, batches_of, document_of, placeholders_of, texts_of
+from server.backends.files import seal
 from server.backends.files.lock import WRITER, StoreLock
+from server.backends.files.store_folder import CATALOGUE, FILES
 from server.backends.project_rows import CHANGED_COLUMN, NOW, PROJECT_SETTINGS_SCHEMA, STATE_COLUMNS, ProjectRows
 from server.backends.sqlite import Database, Layout, seal_databases
 from server.models import Chunk, Document, Passage
@@ -109,6 +111,7 @@ class Catalogue(DocumentPlaces, ProjectRows):
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._is_trusted = True
         self._database = Database(path, _LAYOUT.prepare)
 
     def languages(self, project: str) -> dict[str, int]:
@@ -221,7 +224,7 @@ class Catalogue(DocumentPlaces, ProjectRows):
 
         The change is durable when this returns, so the former vectors may be removed.
         """
-        with self._database.transaction(to_disk=True) as connection:
+        with self._database.sealed_transaction() as connection:
             connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
 
     def rebind(self, binding: Binding, embedding: str) -> None:
@@ -229,7 +232,7 @@ class Catalogue(DocumentPlaces, ProjectRows):
 
         Durable as ``bind``.
         """
-        with self._database.transaction(to_disk=True) as connection:
+        with self._database.sealed_transaction() as connection:
             connection.execute("UPDATE catalogue SET vectors = ?, dimension = ?", astuple(binding))
             connection.execute("UPDATE documents SET embedding = ?", (embedding,))
             connection.execute("UPDATE projects SET generation = generation + 1")
@@ -238,14 +241,38 @@ class Catalogue(DocumentPlaces, ProjectRows):
     def only_writer(self) -> Iterator[None]:
         """Keep other writers out, those of other processes too, and seal the databases at the end.
 
-        Raises ``WinnowError("INDEX_HELD")``.
+        Databases that had no seal are sealed only if ``trust`` was called. Raises ``WinnowError("INDEX_HELD")``.
         """
-        lock = StoreLock(self._path.parent, WRITER)
+        folder = self._path.parent
+        lock = StoreLock(folder, WRITER)
         try:
-            yield
+            # The catalogue itself is compared before its first change.
+            before = seal.read_state(folder, [name for name in FILES if name != CATALOGUE])
+            self._is_trusted = seal.is_sealed(folder) or not self.chunk_count()
+            try:
+                yield
+            finally:
+                if self._is_trusted:
+                    seal_databases(folder, before)
         finally:
-            seal_databases(self._path.parent)
             lock.release()
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether this writer found the databases sealed or empty, or has compared the documents since."""
+        return self._is_trusted
+
+    def trust(self) -> None:
+        """Seal the databases at the end of this writer: every document was compared with its digest."""
+        self._is_trusted = True
+
+    def mark_altered(self, document_ids: Sequence[str]) -> None:
+        """Empty the digests of these documents, because they are not as they were ingested."""
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "UPDATE documents SET context_hash = '', content_hash = '' WHERE id = ?",
+                [(id,) for id in document_ids],
+            )
 
     def has_unfinished_write(self, project: str) -> bool:
         """Whether a writer began and did not reach ``finish_write``."""

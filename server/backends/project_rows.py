@@ -84,7 +84,7 @@ class ProjectRows:
 
     def save_project_settings(self, project: str, settings: ProjectSettings) -> None:
         """Store the settings of a project, and create it if it is new. Durable when this returns."""
-        with self._database.transaction(to_disk=True) as connection:
+        with self._database.sealed_transaction() as connection:
             connection.execute("INSERT INTO projects (name) VALUES (?) ON CONFLICT DO NOTHING", (project,))
             connection.execute(
                 "INSERT OR REPLACE INTO project_settings VALUES (?, ?)", (project, settings_to_json(settings))
@@ -107,7 +107,7 @@ class ProjectRows:
 
     def restore_projects(self, settings: Mapping[str, ProjectSettings]) -> None:
         """Store the settings of these projects, and create those that are new, in one durable change."""
-        with self._database.transaction(to_disk=True) as connection:
+        with self._database.sealed_transaction() as connection:
             for project, wanted in settings.items():
                 connection.execute("INSERT INTO projects (name) VALUES (?) ON CONFLICT DO NOTHING", (project,))
                 values = (project, settings_to_json(wanted))
@@ -125,7 +125,7 @@ class ProjectRows:
 
     def set_project_state(self, project: str, state: ProjectState) -> None:
         """Hide the project, or show it again with ""; it is created if it is new. Durable when this returns."""
-        with self._database.transaction(to_disk=True) as connection:
+        with self._database.sealed_transaction() as connection:
             connection.execute(
                 "INSERT INTO projects (name, state) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET state = ?2",
                 (project, state),
@@ -133,7 +133,7 @@ class ProjectRows:
 
     def clear_project(self, project: str) -> None:
         """Delete all that a project holds, in one durable change; an empty row of it stays, being removed."""
-        with self._database.transaction(to_disk=True) as connection:
+        with self._database.sealed_transaction() as connection:
             for table in _OF_DOCUMENTS:
                 connection.execute(f"DELETE FROM {table} WHERE document_id IN ({_IDS_OF})", (project,))
             for table in _OF_PROJECT:
@@ -142,7 +142,7 @@ class ProjectRows:
 
     def forget_project(self, project: str) -> None:
         """Remove the row of a project that was cleared: its name is free from now on."""
-        with self._database.transaction(to_disk=True) as connection:
+        with self._database.sealed_transaction() as connection:
             connection.execute("DELETE FROM projects WHERE name = ? AND state = 'removing'", (project,))
 
     def move_project(self, old: str, new: str, ids: Mapping[str, str], contexts: Mapping[str, str]) -> None:
@@ -151,7 +151,7 @@ class ProjectRows:
         ``contexts`` are the context hashes of the documents by their new ids. One durable change. The new name is
         shown, the former one is an empty project that is being removed.
         """
-        with self._database.transaction(to_disk=True) as connection:
+        with self._database.sealed_transaction() as connection:
             connection.execute("CREATE TEMP TABLE moved (old TEXT PRIMARY KEY, new TEXT NOT NULL) WITHOUT ROWID")
             connection.executemany("INSERT INTO temp.moved VALUES (?, ?)", ids.items())
             self._move_rows(connection, old, new)

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -128,15 +128,18 @@ class Database:
 
     @contextmanager
     def transaction(self, *, to_disk: bool = False) -> Iterator[sqlite3.Connection]:
-        """A write transaction. ``to_disk``: the change survives a machine failure once this has returned."""
+        """A write transaction. ``to_disk``: the change survives a machine failure once this has returned.
+
+        The folder loses its seal: an ingest seals it at its end (``seal_databases``).
+        """
         with map_errors(self.path):
             connection = self._connection()
-            seal.unseal(self.path.parent)
             if to_disk:
                 connection.execute("PRAGMA synchronous = FULL")
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 try:
+                    self._break_seal()
                     yield connection
                     connection.execute("COMMIT")
                 except BaseException:
@@ -146,12 +149,24 @@ class Database:
                 if to_disk:
                     connection.execute("PRAGMA synchronous = NORMAL")
 
+    @contextmanager
+    def sealed_transaction(self) -> Iterator[sqlite3.Connection]:
+        """A durable write transaction outside of an ingest: a sealed folder is sealed again at its end."""
+        before = seal.read_state(self.path.parent)
+        try:
+            with self.transaction(to_disk=True) as connection:
+                yield connection
+        finally:
+            if before:
+                seal_databases(self.path.parent, before)
+
     def compact(self) -> None:
         """Write the file anew without the space of removed rows. Waits for other writers."""
         with map_errors(self.path):
             connection = self._connection()
-            seal.unseal(self.path.parent)
+            self._break_seal()
             connection.execute("VACUUM")
+            seal.unseal(self.path.parent)  # another command may have sealed the former file meanwhile
 
     @contextmanager
     def decoding(self) -> Iterator[None]:
@@ -172,6 +187,14 @@ class Database:
             if self._descriptor:
                 self._descriptor.close()
                 self._descriptor = None
+
+    def _break_seal(self) -> None:
+        """Remove the seal before the first change; what others changed would be sealed as ours at the end."""
+        if seal.is_sealed(self.path.parent):
+            for flaw in seal.find_flaws(self.path.parent, (self.path.name,)):
+                if flaw.file == self.path.name:
+                    raise damage_error(self.path, flaw.why)
+            seal.unseal(self.path.parent)
 
     def _connection(self) -> sqlite3.Connection:
         self._seal_check.raise_damage()
@@ -200,8 +223,9 @@ class Layout:
 
         Raises ``WinnowError("INDEX_UNAVAILABLE")`` for a file of a later version.
         """
-        if database.layout_version() < self.version:
-            with database.transaction() as connection:
+        if (version := database.layout_version()) < self.version:
+            # Only a file that was there has its shared descriptor by now, which sealing needs.
+            with database.sealed_transaction() if version else database.transaction() as connection:
                 # Another process may have been first while this one waited, so the version is read again.
                 self._migrate(connection, database.layout_version())
         if (version := database.layout_version()) != self.version:
@@ -271,28 +295,43 @@ def damage_error(path: Path, detail: str) -> WinnowError:
     return _file_error(path, _DAMAGED, detail)
 
 
-def seal_databases(folder: Path) -> None:
-    """Seal the databases of a folder unless they are sealed; the caller is their only writer.
+def seal_databases(folder: Path, before: seal.Before = MappingProxyType({})) -> None:
+    """Seal the databases of a folder unless they are sealed. ``before``: see ``seal.write``.
 
-    First everything in a write-ahead log goes into its file. Where a reader or the disk prevents that, the folder
-    stays without a seal, which opens too, and the next writer tries again.
+    First everything in a write-ahead log goes into its file; then no process may write until the seal is there.
+    Where a reader, a writer or the disk prevents that, the folder stays without a seal, which opens too, and the
+    next ingest tries again.
     """
     if seal.is_sealed(folder):
         return
-    with suppress(sqlite3.Error, OSError):
+    with suppress(sqlite3.Error, OSError), ExitStack() as held:
         files = sorted(folder.glob("*.sqlite3"))
-        if all(_checkpoint(file) for file in files):
-            seal.write(folder, files)
+        if all(map(_checkpoint, files)) and all(_hold_writers(file, held) for file in files):
+            seal.write(folder, files, before)
 
 
 def _checkpoint(path: Path) -> bool:
     """Move the write-ahead log into the file; whether the log is empty afterwards."""
+    with _open_for_sealing(path) as connection:
+        ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return not is_busy
+
+
+def _hold_writers(path: Path, held: ExitStack) -> bool:
+    """Keep writers of the file out while ``held`` is open; whether nothing came since the checkpoint."""
+    connection = held.enter_context(_open_for_sealing(path))
+    connection.execute("BEGIN IMMEDIATE")
+    log = path.with_name(f"{path.name}-wal")
+    return not log.exists() or log.stat().st_size == 0
+
+
+@contextmanager
+def _open_for_sealing(path: Path) -> Iterator[sqlite3.Connection]:
     with (
         closing(DescriptorUse(path)),
         closing(sqlite3.connect(path, timeout=_SEAL_SECONDS, isolation_level=None)) as connection,
     ):
-        ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return not is_busy
+        yield connection
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -36,6 +36,7 @@ from server.backends.sqlite import REPAIR
 from server.errors import WinnowError
 from server.findings import Check, Finding
 from server.health import notebooks, walls
+from server.ingest.stored_documents import AlteredDocument, describe_altered, find_altered
 from server.prompts.library import load_prompts
 from server.scripts.skills import load_skills
 from server.settings import MIB, Settings
@@ -196,7 +197,10 @@ def _integrity(settings: Settings) -> Iterator[Finding]:
         detail = f"{settings.store / flaw.file}: {flaw.why}"
         advice = f"{MENDS_VECTORS}, or {REPAIR}" if "/" in flaw.file else REPAIR
         yield Finding("store", "integrity", False, detail, advice)
-    if not flaws:
+    altered = [] if flaws else _altered_documents(settings)
+    if altered:
+        yield Finding("store", "integrity", False, describe_altered(altered), "run those commands")
+    elif not flaws:
         is_sealed = is_store_sealed(settings.store)
         detail = (
             "every file is as it was written"
@@ -205,6 +209,18 @@ def _integrity(settings: Settings) -> Iterator[Finding]:
         )
         advice = "" if is_sealed else "run winnow ingest again; it completes the index"
         yield Finding("store", "integrity", is_sealed, detail, advice, essential=False)
+
+
+def _altered_documents(settings: Settings) -> list[AlteredDocument]:
+    """The documents of a store without checksums that are not as they were ingested."""
+    from server.backends.catalogue import Catalogue
+    from server.backends.files import seal
+    from server.opening import catalogue_path
+
+    if seal.is_sealed(settings.store) or not catalogue_path(settings).exists():
+        return []
+    with closing(Catalogue(catalogue_path(settings))) as catalogue:
+        return [*find_altered(catalogue)]
 
 
 def _missing_vectors(settings: Settings) -> Iterator[SealFlaw]:

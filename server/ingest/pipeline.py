@@ -64,6 +64,7 @@ from server.ingest.report import (
 )
 from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
 from server.ingest.selection.ignore_files import ALL_FILES, FileRules
+from server.ingest.stored_documents import AlteredDocument, describe_altered, find_altered
 from server.ingest.writing.batches import Batch, CompletedOrigin, Origin, PreparedDocument
 from server.ingest.writing.changed_points import prepare
 from server.ingest.writing.embedding import EmbeddingStage, check_model
@@ -202,6 +203,7 @@ class _Run:
         self._unknown_environments: list[tuple[str, str]] = []
         check_model(target.catalogue, target.project, self._fingerprint)
         self._graph = GraphUpdate(target.project, target.catalogue, target.graph) if target.graph else None
+        self._altered = self._mark_altered()
         self._by_uri: dict[str, IndexedDocument] = {}
         self._by_origin: dict[tuple[str, str], list[IndexedDocument]] = {}
         for known in target.catalogue.indexed_documents(target.project):
@@ -209,6 +211,16 @@ class _Run:
             self._by_origin.setdefault((known.source, known.origin), []).append(known)
         self._deletions = Deletions(deletions, Counter(known.source for known in self._by_uri.values()))
         self._writer.repair()
+
+    def _mark_altered(self) -> tuple[AlteredDocument, ...]:
+        """In a store without a seal: the documents that are not as they were ingested; they are read again."""
+        catalogue = self._target.catalogue
+        if catalogue.is_trusted:
+            return ()
+        altered = tuple(find_altered(catalogue))
+        if altered:
+            catalogue.mark_altered([each.id for each in altered])
+        return altered
 
     def ingest(self, parts: Sequence[SourcePart]) -> IngestReport:
         """Bring the index in line with these parts of sources."""
@@ -311,6 +323,7 @@ class _Run:
         """Optimize and flush the stores, update the graph, and build the report."""
         self._writer.finish()
         indexing = index_texts(self._target.catalogue)
+        altered = self._check_altered()
         graph, warnings = self._update_graph()
         followed: Sequence[str] = ()
         if self._writer.has_written:
@@ -332,11 +345,25 @@ class _Run:
             images_blank=self._parser.blank_images,
             held=self._deletions.held,
             failures=tuple(self._failures),
-            warnings=(*self._deletions.warnings(), *environments, *indexing, *warnings, *followed),
+            warnings=(*altered, *self._deletions.warnings(), *environments, *indexing, *warnings, *followed),
             graph=graph,
             reading=self._meter.reading.summarize(),
             references=self._references.report() if self._references else None,
         )
+
+    def _check_altered(self) -> tuple[str, ...]:
+        """Have the store sealed, or warn of documents that are still not as they were ingested."""
+        catalogue = self._target.catalogue
+        left = [
+            known.id
+            for project in sorted({each.project for each in self._altered})
+            for known in catalogue.indexed_documents(project)
+            if not known.content_hash
+        ]
+        still = [each for each in self._altered if each.id in left]
+        if not still:
+            catalogue.trust()
+        return (describe_altered(still),) if still else ()
 
     def _update_graph(self) -> tuple[GraphReport | None, tuple[str, ...]]:
         """Bring the graph in line with the catalogue, or return a warning: search works without it."""

@@ -13,20 +13,17 @@ Sources are not added: an archive must not decide which folders of this machine 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from server.backends.base import Embedder
 from server.backends.catalogue import Catalogue
 from server.errors import WinnowError
-from server.ingest.change_detection import detect_language
-from server.ingest.documents import RawDocument
 from server.ingest.file_discovery import IMPORTED
 from server.ingest.pipeline import ingest_documents
 from server.ingest.report import IngestReport, OnProgress
+from server.ingest.stored_documents import read_documents
 from server.ingest.target import target_of
-from server.models import Document, Filters
 from server.opening import Backends
 from server.projects.archive import ArchivedProject, ArchivedSource, ProjectArchive, write_archive
 from server.projects.removal import patient_writer, require_free_name, require_project
@@ -50,35 +47,10 @@ def export_project(settings: Settings, catalogue: Catalogue, name: str, path: Pa
     with patient_writer(catalogue):
         documents = catalogue.documents(name)
         try:
-            write_archive(path, name, facts, lambda: _read_documents(catalogue, documents), len(documents))
+            write_archive(path, name, facts, lambda: read_documents(catalogue, documents), len(documents))
         except OSError as error:
             raise WinnowError("INVALID_REQUEST", f"{path} cannot be written: {error.strerror}") from None
     return len(documents)
-
-
-def _read_documents(catalogue: Catalogue, documents: list[Document]) -> Iterator[RawDocument]:
-    project = documents[0].project if documents else ""
-    readings = {each.uri: each.reading for each in catalogue.readings_within(Filters(project))}
-    for document in documents:
-        raw = RawDocument(
-            uri=document.uri,
-            type=document.type,
-            title=document.title,
-            text=catalogue.text(document.id, document.project) or "",
-            vendor=document.vendor,
-            doc_tag=document.doc_tag,
-            tags=document.tags,
-            created=document.created,
-            metadata=document.metadata,
-            environment=document.environment,
-            repository=document.repository,
-            body_start=document.body_start,
-            places=catalogue.places(document.id),
-            reading=readings[document.uri],
-        )
-        # A language that the text itself shows was not stated, or need not be.
-        is_stated = document.language != detect_language(raw)
-        yield replace(raw, language=document.language) if is_stated else raw
 
 
 def import_project(

@@ -9,6 +9,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import pytest
 from typer.testing import CliRunner
 
 from server.app import make_knowledge_base
+from server.backends.catalogue import Catalogue
 from server.backends.files import seal
 from server.backends.sqlite import damage_error
 from server.backends.vectors.index_build import _copy_with_holes
 from server.commands import ingest, reindex
+from server.commands.projects import project
 from server.errors import WinnowError
 from server.findings import Finding
 from server.health import _integrity
@@ -277,3 +280,84 @@ def test_a_copy_that_fills_holes_is_as_it_was_written(whole: Settings, tmp_path:
     shutil.copytree(whole.store, tmp_path / "copy")
     copy = whole.model_copy(update={"store": tmp_path / "copy"})
     assert [seal.find_flaws(folder) for folder in (copy.store, vectors(copy))] == [[], []]
+
+
+LINE = "The height of the tower is 42 metres."
+
+
+@pytest.fixture
+def towers(tmp_path: Path) -> Settings:
+    """A store of three projects, each with a page."""
+    settings = load_settings(store=tmp_path / "store", project="one", embedding="off")
+    for name in ("one", "two", "three"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "tower.md").write_text(f"# Tower of {name}\n\n{LINE}\n", "utf-8")
+        _run(ingest.app, folder, "--store", settings.store, "--project", name)
+    return settings
+
+
+def _alter(settings: Settings, before: bytes, after: bytes, *, most: int = 1) -> None:
+    """Change text in the file of the catalogue, as a failing disk does: no size changes, SQLite finds no fault."""
+    file = settings.store / "catalogue.sqlite3"
+    data = file.read_bytes()
+    assert (before in data, len(before)) == (True, len(after))
+    file.write_bytes(data.replace(before, after, most))
+
+
+def _ingest(settings: Settings, project: str) -> tuple[int, str]:
+    folder = settings.store.parent / project
+    done = CliRunner().invoke(
+        ingest.app,
+        [str(folder), "--store", str(settings.store), "--project", project],
+        env={"WINNOW_DAEMON": "off"},
+    )
+    return done.exit_code, done.output
+
+
+def test_a_short_write_leaves_the_store_sealed(towers: Settings) -> None:
+    """Settings of a project are changed, and a byte that changes afterwards is found, not served."""
+    _run(project.app, "set", "one", "--top-k", "9", "--store", towers.store)
+    assert [finding.detail for finding in integrity(towers)] == ["every file is as it was written"]
+    _alter(towers, b"is 42 metres", b"is 92 metres", most=9)
+    with pytest.raises(WinnowError, match="its content is not what was written"):
+        make_knowledge_base(towers, wait_for_model=True).library()
+    assert _ingest(towers, "one")[0] == 4
+
+
+def test_a_writer_does_not_seal_what_others_changed(towers: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a file is so large that opening does not compare all of it."""
+    monkeypatch.setattr(seal, "IMMEDIATE_BYTES", 0)
+    _alter(towers, b"is 42 metres", b"is 92 metres", most=9)
+    done = CliRunner().invoke(project.app, ["set", "one", "--top-k", "9", "--store", str(towers.store)])
+    assert (done.exit_code, "is damaged" in done.output) == (4, True)
+    assert [finding.ok for finding in integrity(towers)] == [False]
+
+
+def test_texts_are_compared_with_their_digests_before_an_unsealed_store_is_sealed(towers: Settings) -> None:
+    """After a kill there is no seal: what differs is read again, or named until it is."""
+    _alter(towers, b"is 42 metres", b"is 92 metres", most=99)
+    assert seal.unseal(towers.store)
+    code, told = _ingest(towers, "one")
+    assert (code, "winnow ingest" in told, "--project two" in told, "--project one" in told) == (
+        0,
+        True,
+        True,
+        False,
+    )
+    assert not seal.is_sealed(towers.store)
+    assert (_ingest(towers, "two")[0], _ingest(towers, "three")[0]) == (0, 0)
+    assert [finding.detail for finding in integrity(towers)] == ["every file is as it was written"]
+    with closing(Catalogue(towers.store / "catalogue.sqlite3")) as catalogue:
+        texts = [
+            catalogue.text(each.id, name) for name in ("one", "two", "three") for each in catalogue.documents(name)
+        ]
+    assert [LINE in (text or "") for text in texts] == [True] * 3
+
+
+def test_the_doctor_compares_the_texts_of_an_unsealed_store(towers: Settings) -> None:
+    """It names the document and how to read it again."""
+    _alter(towers, b"is 42 metres", b"is 92 metres", most=99)
+    assert seal.unseal(towers.store)
+    found = [finding for finding in integrity(towers) if finding.essential]
+    assert ["tower.md" in finding.detail and "--project" in finding.detail for finding in found] == [True]

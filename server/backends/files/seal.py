@@ -2,8 +2,10 @@
 
 Theory of operation. A *seal* is a file in a folder that holds the sizes and digests of other files in it::
 
-    an ingest begins to write     the seal is removed, and that is on the disk before the first change
-    the ingest is done            all is flushed, then the files are sealed again
+    a writer begins to write      its file is compared with the seal; then the seal is removed, and that is on the
+                                  disk before the first change
+    the writer is done            all is flushed, then the files are sealed again, an ingest's after its last
+                                  change, that of any other command at once
     a process opens the files     every size is compared at once, for mapping a file that is too short kills the
                                   process; digests of the smallest files too, up to ``IMMEDIATE_BYTES``; the rest
                                   follows while searches go on
@@ -12,7 +14,8 @@ Theory of operation. A *seal* is a file in a folder that holds the sizes and dig
     winnow doctor                 compares everything
 
 A difference raises ``WinnowError("INDEX_UNAVAILABLE")`` that names the file. After an ingest was killed there is
-no seal, and the files are opened as they are: the next ingest brings them in line and seals them. The digest is a
+no seal, and the files are opened as they are: the next ingest compares every document with its own digest, brings
+the files in line and seals them. The digest is a
 checksum against failing disks and incomplete copies; a user who may write the files may write the seal too.
 """
 
@@ -26,6 +29,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from server.backends.files.descriptors import DescriptorUse
 from server.errors import WinnowError
@@ -57,9 +61,34 @@ class SealFlaw:
     why: str
 
 
-def write(folder: Path, files: Iterable[Path]) -> None:
-    """Seal these files of the folder. The caller is their only writer, and has flushed them to the disk."""
-    _write(folder, {str(file.relative_to(folder)): _record_of(file) for file in files})
+@dataclass(frozen=True, slots=True)
+class SealedFile:
+    """A file as its seal has it, its size and time of change when that was read, and whether it was damaged."""
+
+    record: _FileRecord
+    state: tuple[int, int] | None
+    is_damaged: bool
+
+
+Before = Mapping[str, SealedFile]
+
+
+def write(folder: Path, files: Iterable[Path], before: Before = MappingProxyType({})) -> None:
+    """Seal these files of the folder. The caller is their only writer, and has flushed them to the disk.
+
+    Files that are untouched since ``read_state`` returned ``before`` keep their records, and so do those that were
+    damaged then: they stay damaged until they are made anew.
+    """
+    _write(folder, {str(file.relative_to(folder)): _record_after(folder, file, before) for file in files})
+
+
+def read_state(folder: Path, compared: Collection[str] = ()) -> Before:
+    """What the seal has of each file; empty without a seal. Those in ``compared`` are compared with it."""
+    flawed = {flaw.file for flaw in find_flaws(folder, compared)} if compared else set()
+    return {
+        name: SealedFile(record, _state(folder / name), name in flawed)
+        for name, record in (_read(folder) or {}).items()
+    }
 
 
 @contextmanager
@@ -68,26 +97,22 @@ def keep_sealed(folder: Path, files: Callable[[], Iterable[Path]]) -> Iterator[N
 
     Untouched files keep their records. If the process is killed meanwhile, the folder has no seal.
     """
-    before = {name: (record, _state(folder / name)) for name, record in (_read(folder) or {}).items()}
+    before = read_state(folder)
     if before:
         with suppress(OSError):
             (folder / NAME).unlink()
     yield
     if before:
         with suppress(OSError):  # a full disk: an index without a seal opens too
-            _write(
-                folder, {str(file.relative_to(folder)): _record_after(folder, file, before) for file in files()}
-            )
+            write(folder, files(), before)
 
 
-def _record_after(
-    folder: Path, file: Path, before: Mapping[str, tuple[_FileRecord, tuple[int, int] | None]]
-) -> _FileRecord:
-    former, state = before.get(str(file.relative_to(folder)), (None, None))
-    if former and state == _state(file):
-        return former
+def _record_after(folder: Path, file: Path, before: Before) -> _FileRecord:
+    former = before.get(str(file.relative_to(folder)))
+    if former and (former.is_damaged or former.state == _state(file)):
+        return former.record
     record = _record_of(file)
-    if record != former:  # the seal must not reach the disk before the file
+    if former and record != former.record:  # the seal must not reach the disk before the file
         _sync(file)
     return record
 
