@@ -36,7 +36,7 @@ from server.backends.sqlite import REPAIR
 from server.errors import WinnowError
 from server.findings import Check, Finding
 from server.health import notebooks, walls
-from server.ingest.stored_documents import AlteredDocument, describe_altered, find_altered
+from server.ingest.inspection.stored_documents import AlteredDocument, describe_altered, find_altered
 from server.prompts.library import load_prompts
 from server.scripts.skills import load_skills
 from server.settings import MIB, Settings

@@ -46,6 +46,7 @@ from server.ingest.file_discovery import File, Listing, SourcePart, count_docume
 from server.ingest.formats.format_table import needs_ocr
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
+from server.ingest.inspection.stored_documents import AlteredDocument, describe_altered, find_altered
 from server.ingest.parsing.parser import ParserProcess
 from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.read_ahead import read_ahead
@@ -64,7 +65,6 @@ from server.ingest.report import (
 )
 from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
 from server.ingest.selection.ignore_files import ALL_FILES, FileRules
-from server.ingest.stored_documents import AlteredDocument, describe_altered, find_altered
 from server.ingest.writing.batches import Batch, CompletedOrigin, Origin, PreparedDocument
 from server.ingest.writing.changed_points import prepare
 from server.ingest.writing.embedding import EmbeddingStage, check_model

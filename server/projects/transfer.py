@@ -20,9 +20,9 @@ from server.backends.base import Embedder
 from server.backends.catalogue import Catalogue
 from server.errors import WinnowError
 from server.ingest.file_discovery import IMPORTED
+from server.ingest.inspection.stored_documents import read_documents
 from server.ingest.pipeline import ingest_documents
 from server.ingest.report import IngestReport, OnProgress
-from server.ingest.stored_documents import read_documents
 from server.ingest.target import target_of
 from server.opening import Backends
 from server.projects.archive import ArchivedProject, ArchivedSource, ProjectArchive, write_archive
