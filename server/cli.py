@@ -7,7 +7,9 @@ heavy is loaded.
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -85,9 +87,26 @@ def _usage() -> str:
     )
 
 
+# What the system says where a write has no room or its device fails. Errors of named files are told by commands.
+_NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+
+
 def main() -> None:
     """Entry point of the console script."""
-    arguments = sys.argv[1:]
+    try:
+        try:
+            _run(sys.argv[1:])
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in _NOT_WRITTEN or error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is flushed again at the end
+        sys.stderr.write(f"winnow: the output could not be written: {error.strerror}\n")
+        raise SystemExit(1) from None
+
+
+def _run(arguments: Sequence[str]) -> None:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         sys.stdout.write(_usage())
         raise SystemExit(0 if arguments else 2)
@@ -105,7 +124,7 @@ def main() -> None:
         _report_ignored_settings()
     module = importlib.import_module(f"server.commands.{COMMANDS[name][0]}")
     app: typer.Typer = module.app
-    app(args=arguments[1:], prog_name=f"winnow {name}")
+    app(args=list(arguments[1:]), prog_name=f"winnow {name}")
 
 
 def _refuse_near_words(arguments: Sequence[str]) -> None:

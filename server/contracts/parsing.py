@@ -169,9 +169,19 @@ def _describe_error(model: type[BaseModel], item: ErrorDetails) -> str:
         return f"{path}: required"
     if item["type"] == "value_error" and not path:
         return message
+    if item["type"] == "string_pattern_mismatch" and (described := _find_description(model, item["loc"])):
+        return f"{path}: {described} (got {sent})"
     if item["type"] in _NO_OBJECT:
         return f"{path}: {_describe_object(model, item)} (got {sent})"
     return f"{path}: {message[:1].lower()}{message[1:]} (got {sent})"
+
+
+def _find_description(model: type[BaseModel], loc: Sequence[str | int]) -> str:
+    """What the schema says of a field in words, for a value that its pattern refuses; "" if it says nothing."""
+    schema: Mapping[str, Any] = flat_schema(model)
+    for part in loc:
+        schema = schema.get("items", {}) if isinstance(part, int) else schema.get("properties", {}).get(part, {})
+    return str(schema.get("description", ""))
 
 
 # What pydantic calls a value where an object is needed; its message would name our classes.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -82,6 +83,19 @@ def test_help_fits_eighty_columns_and_has_an_example_on_each_line(
         examples = shown.replace("\\\n", "").splitlines()
         assert (path, bool(examples)) == (path, path != ())
         assert (path, [each for each in examples if not _EXAMPLE.match(each)]) == (path, [])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize(
+    "arguments", [(), ("--help",), ("search", "port", "--json"), ("search", "--help"), ("doctor",), ("config",)]
+)
+def test_an_output_that_cannot_be_written_is_one_line_and_a_failure(arguments: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            [WINNOW, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=LIMIT, check=False
+        )
+    lines = [line for line in run.stderr.splitlines() if "output could not be written" in line]
+    assert (run.returncode, len(lines), "Traceback" in run.stderr) == (1, 1, False)
 
 
 def test_no_command_and_an_unknown_one_show_the_usage() -> None:

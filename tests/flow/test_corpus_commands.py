@@ -104,6 +104,9 @@ def test_a_document_is_read_by_path_and_title_to_its_end(run: Callable[..., Resu
             piece = _payload(run("read", name, "--max-tokens", "8", "--start", str(start), "--json"))
             text, start = text + piece["text"], piece["next"]
         assert text == PAGES["guide/one.md"]
+    assert run("read", "guide/one.md", "--all").stdout == PAGES["guide/one.md"] + "\n"
+    whole = _payload(run("read", "guide/one.md", "--all", "--json"))
+    assert (whole["text"], whole["start"], whole["next"]) == (PAGES["guide/one.md"], 0, None)
     shown = run("read", "guide/one.md").stdout
     assert [line for line in PAGES["guide/one.md"].splitlines() if f" > {line}" not in shown.splitlines()] == []
 
@@ -116,6 +119,10 @@ def test_a_document_is_read_by_path_and_title_to_its_end(run: Callable[..., Resu
         (("scan", "lantern", "--group-by", "stages"), "document, folder, section, match"),
         (("documents", "--limit", "5000"), "limit: input should be less than or equal to 1000"),
         (("read", "one.md"), "nearest: 'guide/one.md'"),
+        (
+            ("documents", "--sort", "name"),
+            "sort: path, title, created, updated or tokens; - before it: descending (got",
+        ),
         (("read", "guide/one.md", "--start", "9999"), "beyond the document's"),
     ],
 )

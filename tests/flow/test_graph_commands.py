@@ -87,6 +87,19 @@ def test_a_thing_is_found_by_its_id_and_looked_at_two_steps_away(run: Any) -> No
     assert "consists of" not in {group["phrase"] for group in together["rows"][0]["groups"]}
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("stats",), ("show", "ConfigMap"), ("export", "graph.jsonl"), ("rebuild",)],
+    ids=lambda each: each[0],
+)
+def test_a_project_that_is_not_there_is_a_usage_error_that_names_those_that_are(
+    run: Any, arguments: tuple[str, ...]
+) -> None:
+    result = run(*arguments, project="nope")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "project 'nope' has no documents; projects of this store that have some: docs" in result.stderr
+
+
 def test_what_is_not_there_is_told_with_what_to_do(run: Any) -> None:
     missing = run("show", "Deployment")
     assert (missing.exit_code, "winnow graph stats shows what there is" in missing.stderr) == (2, True)

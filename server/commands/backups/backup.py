@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.settings_loading import load_settings
 from server.text.printable import one_line
@@ -22,12 +22,9 @@ the watched sources (folders, bibliographies, libraries of Zotero), the access k
 jobs. It has no documents: those are made again from your files by winnow ingest. Nor has it your winnow.toml and
 the audit files. Servers may go on meanwhile. The file is for its owner alone: keep it so.
 
-Examples:
-
-winnow backup winnow-2026-11.backup
-
-winnow backup /mnt/backup/winnow.backup --store ~/team --json
-"""
+""" + examples(
+    "winnow backup winnow-2026-11.backup", "winnow backup /mnt/backup/winnow.backup --store ~/team --json"
+)
 
 
 @app.command(epilog=_EPILOG)

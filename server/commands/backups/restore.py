@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.commands.terminal.output import Json, Store, command, print_json, print_lines, report_errors
+from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
 from server.errors import WinnowError
 from server.settings_loading import load_settings
 from server.text.printable import one_line
@@ -28,12 +28,7 @@ interruption run the same command again. End the store's servers first (and: win
 Restored quotes count as unchecked until the next ingest or winnow claims check. Documents are not in the file: the
 last lines name what to ingest again.
 
-Examples:
-
-winnow restore winnow-2026-11.backup
-
-winnow restore winnow.backup --store ~/team --replace
-"""
+""" + examples("winnow restore winnow-2026-11.backup", "winnow restore winnow.backup --store ~/team --replace")
 
 
 @app.command(epilog=_EPILOG)

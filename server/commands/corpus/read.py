@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+from typing import Annotated, Any
 
 import typer
 
-from server.commands.terminal.operation import run_operation
-from server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
+from server.commands.terminal.operation import knowledge_of, run_operation
+from server.commands.terminal.output import (
+    Json,
+    Project,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_text,
+    print_to_stderr,
+    report_errors,
+)
+from server.settings import Settings
 from server.settings_loading import load_settings
 
 app = command()
+# Fields of a piece that say where it is.
+_PLACE = frozenset({"page_span", "page_labels", "locator", "link"})
 
 
 @app.command(
     epilog=examples(
         "winnow read guide/backups.md",
+        "winnow read guide/backups.md --all > backups.md",
         'winnow read "Backups handbook" --max-tokens 300',
         "winnow read guide/backups.md --start 2400 --json",
         "winnow read slides.pptx --page 12",
@@ -35,6 +50,9 @@ def read(
         ),
     ] = None,
     max_tokens: Annotated[int, typer.Option("--max-tokens", help="length of the piece, 8 to 800")] = 800,
+    whole: Annotated[
+        bool, typer.Option("--all", help="the text alone, from --start or of --page, up to its end")
+    ] = False,
     store: Store = None,
     project: Project = None,
     as_json: Json = False,
@@ -43,6 +61,49 @@ def read(
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project)
         arguments = {"document": document, "start": start, "max_tokens": max_tokens, "page": page}
+        if whole:
+            asyncio.run(_print_all(settings, arguments, as_json=as_json))
+            return
         from server.tools.kb_read import render_piece
 
         run_operation(settings, "kb.read", arguments, render_piece, as_json=as_json)
+
+
+async def _print_all(settings: Settings, arguments: dict[str, Any], *, as_json: bool) -> None:
+    """Print a document up to its end, or pages up to theirs, from as large pieces as scripts may read."""
+    from server.contracts.documents import MAX_READ_TOKENS
+    from server.knowledge import SCRIPT
+
+    pieces: list[dict[str, Any]] = []
+    warnings: dict[str, None] = {}
+    async with knowledge_of(settings) as kb:
+        caller = kb.caller("shell", SCRIPT)
+        asked = {**arguments, "max_tokens": MAX_READ_TOKENS}
+        while True:
+            answer = await kb.call("kb.read", asked, caller)
+            pieces.append(answer.payload)
+            warnings |= dict.fromkeys(answer.warnings)
+            if not as_json:
+                print_text(answer.payload["text"])
+            if answer.payload["next"] is None or arguments["page"] is not None:
+                break
+            asked["start"] = answer.payload["next"]
+    if as_json:
+        print_json({**_join(pieces), "warnings": list(warnings)})
+        return
+    print_text("\n")
+    print_to_stderr(*(f"warning: {warning}" for warning in warnings))
+
+
+def _join(pieces: list[dict[str, Any]]) -> dict[str, Any]:
+    """One piece of several that follow each other."""
+    first, last = pieces[0], pieces[-1]
+    if first is last:
+        return first
+    known = {name: value for name, value in first.items() if name not in _PLACE}
+    return known | {
+        "text": "".join(piece["text"] for piece in pieces),
+        "tokens": sum(piece["tokens"] for piece in pieces),
+        "end": last["end"],
+        "next": last["next"],
+    }

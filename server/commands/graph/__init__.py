@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from server.commands.terminal.operation import unknown_project
 from server.commands.terminal.output import (
     Json,
     Project,
@@ -211,6 +212,9 @@ def _open_graph(store: str | None, project: str | None, *, is_new: bool = False)
     catalogue = Catalogue(catalogue_path(settings))
     try:
         check_state(settings.project, catalogue.project_state(settings.project))
+        names = [info.name for info in catalogue.projects()]
+        if not is_new and names and settings.project not in names and not graph.documents(settings.project):
+            raise unknown_project(settings, names)
         yield _OpenGraph(settings, catalogue, graph)
     finally:
         catalogue.close()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,8 @@ def run_operation(
     if as_json:
         print_json({**payload, "warnings": list(warnings)})
         return
-    print_lines(*frame_answer(lines(payload), payload))
+    # The notice about lines of documents is for models, which read what a command prints elsewhere.
+    print_lines(*(lines(payload) if sys.stdout.isatty() else frame_answer(lines(payload), payload)))
     print_to_stderr(*(f"warning: {warning}" for warning in warnings))
 
 
@@ -79,8 +81,11 @@ def _name_projects(settings: Settings, error: WinnowError) -> WinnowError:
     with closing(Catalogue(catalogue_path(settings))) as catalogue:
         names = [info.name for info in catalogue.projects()]
         is_hidden = bool(catalogue.project_state(settings.project))
-    if is_hidden or not names or settings.project in names:
-        return error
+    return error if is_hidden or not names or settings.project in names else unknown_project(settings, names)
+
+
+def unknown_project(settings: Settings, names: Sequence[str]) -> WinnowError:
+    """The error for a project without documents in a store whose projects with documents are ``names``."""
     return WinnowError(
         "INVALID_PROJECT",
         f"project {settings.project!r} has no documents; projects of this store that have some: "

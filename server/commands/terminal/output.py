@@ -129,6 +129,12 @@ def print_json_line(value: Any) -> None:
     sys.stdout.flush()
 
 
+def print_text(text: str) -> None:
+    """Print text of several lines on stdout as it is, without what is not printable."""
+    sys.stdout.write(printable(text))
+    sys.stdout.flush()
+
+
 def print_lines(*lines: str) -> None:
     """Print each of ``lines`` as one printable line on stdout, at once, for programs that read meanwhile."""
     sys.stdout.writelines(map(_format_line, lines))

@@ -56,15 +56,16 @@ def empty_filter_warnings(library: Library, reach: Filters, asked: Filters) -> t
 
 
 def near_documents(library: Library, reach: Filters, name: str) -> str:
-    """The paths and titles near the name of a document that does not exist."""
+    """The documents whose paths or titles are near a name that none has: their paths, which can be read."""
     paths = library.catalogue.paths(reach)
     titles = library.catalogue.titles(reach)
     words = _WORDS.findall(name.casefold())[:_NAMED]
     names = dict.fromkeys((*titles, *paths))  # the title of a file that states none is its name
     having = (known for known in names if words and all(word in known.casefold() for word in words))
     compared = dict.fromkeys((*titles[:_COMPARED], *paths[:_COMPARED]))
-    near = list(islice(having, _NAMED)) or _similar(name, compared) or _near_paths(name, paths)
-    return _list_near(name, near, "", is_sorted=True)
+    near = list(islice(having, _NAMED)) or _similar(name, compared) or _having_words(name, paths)
+    found = (document.uri for known in near for document in library.catalogue.find_documents(reach, known))
+    return _list_near(name, list(islice(dict.fromkeys(found), _NAMED)), "", is_sorted=True)
 
 
 def near_field(library: Library, reach: Filters, field: str) -> str:
@@ -175,11 +176,14 @@ def _near_paths(asked: str, paths: Sequence[str]) -> list[str]:
         containing = (name for name in names if longest and longest in name.casefold())
         if found := list(islice(containing, _NAMED)):
             return found
-    words = _PATH_WORDS.findall(plain)
-    having = (path for path in paths if words and all(word in path.casefold() for word in words))
-    if found := list(islice(having, _NAMED)):
-        return found
-    return _similar(longest, beginnings) or beginnings[:_NAMED]
+    return _having_words(plain, paths) or _similar(longest, beginnings) or beginnings[:_NAMED]
+
+
+def _having_words(asked: str, paths: Iterable[str]) -> list[str]:
+    words = _PATH_WORDS.findall(asked.casefold())
+    return list(
+        islice((path for path in paths if words and all(word in path.casefold() for word in words)), _NAMED)
+    )
 
 
 def _beginnings(paths: Sequence[str]) -> Iterator[str]:
