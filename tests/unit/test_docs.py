@@ -35,8 +35,10 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglo
 NOT_RUN = {
     "make demo": "tests/flow/test_demo.py runs what it runs",
     "make test": "this is it",
-    "pip install winnow-mcp": "needs a package registry; test_packaging builds and runs the wheel",
-    "pip install --upgrade winnow-mcp": "needs a package registry",
+    "pipx install winnow-mcp": "needs a package registry; test_packaging builds and runs the wheel",
+    "pipx upgrade winnow-mcp": "needs a package registry",
+    "python3 -m venv ~/.venvs/winnow": "takes long without the next line",
+    "~/.venvs/winnow/bin/pip install": "needs a package registry",
     "claude mcp add": "needs Claude Code",
 }
 REPEATED = (
