@@ -593,6 +593,55 @@ async def test_searches_go_on_while_the_engine_ingests_and_find_what_came(
         assert len((await status(empty))["clients"]) == 1
 
 
+async def test_a_first_ingest_starts_an_engine_that_answers_searches_and_leaves_at_the_end(
+    empty: Path, tmp_path: Path
+) -> None:
+    """Nobody is locked out while documents come into a store that had no engine."""
+    place_of = ("--store", empty, "--project", "handbook", "--json")
+    ingest = asyncio.create_task(winnow("ingest", many_pages(tmp_path / "pages"), *place_of))
+    while not (await status(empty)).get("ingests"):
+        assert not ingest.done()
+        await asyncio.sleep(0.01)
+    during = 0
+    async with client(empty) as kb:
+        while not ingest.done():
+            with suppress(WinnowError):  # before the first batch there is no project
+                during += bool((await search(kb, query="rule 3 of page 7"))["results"])
+    done = await ingest
+    assert (done.exit_code, during > 0) == (0, True)
+    async with asyncio.timeout(60):
+        await wait_until_gone(empty)
+    assert json.loads((await winnow("search", "rule 3 of page 7", *place_of)).stdout)["count"] == 10
+
+
+async def test_an_engine_that_an_ingest_started_leaves_when_the_command_is_killed(
+    empty: Path, tmp_path: Path
+) -> None:
+    """What was finished is kept, no process stays, and the same command goes on."""
+    pages = many_pages(tmp_path / "pages")
+    program = (sys.executable, "-c", "from server.cli import main; main()")
+    words = (*program, "ingest", str(pages), "--store", str(empty), "--project", "handbook")
+    process = await asyncio.create_subprocess_exec(*words, env=environment(), stderr=asyncio.subprocess.DEVNULL)
+    while not (await status(empty)).get("ingests"):
+        assert process.returncode is None
+        await asyncio.sleep(0.01)
+    process.kill()
+    await process.wait()
+    async with asyncio.timeout(60):
+        await wait_until_gone(empty)
+    done = await winnow("ingest", pages, "--store", empty, "--project", "handbook", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["failures"]) == (0, [])
+
+
+async def test_an_ingest_repairs_by_itself_what_no_engine_opens(own: Path, corpus: Path) -> None:
+    """Vectors that are gone are made by the next ingest, which says that it works alone."""
+    for folder in _vectors(own):
+        shutil.rmtree(own / folder)
+    done = await winnow("ingest", corpus, "--store", own, "--project", "handbook")
+    assert (done.exit_code, "the ingest works alone" in done.stderr) == (0, True)
+    assert (await winnow("search", "backups", "--store", own, "--project", "handbook")).exit_code == 0
+
+
 async def test_an_ingest_whose_engine_is_killed_says_so_and_goes_on_when_run_again(
     empty: Path, tmp_path: Path
 ) -> None:

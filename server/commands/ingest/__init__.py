@@ -235,7 +235,6 @@ def _read_passwords(path: Path | None) -> tuple[str, ...]:
 
 
 def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestReport:
-    from server.engine.sharing import has_engine
     from server.ingest.documents import labels_of
     from server.ingest.pipeline import ingest_paths
     from server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
@@ -244,16 +243,17 @@ def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestRepor
     from server.opening import open_backends
 
     labels = {name: check_label(name, text) for name, text in how.stated.items()}
-    if has_engine(settings):
-        return ingest_in_engine(
-            settings,
-            paths,
-            labels,
-            ignore_files=how.ignore_files,
-            allow_deletions=how.allow_deletions,
-            references=str(how.references.absolute()) if how.references else "",
-            **asdict(how.options),
-        )
+    by_engine = ingest_in_engine(
+        settings,
+        paths,
+        labels,
+        ignore_files=how.ignore_files,
+        allow_deletions=how.allow_deletions,
+        references=str(how.references.absolute()) if how.references else "",
+        **asdict(how.options),
+    )
+    if by_engine is not None:
+        return by_engine
     backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
     try:
         target, warnings = open_target(settings, backends)

@@ -1,40 +1,94 @@
-"""Has the engine of a store ingest: it has the model loaded, and its clients see each batch at once."""
+"""Has the engine of a store ingest: other processes search meanwhile, and see each batch at once.
+
+An engine that was not there is started, and leaves after the ingest unless another client came to it. Where no
+engine can be shared (setting ``daemon``, or the system), the command ingests by itself and locks the store.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from server.commands.terminal.output import print_to_stderr
 from server.commands.terminal.progress import show_progress
+from server.engine.sharing import has_engine, shares_engine
+from server.errors import WinnowError
 from server.settings import Settings
 
 if TYPE_CHECKING:
+    from server.engine.client import EngineKnowledge
     from server.ingest.pipeline import IngestReport
+
+# What an engine of this command waits for its next client: the least that the setting admits.
+_IDLE_MINUTES = 0.001
+_LEAVE_SECONDS, _POLL_SECONDS = 10.0, 0.02
+_ALONE = "winnow: no engine can open this store, so the ingest works alone, and others wait until it ends: {why}"
 
 
 def ingest_in_engine(
     settings: Settings, paths: Sequence[Path], labels: Mapping[str, str], **options: Any
-) -> IngestReport:
-    """Have the engine ingest, with its progress on the terminal. ``options`` are those of ``IngestRequest``."""
+) -> IngestReport | None:
+    """Have the engine ingest, with its progress on the terminal; None where this process must ingest by itself.
+
+    ``options`` are those of ``IngestRequest``.
+    """
+    if not shares_engine(settings):
+        return None
     return asyncio.run(_ingest(settings, paths, labels, options))
 
 
 async def _ingest(
     settings: Settings, paths: Sequence[Path], labels: Mapping[str, str], options: Mapping[str, Any]
-) -> IngestReport:
+) -> IngestReport | None:
     from server.engine.client import EngineKnowledge
+
+    if has_engine(settings):
+        kb = EngineKnowledge(settings, waits_for_model=False)
+        try:
+            return await _ingest_by(kb, paths, labels, options)
+        finally:
+            await kb.aclose()
+    kb = EngineKnowledge(settings.model_copy(update={"engine_idle_minutes": _IDLE_MINUTES}), waits_for_model=False)
+    try:
+        try:
+            await kb.open()
+        except WinnowError as error:  # this process repairs what it can, or says what is wrong
+            print_to_stderr(_ALONE.format(why=error.message))
+            return None
+        return await _ingest_by(kb, paths, labels, options)
+    finally:
+        await kb.aclose()
+        await _wait_for_end(settings.store)
+
+
+async def _wait_for_end(store: Path) -> None:
+    """Wait for the engine to leave, so that the next command has the store; not while it has other clients."""
+    from server.backends.files.lock import ENGINE, find_holder
+    from server.engine.client import query_engine
+
+    until = time.monotonic() + _LEAVE_SECONDS
+    while find_holder(store, ENGINE) and time.monotonic() < until:
+        try:
+            status = await query_engine(store, "status")
+        except WinnowError:
+            return
+        if status and (status["clients"] or status["ingests"]):
+            return
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _ingest_by(
+    kb: EngineKnowledge, paths: Sequence[Path], labels: Mapping[str, str], options: Mapping[str, Any]
+) -> IngestReport:
     from server.ingest.pipeline import GraphReport, IngestFailure, IngestReport, Progress
     from server.ingest.references.reference_report import ReferenceReport
     from server.ingest.report import ReadingSummary
 
-    kb = EngineKnowledge(settings, waits_for_model=False)
-    try:
-        with show_progress() as on_progress:
-            report = await kb.ingest(paths, labels, lambda facts: on_progress(Progress(**facts)), **options)
-    finally:
-        await kb.aclose()
+    with show_progress() as on_progress:
+        report = await kb.ingest(paths, labels, lambda facts: on_progress(Progress(**facts)), **options)
     failures = tuple(IngestFailure(**failure) for failure in report["failures"])
     graph = report["graph"] and GraphReport(**{**report["graph"], "warnings": tuple(report["graph"]["warnings"])})
     references = report["references"] and ReferenceReport.from_json(report["references"])

@@ -164,18 +164,18 @@ def _ingest(
 ) -> IngestReport:
     from dataclasses import asdict
 
-    from server.engine.sharing import has_engine
     from server.ingest.documents import labels_of
     from server.ingest.selection.deletions import ANY_DELETION
     from server.ingest.target import open_target
     from server.ingest.zotero.ingesting import GUARDED, HowToIngest, ingest_zotero
     from server.opening import open_backends
 
-    if has_engine(settings):
-        zotero = choice.model_dump(mode="json")
-        return ingest_in_engine(
-            settings, (), {}, allow_deletions=allow_deletions, zotero=zotero, **asdict(options)
-        )
+    zotero = choice.model_dump(mode="json")
+    by_engine = ingest_in_engine(
+        settings, (), {}, allow_deletions=allow_deletions, zotero=zotero, **asdict(options)
+    )
+    if by_engine is not None:
+        return by_engine
     deletions = ANY_DELETION if allow_deletions else GUARDED
     backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
     try:
