@@ -208,7 +208,7 @@ class Settings(BaseModel):
         description="off (rollback): answers are minified JSON text, without structuredContent and outputSchema",
     )
     resource_links: Literal["on", "off"] = Field(
-        default="on", description="off: results contain the URI of a passage, but no separate resource link"
+        default="off", description="on: a resource link beside each passage, whose URI rows name as scratch_uri"
     )
     tools: ToolSets = Field(
         default=("all",),

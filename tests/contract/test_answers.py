@@ -79,10 +79,9 @@ async def call_checked(client: Client, tool: str, arguments: Mapping[str, Any]) 
 
 
 def text_of(result: CallToolResult) -> str:
-    """The one text block of an answer that may also have resource links."""
-    first, *others = result.content
+    """The one text block of an answer."""
+    (first,) = result.content
     assert isinstance(first, TextContent)
-    assert [other.type for other in others] == ["resource_link"] * len(others)
     return first.text
 
 

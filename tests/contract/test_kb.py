@@ -151,8 +151,21 @@ async def test_previews_are_the_sentences_that_answer_and_never_the_whole_text(c
     assert max(row["size_bytes"] for row in found["results"]) > 500
 
 
-async def test_a_passage_is_a_resource_link_that_the_same_connection_can_read(client: Client) -> None:
+async def test_a_passage_is_a_resource_that_the_same_connection_can_read(client: Client) -> None:
     result = await client.call_tool("kb_search", {"query": BACKUPS})
+    assert [type(block) for block in result.content] == [TextContent]
+    read = await client.read_resource(result.structured_content["results"][0]["scratch_uri"])
+    assert "ninety days" in read.contents[0].text  # type: ignore[union-attr]
+
+
+async def test_with_the_setting_a_passage_is_a_resource_link_as_well(served: Application) -> None:
+    settings = served.settings.model_copy(update={"resource_links": "on"})
+    async with Client(build_server(Dispatcher(served.context, settings), served)) as client:
+        result = await client.call_tool("kb_search", {"query": BACKUPS})
+        await _check_links(client, result)
+
+
+async def _check_links(client: Client, result: CallToolResult) -> None:
     links = [block for block in result.content if isinstance(block, ResourceLink)]
     rows = result.structured_content["results"]
     assert [link.uri for link in links] == [row["scratch_uri"] for row in rows]

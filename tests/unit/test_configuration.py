@@ -60,7 +60,7 @@ OTHER = {
     "default_response_mode": '"full"',
     "content": '"summary"',
     "structured_output_enabled": "false",
-    "resource_links": '"off"',
+    "resource_links": '"on"',
     "tools": '"code"',
     "tool_names": '"dotted"',
     "kb_v2_enabled": "false",
