@@ -361,3 +361,62 @@ def test_the_doctor_compares_the_texts_of_an_unsealed_store(towers: Settings) ->
     assert seal.unseal(towers.store)
     found = [finding for finding in integrity(towers) if finding.essential]
     assert ["tower.md" in finding.detail and "--project" in finding.detail for finding in found] == [True]
+
+
+def _texts(settings: Settings) -> dict[str, list[str]]:
+    with closing(Catalogue(settings.store / "catalogue.sqlite3")) as catalogue:
+        return {
+            info.name: [catalogue.text(each.id, info.name) or "" for each in catalogue.documents(info.name)]
+            for info in catalogue.existing_projects()
+        }
+
+
+def _repair(settings: Settings, name: str) -> str:
+    words = (settings.store.parent / name, "--store", settings.store, "--project", name, "--repair")
+    return _run(ingest.app, *words)
+
+
+def test_a_repair_keeps_other_projects_and_their_settings(towers: Settings) -> None:
+    """One document of one project is damaged: that one is named as lost, and nothing else is."""
+    for name in ("one", "two", "three"):
+        _run(project.app, "set", name, "--top-k", "9", "--store", towers.store)
+    data = (towers.store / "catalogue.sqlite3").read_bytes()
+    page = f"# Tower of two\n\n{LINE}".encode()
+    _alter(towers, page, page.replace(b"42", b"92"), most=data.count(page))
+    told = _repair(towers, "one")
+    for words in ("lost of project two: 1 document of", "kept of project three: 1 document and its settings"):
+        assert words in told
+    texts = _texts(towers)
+    assert [len(texts[name]) for name in ("one", "three", "two")] == [1, 1, 0]
+    with closing(Catalogue(towers.store / "catalogue.sqlite3")) as catalogue:
+        assert [catalogue.project_settings(name).top_k for name in texts] == [9, 9, 9]
+    assert _ingest(towers, "two")[0] == 0
+    assert [LINE in text for name in texts for text in _texts(towers)[name]] == [True] * 3
+    assert [finding.detail for finding in integrity(towers)] == ["every file is as it was written"]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95])
+def test_a_repair_loses_what_is_on_a_destroyed_page_alone(
+    share: float, copied_store: Settings, texts: Path, model: str, healthy: str
+) -> None:
+    """4 KiB of the catalogue are overwritten: after the repair and an ingest all is as before."""
+    file = copied_store.store / "catalogue.sqlite3"
+    with file.open("r+b") as opened:
+        opened.seek(int(file.stat().st_size * share) // 4096 * 4096)
+        opened.write(b"\xff" * 4096)
+    _run(
+        ingest.app, "--repair", texts, "--store", copied_store.store, "--project", "handbook", "--embedder", model
+    )
+    assert answers(copied_store) == healthy
+    assert [finding.detail for finding in integrity(copied_store)] == ["every file is as it was written"]
+
+
+def test_a_catalogue_of_which_nothing_can_be_read_is_named_as_lost(towers: Settings) -> None:
+    """Its first page is gone; it is kept beside the new one, and a second repair does not replace it."""
+    file = towers.store / "catalogue.sqlite3"
+    for number in (1, 2):
+        with file.open("r+b") as opened:
+            opened.write(bytes(4096))
+        told = _repair(towers, "one")
+        assert "nothing of the former catalogue could be read" in told
+        assert len([*towers.store.glob("catalogue.sqlite3.damaged*")]) == number

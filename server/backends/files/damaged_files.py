@@ -1,6 +1,7 @@
 """Finds damaged files of a store and renames them, so that an ingest makes them again.
 
-Everything but the catalogue is derived from the catalogue, and the catalogue from the files that were ingested.
+Everything but the catalogue is derived from the catalogue, and the documents in that from the files that were
+ingested; the settings of projects are not (``server.backends.salvage``).
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from itertools import chain, count
 from pathlib import Path
 
 from server.backends.files import seal
 from server.backends.files.seal import SealFlaw
-from server.backends.files.store_folder import CATALOGUE, FILES
+from server.backends.files.store_folder import FILES
 from server.backends.sqlite import check_integrity
 
 _SUFFIX = ".damaged"
@@ -47,22 +49,25 @@ def is_intact(folder: Path) -> bool:
 
 
 def rename_damaged(store: Path) -> list[Path]:
-    """Rename damaged databases, and remove the vectors of a damaged catalogue. Returns the new names.
+    """Rename damaged databases; returns the new names. None replaces a file that was renamed before.
 
     The caller is the store's only holder and writer.
     """
     damaged = {flaw.file for flaw in find_flaws(store)} & set(FILES)
     seal.unseal(store)
-    renamed = [_rename(store / name) for name in FILES if name in damaged and (store / name).exists()]
-    if CATALOGUE in damaged:
-        for folder in vector_folders(store):
-            shutil.rmtree(folder)
-    return renamed
+    return [_rename(store / name) for name in FILES if name in damaged and (store / name).exists()]
+
+
+def remove_vectors(store: Path) -> None:
+    """Remove the vectors of a catalogue that is lost."""
+    for folder in vector_folders(store):
+        shutil.rmtree(folder)
 
 
 def _rename(path: Path) -> Path:
-    target = path.with_name(path.name + _SUFFIX)
-    os.replace(path, target)
+    names = chain([path.name + _SUFFIX], (f"{path.name}{_SUFFIX}-{number}" for number in count(2)))
+    target = next(path.with_name(name) for name in names if not os.path.lexists(path.with_name(name)))
+    os.rename(path, target)
     for suffix in _LOG_SUFFIXES:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     return target

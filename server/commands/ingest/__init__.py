@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +12,7 @@ import typer
 from server.commands.ingest.addresses import refuse_addresses
 from server.commands.ingest.by_engine import ingest_in_engine
 from server.commands.ingest.explanation import print_explanation
+from server.commands.ingest.repairing import repair_store
 from server.commands.ingest.report import print_report
 from server.commands.terminal.output import (
     FAILED,
@@ -155,7 +155,7 @@ def ingest(
         if force_labels:
             stated = _add_forced(stated)
         try:
-            mended = _repair(settings) if repair else ()
+            mended = repair_store(settings) if repair else ()
             how = _Choices(stated, options, not no_ignore, allow_deletions, references)
             report = _ingest(settings, paths, how)
             report = replace(report, warnings=mended + report.warnings)
@@ -190,35 +190,6 @@ def _check_given(paths: list[Path], references: Path | None) -> list[Path]:
             f"{bibliography}, with the folder of its files or without one",
         )
     return paths
-
-
-def _repair(settings: Settings) -> tuple[str, ...]:
-    """Rename damaged files and rebuild the vectors where the catalogue is intact; returns what was done."""
-    from server.backends.catalogue import Catalogue
-    from server.backends.files.damaged_files import is_intact, rename_damaged
-    from server.backends.files.lock import ENGINE, HOLDER, StoreLock, find_holder
-    from server.commands.reindex import run_reindex
-    from server.opening import catalogue_path
-
-    if holder := find_holder(settings.store, ENGINE):
-        raise WinnowError("INDEX_HELD", f"{settings.store} is shared by {holder}; run: winnow engine stop")
-    if not settings.store.is_dir():
-        return ()
-    lock = StoreLock(settings.store, HOLDER)
-    try:
-        renamed = rename_damaged(settings.store)
-        messages = [f"{path.name} is the damaged file; delete it when you no longer need it" for path in renamed]
-        if not catalogue_path(settings).exists():
-            return (*messages, "the catalogue is new: ingest every other folder of this store again")
-        with closing(Catalogue(catalogue_path(settings))) as catalogue:
-            folder = settings.store / catalogue.binding.vectors
-            is_whole = settings.qdrant_url is not None or is_intact(folder) or not catalogue.chunk_count()
-        if not is_whole:
-            done = run_reindex(settings)
-            messages.append(f"the vectors of {done.report.chunks:,} chunks were rebuilt")
-    finally:
-        lock.release()
-    return tuple(messages)
 
 
 def _read_passwords(path: Path | None) -> tuple[str, ...]:
