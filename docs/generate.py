@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from server.cli import COMMANDS
@@ -31,16 +32,56 @@ FOLDER = Path(__file__).parent
 GENERATED = "<!-- Written by docs/generate.py from the code. Change it there. -->"
 
 
+# page below docs/tools/ -> its title, and the names of its tools or the beginning of them; a pack has a page too
+_FAMILIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "kb": ("Tools: passages and documents", ("kb.",)),
+    "search": ("Tools: search by tiers, and vendors", ("semantic_search", "find_vendor_info")),
+    "graph": ("Tools: the graph", ("graph.",)),
+    "scripts": ("Tools: scripts and help", ("execute_code", "read_result", "help")),
+    "earlier": ("Tools: earlier names", ("search_sections", "get_section_text")),
+    "research": ("Tools: projects and ingests", ()),
+    "core": ("Tools: plans, citations and exports", ()),
+    "claims": ("Tools: a notebook of claims", ()),
+}
+
+
 def tools_page() -> str:
-    """Every tool with its description, arguments and answer; then resources and prompts."""
+    """All tools by their pages, with the first sentence of each; then resources and prompts."""
     opening = [
         "# Tools",
         GENERATED,
         "What an MCP client sees. The names are as they are listed; `.` also works for `_`. An optional argument\n"
         'that is `null`, `""` or `[]` counts as not given, also inside `scope` and `filters`: hosts send these\n'
-        "for arguments that are not used. Lists lose such items.",
+        "for arguments that are not used. Lists lose such items. Each tool's arguments and answer are on the\n"
+        "page of its family.",
     ]
-    return _page([*opening, *(part for tool in TOOLS for part in _tool(tool)), *_resources(), *_prompts()])
+    return _page(
+        [*opening, *(part for family in _FAMILIES for part in _overview(family)), *_resources(), *_prompts()]
+    )
+
+
+def family_page(family: str) -> str:
+    """The tools of a family, each with its description, arguments and answer."""
+    return _page(
+        [f"# {_FAMILIES[family][0]}", GENERATED, *(part for tool in _tools_of(family) for part in _tool(tool))]
+    )
+
+
+def _tools_of(family: str) -> list[Tool]:
+    names = _FAMILIES[family][1]
+    return [
+        tool for tool in TOOLS if tool.pack == family or (not tool.pack and tool.name.startswith(names or " "))
+    ]
+
+
+def _overview(family: str) -> Iterator[str]:
+    title = _FAMILIES[family][0].partition(": ")[2]
+    yield f"## {title[:1].upper()}{title[1:]}"
+    rows = (
+        (f"[`{tool.name.replace('.', '_')}`](tools/{family}.md#{tool.name.replace('.', '_')})", _row_text(tool))
+        for tool in _tools_of(family)
+    )
+    yield table(("tool", "what it does"), rows)
 
 
 def _tool(tool: Tool) -> Iterator[str]:
@@ -167,14 +208,12 @@ def _with_table(text: str, name: str, rows: str) -> str:
 
 def _tools_table() -> str:
     listed = [tool for tool in TOOLS if "(earlier tool)" not in tool.title and not tool.pack]
-    rows = (
-        (
-            f"`{tool.name.replace('.', '_')}`",
-            _first_sentence(tool.description) + ("" if tool.listed else "; called by name, not listed"),
-        )
-        for tool in listed
-    )
+    rows = ((f"`{tool.name.replace('.', '_')}`", _row_text(tool)) for tool in listed)
     return table(("tool", "what it does"), rows)
+
+
+def _row_text(tool: Tool) -> str:
+    return _first_sentence(tool.description) + ("" if tool.listed else "; called by name, not listed")
 
 
 def _first_sentence(description: str) -> str:
@@ -191,6 +230,7 @@ def _page(parts: list[str]) -> str:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "tools.md": tools_page,
+    **{f"tools/{family}.md": partial(family_page, family) for family in _FAMILIES},
     "sdk.md": sdk_page,
     "playbook.md": playbook_page,
     "recipes.md": recipes_page,

@@ -255,6 +255,12 @@ def test_the_generated_pages_are_fresh() -> None:
     assert _generator().stale() == []
 
 
+def test_every_tool_has_its_section_on_one_page() -> None:
+    pages = [page.read_text("utf-8") for page in (ROOT / "docs/tools").glob("*.md")]
+    sections = [name for text in pages for name in re.findall(r"^## (\w+)$", text, re.MULTILINE)]
+    assert sorted(sections) == sorted(tool.name.replace(".", "_") for tool in TOOLS)
+
+
 def test_the_readme_lists_every_command_with_its_line() -> None:
     """The README's table is the table of `winnow --help`."""
     rows = re.findall(

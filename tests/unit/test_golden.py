@@ -29,7 +29,9 @@ from server.settings import Settings
 GOLDEN = Path(__file__).parents[1] / "golden"
 SETS = {golden.name: golden for golden in read_golden(GOLDEN)}
 # Made from the code: an answer that stands there is better looked up where it was decided.
-GENERATED = {"docs/tools.md", "docs/sdk.md", "docs/playbook.md", "docs/settings.md"}
+GENERATED = {"docs/tools.md", "docs/sdk.md", "docs/playbook.md", "docs/settings.md"} | {
+    f"docs/tools/{page.name}" for page in (Path(__file__).parents[2] / "docs/tools").glob("*.md")
+}
 
 
 @pytest.fixture(scope="module")
