@@ -7,6 +7,7 @@ file, what is wrong with it and what to do.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 import time
@@ -27,6 +28,7 @@ BUSY_SECONDS = 10.0
 _POLL_SECONDS = 0.01
 _SEAL_SECONDS = 1.0
 _RETRY_SECONDS = 5.0
+_SHARED_BYTES = 1 << 20
 _COPY_PAGES = 2_000  # pages of 4 KiB between two progress reports
 _PRIMARY = 0xFF  # mask of the primary error code; the higher bits are details
 # What decoding a row raises when the row does not hold what was written into it.
@@ -268,8 +270,15 @@ def check_integrity(path: Path) -> str:
         with closing(sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)) as connection:
             messages = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
     except sqlite3.Error as error:
-        return "" if _meaning(error) is _BUSY else str(error)
+        return "" if _meaning(error) is _BUSY or _is_disk_full(path) else str(error)
     return "" if messages == ["ok"] else "; ".join(messages)
+
+
+def _is_disk_full(path: Path) -> bool:
+    """Whether SQLite lacks room for the few pages that it shares between processes: no fault of the file."""
+    with suppress(OSError):
+        return shutil.disk_usage(path.parent).free < _SHARED_BYTES
+    return False
 
 
 def copy_database(source: Path, target: Path, on_progress: Callable[[int, int], None]) -> None:

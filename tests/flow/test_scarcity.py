@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +146,33 @@ def test_searches_go_on_while_the_store_is_embedded_anew_and_a_move_waits_for_th
     assert finish(start("migrate", "--store", store, "--to", moved))[0] == 0
     assert finish(ingest(moved, pages))[0] == 0
     assert [documents(store), documents(moved)] == [PAGES, PAGES]
+
+
+@pytest.fixture(params=[1, 3, 6, 10, 40, 90])
+def small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A file system of so many MB, in memory: writing to a mapped file there kills a process when it is full."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", f"size={request.param}m", "none", str(folder)]
+    may_mount = not os.geteuid() and shutil.which("mount") is not None
+    if not may_mount or subprocess.run(words, capture_output=True, check=False).returncode:
+        pytest.skip("a file system in memory can be mounted by root alone")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_is_too_small_is_named_and_ends_no_process(pages: Path, small_disk: Path) -> None:
+    """Also where it is full before the index is made, and where it becomes full while the index is there."""
+    code, answer, _ = finish(ingest(small_disk / "store", pages))
+    if code:
+        assert (code, "free some space" in answer) == (4, True)
+    else:
+        assert documents(small_disk / "store") == PAGES
+    with suppress(OSError), (small_disk / "rest").open("wb", buffering=0) as rest:
+        while rest.write(bytes(4096)) == 4096:
+            pass
+    for words in (("search", "page"), ("doctor",), ("ingest", pages)):
+        code, _, _ = finish(start(*words, "--store", small_disk / "store"))
+        assert (words[0], code >= 0) == (words[0], True)

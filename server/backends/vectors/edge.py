@@ -48,6 +48,8 @@ from server.backends.files.store_folder import folder_error, map_os_errors
 from server.backends.files.temporary_folders import CREATING, temporary_folder
 from server.backends.vectors.edge_files import (
     REINDEX,
+    ROOM_BYTES,
+    ROOM_TO_DELETE_BYTES,
     check_open_files,
     check_room,
     is_sealable,
@@ -129,7 +131,6 @@ class EdgeStore:
         """Write the points; a point with an existing id replaces it."""
         if not points:
             return
-        check_room(self._folder)
         self._projects |= {str(point.payload[_PROJECT]) for point in points}  # before a search can return them
         with self._write_access():
             self._shard.update(qdrant.UpdateOperation.upsert_points([_qdrant_point(point) for point in points]))
@@ -150,7 +151,7 @@ class EdgeStore:
         """Delete the points; unknown ids are no error."""
         if chunk_ids:
             points: list[Any] = [point_id(chunk) for chunk in chunk_ids]
-            with self._write_access():
+            with self._write_access(ROOM_TO_DELETE_BYTES):
                 self._shard.update(qdrant.UpdateOperation.delete_points(points))
 
     def search_dense(
@@ -277,7 +278,8 @@ class EdgeStore:
             raise vector_damage_error(self._folder, str(error)) from error
 
     @contextmanager
-    def _write_access(self) -> Iterator[None]:
+    def _write_access(self, room: int = ROOM_BYTES) -> Iterator[None]:
+        check_room(self._folder, room)
         self._is_changed = True
         seal.unseal(self._folder)
         with self._map_errors():
@@ -344,7 +346,7 @@ def _open(folder: Path, config: qdrant.EdgeConfig) -> qdrant.EdgeShard:
             # without one: with a configuration Qdrant would take an empty folder for an empty index.
             shard.close()
             shard = qdrant.EdgeShard.load(str(folder), config)
-        return _create_indexes(shard)
+        return _create_indexes(shard, folder)
     except OSError as error:
         raise folder_error(folder.parent, error) from error
     except Exception as error:  # Qdrant raises bare exceptions
@@ -364,17 +366,21 @@ def _has_config(folder: Path, config: qdrant.EdgeConfig) -> bool:
 
 def _create(folder: Path, config: qdrant.EdgeConfig) -> None:
     """Create an empty shard in a temporary folder and rename it: a folder that exists is complete."""
+    check_room(folder.parent)
     with temporary_folder(folder.parent, CREATING) as temporary:
         created = temporary / folder.name
         created.mkdir()
         shard = qdrant.EdgeShard.create(str(created), config)
-        _create_indexes(shard).close()
+        _create_indexes(shard, created).close()
         created.rename(folder)
 
 
-def _create_indexes(shard: qdrant.EdgeShard) -> qdrant.EdgeShard:
+def _create_indexes(shard: qdrant.EdgeShard, folder: Path) -> qdrant.EdgeShard:
     """Create the payload indexes that are missing; a shard of an earlier version may lack some."""
-    for key in PAYLOAD_KEYS.keys() - shard.info().payload_schema.keys():
+    missing = PAYLOAD_KEYS.keys() - shard.info().payload_schema.keys()
+    if missing:
+        check_room(folder)
+    for key in missing:
         shard.update(qdrant.UpdateOperation.create_field_index(key, _INDEXES[PAYLOAD_KEYS[key]]))
     return shard
 

@@ -15,7 +15,8 @@ from server.errors import WinnowError
 
 REINDEX = "to make the vectors again from the text in the store, run: winnow reindex"
 _READ_AT_OPENING = ("quantized.", "vector_index", "payload_index", "id_tracker")
-_ROOM_BYTES = 48 << 20
+# A small index and its growth by a batch; marks of deleted points go into pages of a few files.
+ROOM_BYTES, ROOM_TO_DELETE_BYTES = 48 << 20, 4 << 20
 _TOO_MANY_OPEN = ("TooManyOpenFiles", "Too many open files")
 _READERS = 4
 _READ_BYTES = 1 << 20
@@ -26,14 +27,14 @@ def vector_damage_error(path: Path, why: str) -> WinnowError:
     return WinnowError("INDEX_UNAVAILABLE", f"{path} is damaged: {why}; {REINDEX}", details=details)
 
 
-def check_room(folder: Path) -> None:
+def check_room(folder: Path, least: int = ROOM_BYTES) -> None:
     """Raise ``WinnowError`` on a nearly full disk: Qdrant writes to mapped sparse files and would crash."""
     free = shutil.disk_usage(folder).free
-    if free < _ROOM_BYTES:
+    if free < least:
         raise WinnowError(
             "INDEX_UNAVAILABLE",
             f"the disk is nearly full: {free >> 20:,} MB are free in {folder}, writing the index takes at least "
-            f"{_ROOM_BYTES >> 20}; free some space there, then run the same command again",
+            f"{least >> 20}; free some space there, then run the same command again",
         )
 
 
