@@ -180,7 +180,14 @@ def block_markdown(block: Block) -> str:
         return f"{'  ' * max(0, block.level - 1)}{block.marker} {_one_line(block.text)}"
     if block.kind is BlockKind.TABLE:
         return block.text
-    return _MARKDOWN_START.sub(lambda mark: f"\\{mark[0]}", _one_line(block.text), count=1)
+    if block.kind is BlockKind.ROWS:
+        return "\n".join(_plain(line) for line in block.text.split("\n"))
+    return _plain(block.text)
+
+
+def _plain(text: str) -> str:
+    """A line that means what it says, whatever it begins with."""
+    return _MARKDOWN_START.sub(lambda mark: f"\\{mark[0]}", _one_line(text), count=1)
 
 
 def _one_line(text: str) -> str:

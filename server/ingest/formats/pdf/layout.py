@@ -14,6 +14,7 @@ class BlockKind(StrEnum):
     ITEM = "item"
     LINES = "lines"
     TABLE = "table"
+    ROWS = "rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,11 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A heading, paragraph, item of a list, table, or lines that are kept as they are.
+    """A heading, paragraph, item of a list, table, program text, or lines of text that are kept apart.
 
-    ``text`` is plain text with Markdown links; of a table and of lines it is Markdown. ``level`` is a heading's
-    depth, or how deep an item is nested. ``marker`` is an item's mark ("-", "1.").
+    ``text`` is plain text with Markdown links; of a table it is Markdown, of a program and of rows it has several
+    lines. ``level`` is a heading's depth, or how deep an item is nested. ``marker`` is an item's mark ("-", "1.").
+    ``is_aside``: a table, caption or footnote, which may stand in the middle of a paragraph.
     """
 
     kind: BlockKind
@@ -67,6 +69,18 @@ class Block:
     box: Box
     level: int = 0
     marker: str = ""
+    is_aside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The straight lines that are drawn on a page: a horizontal one is (y, left, right), a vertical (x, top, bottom)."""
+
+    horizontal: tuple[tuple[float, float, float], ...] = ()
+    vertical: tuple[tuple[float, float, float], ...] = ()
+
+
+NO_RULES = Rules()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,38 +1,58 @@
-"""Puts lines together to headings, paragraphs and tables."""
+"""Puts the lines of a column together: headings, paragraphs, items of lists, programs, tables, lines kept apart.
+
+A paragraph ends where the next line is farther away than lines are in this document, begins with an indent, or would
+have had room for its first word on the line above.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 
-from server.ingest.formats.pdf.layout import Block, BlockKind
+from server.ingest.formats.pdf.layout import NO_RULES, Block, BlockKind, Page, Rules
 from server.ingest.formats.pdf.lines import Line
-from server.ingest.formats.pdf.tables import table_markdown
+from server.ingest.formats.pdf.reading_order import columns_of
+from server.ingest.formats.pdf.running_heads import drop_running_heads, is_at_edge
+from server.ingest.formats.pdf.tables import ENDS_SENTENCE, LEADERS, MARKER, find_table
 from server.ingest.formats.pdf.torn_words import HYPHEN
+from server.text.markup.captions import begins_caption
 
-_LONGEST_HEADING, _MOST_LEVELS = 200, 4
+_LONGEST_HEADING, _LONGEST_MARKED, _MOST_LEVELS = 200, 110, 4
 # Larger than the text of the document by this factor.
 _HEADING_SIZE = 1.12
-# In heights of a line.
-_LINE_GAP, _INDENT = 0.7, 1.0
-_FEWEST_ROWS, _LONGEST_CELL = 3, 60
-_ITEM = re.compile(r"(?:([•◦▪‣–·∙*-])|(\d{1,3}[.)]))\s+(?=\S)")
+# In distances of lines: what is farther begins a block, and what is farther ends a program.
+_PARAGRAPH_GAP, _PROGRAM_GAP = 1.27, 3.2
+# In sizes of the font.
+_INDENT, _DEEPEST_INDENT, _USUAL_PITCH = 0.8, 5.0, 1.2
+_SMALLER = 0.93
+_ITEM = re.compile(r"(?:([•◦▪‣–·∙*○●■□➢✓-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)")
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
+_NOTE = re.compile(r"(?:\d{1,3}|[*†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
 
 
 class TextSizes:
-    """The size of a document's text, and the level of each larger size."""
+    """The size of a document's text, the level of each larger size, and how far apart its lines are."""
 
     def __init__(self, pages: Iterable[Sequence[Line]]) -> None:
-        lines = [line for page in pages for line in page]
+        pages = list(pages)
         letters: Counter[float] = Counter()
         bold: Counter[float] = Counter()
-        for line in lines:
-            letters[line.size] += len(line.text)
-            bold[line.size] += len(line.text) * line.is_bold
+        mono = 0
+        for page in pages:
+            for line in page:
+                size, count = line.size, sum(len(cell.text) for cell in line.cells)
+                letters[size] += count
+                if line.is_bold:
+                    bold[size] += count
+                if line.is_mono:
+                    mono += count
         self.body = letters.most_common(1)[0][0] if letters else 0.0
         self.is_bold = bold[self.body] * 2 > letters[self.body]
+        self.is_mono = mono * 10 > 7 * letters.total()
+        self.pitch = _usual_pitch(pages, self.body)
         larger = sorted((size for size in letters if size > self.body * _HEADING_SIZE), reverse=True)
         self._levels = {size: min(level, _MOST_LEVELS) for level, size in enumerate(larger, 1)}
         self._lowest = min(len(larger), _MOST_LEVELS) + 1
@@ -40,58 +60,232 @@ class TextSizes:
     def level(self, line: Line) -> int:
         """The level of a line as a heading; 0 for text."""
         text = line.text
-        if len(text) > _LONGEST_HEADING or not any(map(str.isalpha, text)):
+        if len(text) > _LONGEST_HEADING or not any(map(str.isalpha, text)) or LEADERS.search(text):
             return 0
         if line.size in self._levels:
             return self._levels[line.size]
-        is_marked = line.is_bold and not self.is_bold and line.size >= self.body and len(line.cells) == 1
-        return self._lowest if is_marked and not text.endswith((".", ":", ";", ",")) else 0
+        if not line.is_bold or self.is_bold or line.size < self.body or len(text) > _LONGEST_MARKED:
+            return 0
+        is_one = len(line.cells) == 1 or (len(line.cells) == 2 and bool(MARKER.fullmatch(line.cells[0].text)))
+        return self._lowest if is_one and not text.endswith((".", ":", ";", ",", "-")) else 0
 
 
-def lay_out(lines: Sequence[Line], sizes: TextSizes) -> list[Block]:
-    """The lines of a page as blocks."""
+def _usual_pitch(pages: Iterable[Sequence[Line]], body: float) -> float:
+    """The most usual distance of two lines of the text, in sizes of its font."""
+    found: Counter[float] = Counter()
+    for page in pages:
+        for above, line in zip(page, page[1:], strict=False):
+            distance = line.box.top - above.box.top
+            if above.size == line.size == body and 0.8 * body < distance < 2.2 * body:
+                found[round(distance / body, 1)] += 1
+    return found.most_common(1)[0][0] if found else _USUAL_PITCH
+
+
+def lay_out_page(number: int, height: float, lines: Sequence[Line], sizes: TextSizes, rules: Rules = NO_RULES) -> Page:
+    """A page of these lines, which may be in any order."""
     blocks: list[Block] = []
-    place = 0
-    while place < len(lines):
-        rows = _table_rows(lines[place:])
-        if rows >= _FEWEST_ROWS:
-            blocks.append(_table(lines[place : place + rows]))
-            place += rows
-            continue
-        _add(blocks, lines[place], lines[place - 1] if place else None, sizes)
-        place += 1
-    return blocks
+    for column in columns_of(lines, rules):
+        blocks += lay_out(column, sizes, rules)
+    return Page(number, height, tuple(_join_divided(blocks)))
 
 
-def _add(blocks: list[Block], line: Line, before: Line | None, sizes: TextSizes) -> None:
-    """Add a line to the last block, or as a new one."""
-    level = sizes.level(line)
-    kind = BlockKind.HEADING if level else BlockKind.PARAGRAPH
-    item = None if level else _ITEM.match(line.text)
-    if item is not None:
-        marker = item[2].replace(")", ".") if item[2] else "-"
-        blocks.append(Block(BlockKind.ITEM, line.text[item.end() :], line.box, 1, marker))
-    elif before is not None and blocks and _belongs(blocks[-1], before, line, kind, level):
-        last = blocks[-1]
-        blocks[-1] = Block(
-            last.kind, _join(last.text, line.text), last.box.join(line.box), last.level, last.marker
-        )
-    else:
-        blocks.append(Block(kind, line.text, line.box, level))
+def lay_out(lines: Sequence[Line], sizes: TextSizes, rules: Rules = NO_RULES) -> list[Block]:
+    """The lines of a column as blocks."""
+    return _Layout(lines, sizes, rules).blocks()
 
 
-def _belongs(last: Block, before: Line, line: Line, kind: BlockKind, level: int) -> bool:
-    """Whether a line goes on where the line before it ended: close below it, of the same size."""
-    if last.kind is BlockKind.TABLE or (last.kind is BlockKind.HEADING) != (kind is BlockKind.HEADING):
-        return False
-    if (kind is BlockKind.HEADING and last.level != level) or abs(before.size - line.size) > 0.6:
-        return False
-    if last.text.endswith(HYPHEN):
+class _Layout:
+    """Goes through the lines of a column from top to bottom."""
+
+    def __init__(self, lines: Sequence[Line], sizes: TextSizes, rules: Rules) -> None:
+        self.lines = lines
+        self.sizes = sizes
+        self.rules = rules
+        self.found: list[Block] = []
+        self.items: list[float] = []
+        self.rights = self._right_edges()
+        # The lines of the last block, while it may go on.
+        self.open: list[Line] = []
+
+    def blocks(self) -> list[Block]:
+        place = 0
+        while place < len(self.lines):
+            place += self._take(place)
+        self._close()
+        return self.found
+
+    def _take(self, place: int) -> int:
+        """Take the block that begins with this line, or one line; how many lines that was."""
+        line = self.lines[place]
+        if (count := self._count_program(place)) > 0:
+            self._close()
+            self.found.append(_program(self.lines[place : place + count]))
+            return count
+        if (table := find_table(self.lines, place, self.rules)) is not None:
+            self._close()
+            self.found.append(table.block)
+            return table.lines
+        if (count := self._count_rows(place)) > 0:
+            self._close()
+            self.found.append(_kept_apart(self.lines[place : place + count]))
+            return count
+        level = self._heading_level(place)
+        if level:
+            self._close()
+            self.items.clear()
+            self.found.append(Block(BlockKind.HEADING, line.text, line.box, level))
+        elif self.open and not _ITEM.match(line.text) and self._goes_on(place):
+            self.open.append(line)
+        else:
+            self._close()
+            self.open = [line]
+        return 1
+
+    # --- edges and distances
+
+    def _right_edges(self) -> list[float]:
+        """For each line how far the lines reach that stand close above and below it."""
+        out: list[float] = []
+        start = 0
+        for place in range(1, len(self.lines) + 1):
+            if place == len(self.lines) or not self._is_near(place):
+                right = max(line.box.right for line in self.lines[start:place]) if start < place else 0.0
+                out += [right] * (place - start)
+                start = place
+        return out
+
+    def _is_near(self, place: int) -> bool:
+        """Whether a line is as far below the line above it as lines of one paragraph are, and as large."""
+        above, line = self.lines[place - 1], self.lines[place]
+        if abs(above.size - line.size) > 0.12 * max(above.size, line.size):
+            return False
+        distance = line.box.top - above.box.top
+        return -0.3 * line.size < distance <= _PARAGRAPH_GAP * self.sizes.pitch * max(line.size, above.size)
+
+    def _has_room(self, place: int) -> bool:
+        """Whether the first word of a line would have had room on the line above."""
+        above, line = self.lines[place - 1], self.lines[place]
+        if _SOFT_END.search(above.text) or above.text.endswith(HYPHEN):
+            return False
+        text = line.cells[0].text
+        word = len(text.split(" ", 1)[0]) / max(1, len(text)) * (line.cells[0].right - line.cells[0].left)
+        return above.box.right + word + 0.8 * line.size < self.rights[place - 1]
+
+    # --- programs, rows
+
+    def _count_program(self, place: int) -> int:
+        """How many lines of a program begin here."""
+        if self.sizes.is_mono:
+            return 0
+        count = 0
+        for line in self.lines[place:]:
+            if not line.is_mono or (count and line.box.top - self.lines[place + count - 1].box.top > _PROGRAM_GAP * line.size):
+                break
+            count += 1
+        return count
+
+    def _count_rows(self, place: int) -> int:
+        """How many lines of contents, an address or the like begin here: lines that are kept apart."""
+        count = 0
+        while place + count < len(self.lines) and LEADERS.search(self.lines[place + count].text):
+            count += 1
+        return count
+
+    # --- paragraphs
+
+    def _heading_level(self, place: int) -> int:
+        line = self.lines[place]
+        level = self.sizes.level(line)
+        if not level or begins_caption(line.text):
+            return 0
+        if line.size > self.sizes.body * _HEADING_SIZE:
+            return level
+        is_first = not self.open or not self._is_near(place) or self._has_room(place)
+        is_short = line.box.right < self.rights[place] - line.size or len(line.text) < 60
+        return level if is_first and is_short and not line.text[:1].islower() else 0
+
+    def _goes_on(self, place: int) -> bool:
+        """Whether a line goes on with the open block."""
+        first, above, line = self.open[0], self.open[-1], self.lines[place]
+        if above.text.endswith(HYPHEN):
+            return True
+        if not self._is_near(place):
+            return False
+        if len(self.open) > 1:
+            usual = self.open[1].box.top - first.box.top
+            if line.box.top - above.box.top > _PARAGRAPH_GAP * max(usual, line.size):
+                return False
+        ends = bool(ENDS_SENTENCE.search(above.text))
+        begins_small = line.text[:1].islower()
+        shift = line.box.left - above.box.left
+        indent = _INDENT * line.size
+        if begins_small and not ends:
+            return True
+        if self._has_room(place) and (ends or not begins_small):
+            return False
+        if shift > indent:
+            return len(self.open) == 1 and not self._is_outdented(place + 1, line)
+        if shift < -indent:
+            return len(self.open) == 1 and not _ITEM.match(first.text)
         return True
-    gap = line.box.top - before.box.bottom
-    height = max(line.box.height, 1)
-    is_indented = line.box.left - last.box.left > _INDENT * height and before.text.endswith((".", "!", "?"))
-    return -height < gap < _LINE_GAP * height and not is_indented
+
+    def _is_outdented(self, place: int, line: Line) -> bool:
+        """Whether the line after an indented one stands farther left: then the indent begins a paragraph."""
+        if place >= len(self.lines) or not self._is_near(place):
+            return False
+        return self.lines[place].box.left < line.box.left - _INDENT * line.size
+
+    def _close(self) -> None:
+        """Make a block of the open lines."""
+        if not self.open:
+            return
+        lines, self.open = self.open, []
+        text = lines[0].text
+        box = lines[0].box
+        for line in lines[1:]:
+            text, box = _join(text, line.text), box.join(line.box)
+        item = _ITEM.match(text)
+        if item is not None:
+            marker = item[2].replace(")", ".").replace("(", "") if item[2] else "-"
+            self.found.append(Block(BlockKind.ITEM, text[item.end() :], box, self._depth(box.left, lines[0].size), marker))
+            return
+        is_small = lines[0].size < _SMALLER * self.sizes.body
+        is_aside = (is_small and bool(_NOTE.match(text))) or (begins_caption(text) and len(text) < 600)
+        self.found.append(Block(BlockKind.PARAGRAPH, text, box, is_aside=is_aside))
+
+    def _depth(self, left: float, size: float) -> int:
+        """How deep an item is nested: below those that begin farther left."""
+        self.items = [other for other in self.items if other < left - _INDENT * size]
+        self.items.append(left)
+        return len(self.items)
+
+
+def _program(lines: Sequence[Line]) -> Block:
+    """Lines of a program with their indents, and an empty line where there is a wide gap."""
+    box = lines[0].box
+    for line in lines[1:]:
+        box = box.join(line.box)
+    widths = [(cell.right - cell.left) / len(cell.text) for line in lines for cell in line.cells if len(cell.text) > 2]
+    letter = max(median(widths) if widths else lines[0].size * 0.6, 0.5)
+    tops = [then.box.top - first.box.top for first, then in zip(lines, lines[1:], strict=False)]
+    usual = min((top for top in tops if top > 0.8 * lines[0].size), default=_USUAL_PITCH * lines[0].size)
+    texts: list[str] = []
+    for place, line in enumerate(lines):
+        if place and tops[place - 1] > 1.6 * usual:
+            texts.append("")
+        text = ""
+        for cell in line.cells:
+            column = min(round((cell.left - box.left) / letter), 300)
+            text += " " * max(column - len(text), 1 if text else 0) + cell.text
+        texts.append(text)
+    return Block(BlockKind.LINES, "\n".join(texts), box)
+
+
+def _kept_apart(lines: Sequence[Line]) -> Block:
+    box = lines[0].box
+    for line in lines[1:]:
+        box = box.join(line.box)
+    return Block(BlockKind.ROWS, "\n".join(LEADERS.sub(" …", line.text) for line in lines), box)
 
 
 def _join(first: str, then: str) -> str:
@@ -99,30 +293,45 @@ def _join(first: str, then: str) -> str:
         return first + then
     if _SOFT_END.search(first) and then[:1].islower():
         return f"{first[:-1]}{HYPHEN}{then}"
-    return first + then if first.endswith("-") else f"{first} {then}"
+    return first + then if first.endswith("-") and first[-2:-1].isalnum() else f"{first} {then}"
 
 
-def _table_rows(lines: Sequence[Line]) -> int:
-    """How many of the first lines are rows of one table: two cells or more, each below one of the row before."""
-    count = 0
-    for place, line in enumerate(lines):
-        if len(line.cells) < 2 or any(len(cell.text) > _LONGEST_CELL for cell in line.cells):
-            break
-        if place and not _is_below(lines[place - 1], line):
-            break
-        count += 1
-    return count
+def _join_divided(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks of a page; a paragraph that a table or a note divided, or the end of a column, is one again."""
+    out: list[Block] = []
+    for block in blocks:
+        if block.kind is BlockKind.PARAGRAPH and not block.is_aside and block.text[:1].islower():
+            place = next((at for at in range(len(out) - 1, -1, -1) if not out[at].is_aside), None)
+            if place is not None and place < len(out) and is_open(out[place]):
+                whole = out[place]
+                out[place] = replace(whole, text=_join(whole.text, block.text), box=whole.box.join(block.box))
+                continue
+        out.append(block)
+    return out
 
 
-def _is_below(above: Line, line: Line) -> bool:
-    if len(above.cells) != len(line.cells) or not 0 < line.box.top - above.box.top < 4 * line.box.height:
-        return False
-    pairs = zip(above.cells, line.cells, strict=True)
-    return all(min(one.right, other.right) > max(one.left, other.left) for one, other in pairs)
+def is_open(block: Block) -> bool:
+    """Whether a paragraph or an item does not end its sentence."""
+    return block.kind in (BlockKind.PARAGRAPH, BlockKind.ITEM) and not ENDS_SENTENCE.search(block.text)
 
 
-def _table(rows: Sequence[Line]) -> Block:
-    box = rows[0].box
-    for row in rows[1:]:
-        box = box.join(row.box)
-    return Block(BlockKind.TABLE, table_markdown([[cell.text for cell in row.cells] for row in rows]), box)
+@dataclass(frozen=True, slots=True)
+class DrawnPage:
+    """A page as a reader finds it: lines in any order, and the rules drawn between them."""
+
+    number: int
+    height: float
+    lines: tuple[Line, ...]
+    rules: Rules = NO_RULES
+
+
+def lay_out_pages(drawn: Sequence[DrawnPage]) -> list[Page]:
+    """The pages of a document without running heads; their edges keep them."""
+    heights = [page.height for page in drawn]
+    texts = drop_running_heads([page.lines for page in drawn], heights)
+    sizes = TextSizes(texts)
+    pages = []
+    for page, lines in zip(drawn, texts, strict=True):
+        edges = tuple(line.text for line in page.lines if is_at_edge(line, page.height))
+        pages.append(replace(lay_out_page(page.number, page.height, lines, sizes, page.rules), edges=edges))
+    return pages

@@ -31,12 +31,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: its box, the size of its font in points, and its cells."""
+    """A line: its box, the size of its font in points, and its cells; ``is_mono``: all letters have one width."""
 
     box: Box
     size: float
     is_bold: bool
     cells: tuple[Cell, ...]
+    is_mono: bool = False
 
     @property
     def text(self) -> str:

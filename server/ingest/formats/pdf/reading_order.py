@@ -1,57 +1,220 @@
-"""Puts the lines of a page in reading order: columns from left to right, each from top to bottom.
+"""Divides a page into columns, in the order in which a person reads them, and puts the pieces of a line together.
 
-A gutter is a place that few lines cross. Lines across it, such as a title over two columns, part the page: what is
-above such a line is read before it, and what is below it afterwards. Each column may have gutters of its own.
+A gutter is a place with text on both sides that few pieces cross. What crosses it, such as a title over two columns,
+parts the page into bands: a band is read before what is below it. Within a band the text on both sides of a gutter
+are two columns if both are prose, or two long lists of one kind; otherwise they are the cells of a table.
+Each column may have gutters of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from statistics import median
 
-from server.ingest.formats.pdf.lines import Line
+from server.ingest.formats.pdf.layout import NO_RULES, Box, Rules
+from server.ingest.formats.pdf.lines import Cell, Line
 
-_FEWEST_LINES, _SIDE_SHARE = 3, 0.15
-_CROSSING_SHARE = 0.2
 # More lines are no text.
 _MOST_LINES = 3_000
+_FEWEST_LINES, _MOST_GUTTERS, _DEEPEST = 3, 8, 4
+# A column takes this share of the width at least.
+_SIDE_SHARE = 0.15
+# A line of prose: so many letters, over this share of its column; and the share of such lines in a column.
+_PROSE_LETTERS, _PROSE_WIDTH, _PROSE_SHARE = 18, 0.66, 0.5
+# An index or a list of symbols in columns: so many lines on each side, and how much longer those of one side may be.
+_LIST_LINES, _LIST_RATIO = 12, 2.0
+# In sizes of the font: pieces on one line are this near in height, and two cells this far apart.
+_LEVEL, CELL_GAP = 0.45, 0.9
+# Gaps in a line that is stretched to the width of its column are nearly equal.
+_STRETCHED, _WIDEST_STRETCH, _FEWEST_STRETCHED = 0.6, 2.5, 3
 
 
 def put_in_order(lines: Sequence[Line]) -> list[Line]:
-    """The lines in the order in which a person reads them."""
-    gutter = _find_gutter(lines) if len(lines) <= _MOST_LINES else None
+    """The lines in the order in which a person reads them; those beside each other in a column are one."""
+    return [line for column in columns_of(lines) for line in column]
+
+
+def columns_of(lines: Sequence[Line], rules: Rules = NO_RULES) -> list[list[Line]]:
+    """The columns of a page in reading order, each with its lines from top to bottom."""
+    pieces = [piece for line in lines for piece in _pieces(line)]
+    if len(pieces) > _MOST_LINES:
+        return [_join_level(pieces)]
+    return [_join_level(column) for column in _divide(pieces, rules, 0) if column]
+
+
+def _pieces(line: Line) -> Iterator[Line]:
+    """Each cell as a line of its own."""
+    if len(line.cells) == 1:
+        yield line
+        return
+    for cell in line.cells:
+        yield replace(line, box=replace(line.box, left=cell.left, right=cell.right), cells=(cell,))
+
+
+def _divide(pieces: list[Line], rules: Rules, depth: int) -> Iterator[list[Line]]:
+    gutter = _find_gutter(pieces, rules) if depth < _DEEPEST else None
     if gutter is None:
-        return sorted(lines, key=lambda line: (round(line.box.middle), line.box.left))
-    out: list[Line] = []
-    for band in _bands(lines, gutter):
-        out += put_in_order([line for line in band if line.box.right <= gutter])
-        out += put_in_order([line for line in band if line.box.left >= gutter])
-        out += [line for line in band if _crosses(line, gutter)]
-    return out
+        yield pieces
+        return
+    whole: list[Line] = []
+    for band in _bands(pieces, gutter):
+        left = [piece for piece in band if piece.box.right <= gutter]
+        right = [piece for piece in band if piece.box.left >= gutter]
+        if left and right and not _is_table(left, right, gutter, rules):
+            yield whole
+            yield from _divide(left, rules, depth + 1)
+            yield from _divide(right, rules, depth + 1)
+            whole = []
+        else:
+            whole += band
+    yield whole
 
 
-def _bands(lines: Sequence[Line], gutter: float) -> Iterable[list[Line]]:
-    """The lines above each line that crosses the gutter, with it, and those below the last."""
+def _bands(pieces: Iterable[Line], gutter: float) -> Iterator[list[Line]]:
+    """Each piece that crosses the gutter, and the pieces between two of them."""
     band: list[Line] = []
-    for line in sorted(lines, key=lambda line: line.box.middle):
-        band.append(line)
-        if _crosses(line, gutter):
+    for piece in sorted(pieces, key=lambda piece: piece.box.middle):
+        if piece.box.left < gutter < piece.box.right:
             yield band
+            yield [piece]
             band = []
+        else:
+            band.append(piece)
     yield band
 
 
-def _crosses(line: Line, gutter: float) -> bool:
-    return line.box.left < gutter < line.box.right
-
-
-def _find_gutter(lines: Sequence[Line]) -> float | None:
-    """The place with enough lines on both sides that the fewest lines cross; None in a single column."""
-    enough = max(_FEWEST_LINES, _SIDE_SHARE * len(lines))
+def _find_gutter(pieces: Sequence[Line], rules: Rules) -> float | None:
+    """The gutter with the most text in columns on both sides; None in a single column."""
+    if len(pieces) < 2 * _FEWEST_LINES:
+        return None
+    start, end = min(piece.box.left for piece in pieces), max(piece.box.right for piece in pieces)
+    margin = _SIDE_SHARE * (end - start)
+    starts = Counter(round(piece.box.left) for piece in pieces)
+    likely = [left for left, count in starts.most_common(_MOST_GUTTERS) if count >= _FEWEST_LINES]
     best: tuple[int, float] | None = None
-    for gutter in {line.box.left - 0.5 for line in lines}:
-        left = sum(line.box.right <= gutter for line in lines)
-        right = sum(line.box.left >= gutter for line in lines)
-        crossing = len(lines) - left - right
-        if min(left, right) >= enough and crossing <= _CROSSING_SHARE * len(lines):
-            best = min(best or (crossing, gutter), (crossing, gutter))
+    for gutter in (left - 1.5 for left in likely if start + margin < left < end - margin):
+        held = sum(
+            len(left) + len(right)
+            for band in _bands(pieces, gutter)
+            for left, right in [_sides(band, gutter)]
+            if _are_columns(left, right, gutter, (start, end), rules)
+        )
+        if held:
+            best = max(best or (held, gutter), (held, gutter))
     return best[1] if best else None
+
+
+def _sides(band: Sequence[Line], gutter: float) -> tuple[list[Line], list[Line]]:
+    return (
+        [piece for piece in band if piece.box.right <= gutter],
+        [piece for piece in band if piece.box.left >= gutter],
+    )
+
+
+def _are_columns(
+    left: Sequence[Line], right: Sequence[Line], gutter: float, width: tuple[float, float], rules: Rules
+) -> bool:
+    if min(len(left), len(right)) < _FEWEST_LINES or _is_ruled(left, right, gutter, rules):
+        return False
+    sides = _rows(left), _rows(right)
+    if min(map(len, sides)) < _FEWEST_LINES:
+        return False
+    if all(_prose_share(side) >= _PROSE_SHARE for side in sides):
+        return True
+    return _are_lists(sides[0], sides[1], gutter, width)
+
+
+def _is_table(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules) -> bool:
+    """Whether a band beside columns is a table over both: lines of several pieces, or rules across the gutter."""
+    if _is_ruled(left, right, gutter, rules):
+        return True
+    rows = _rows([*left, *right])
+    return len(rows) > 1 and sum(len(row) > 2 for row in rows) * 2 > len(rows)
+
+
+def _is_ruled(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules) -> bool:
+    """Whether at least two lines are drawn across the gutter between the first and the last piece."""
+    if len(rules.horizontal) < 2:
+        return False
+    tops = [piece.box.top for piece in (*left, *right)]
+    top, bottom = min(tops), max(tops)
+    across = {round(y) for y, start, end in rules.horizontal if top < y < bottom and start < gutter < end}
+    return len(across) >= 2
+
+
+def _prose_share(rows: Sequence[Sequence[Line]]) -> float:
+    """The share of lines with enough letters over enough of the width."""
+    start = min(row[0].box.left for row in rows)
+    width = max(row[-1].box.right for row in rows) - start
+    prose = 0
+    for row in rows:
+        long = [piece for piece in row if len(piece.text) >= _PROSE_LETTERS]
+        prose += sum(piece.box.right - piece.box.left for piece in long) >= _PROSE_WIDTH * width
+    return prose / len(rows)
+
+
+def _are_lists(
+    left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]], gutter: float, width: tuple[float, float]
+) -> bool:
+    """Two lists of one kind, such as an index: many lines of similar length, on both sides of the middle."""
+    if min(len(left), len(right)) < _LIST_LINES or len(right) * 4 < len(left):
+        return False
+    place = (gutter - width[0]) / (width[1] - width[0])
+    if not any(abs(place - share) < 0.08 for share in (1 / 3, 1 / 2, 2 / 3)):
+        return False
+    lengths = [median(sum(len(piece.text) for piece in row) for row in side) for side in (left, right)]
+    letters = [_letter_share(side) for side in (left, right)]
+    return max(lengths) <= _LIST_RATIO * min(lengths) and min(letters) > 0.4
+
+
+def _letter_share(rows: Sequence[Sequence[Line]]) -> float:
+    text = "".join(piece.text for row in rows for piece in row)
+    return sum(map(str.isalpha, text)) / max(1, len(text))
+
+
+def _rows(pieces: Iterable[Line]) -> list[list[Line]]:
+    """The pieces that stand on one line, from left to right, for all lines from top to bottom."""
+    rows: list[list[Line]] = []
+    for piece in sorted(pieces, key=lambda piece: (piece.box.middle, piece.box.left)):
+        if rows and abs(piece.box.middle - rows[-1][0].box.middle) <= _LEVEL * max(piece.size, rows[-1][0].size):
+            rows[-1].append(piece)
+        else:
+            rows.append([piece])
+    for row in rows:
+        if len(row) > 1:
+            row.sort(key=lambda piece: piece.box.left)
+    return rows
+
+
+def _join_level(pieces: Sequence[Line]) -> list[Line]:
+    return [row[0] if len(row) == 1 else _join_row(row) for row in _rows(pieces)]
+
+
+def _join_row(row: Sequence[Line]) -> Line:
+    """One line of pieces; those without a wide gap between them are one cell."""
+    box: Box = row[0].box
+    for piece in row[1:]:
+        box = box.join(piece.box)
+    main = max(row, key=lambda piece: len(piece.text))
+    widest = _WIDEST_STRETCH if _is_stretched(row) else CELL_GAP
+    cells: list[Cell] = []
+    for piece in row:
+        cell = piece.cells[0]
+        gap = cell.left - cells[-1].right if cells else 0.0
+        if cells and gap <= widest * main.size:
+            space = "" if gap < 0.08 * main.size and gap > -main.size else " "
+            cells[-1] = Cell(f"{cells[-1].text}{space}{cell.text}", cells[-1].left, max(cells[-1].right, cell.right))
+        else:
+            cells.append(cell)
+    return Line(box, main.size, row[0].is_bold, tuple(cells), all(piece.is_mono for piece in row))
+
+
+def _is_stretched(row: Sequence[Line]) -> bool:
+    """Whether a few words are stretched to a whole line of justified text."""
+    gaps = [then.box.left - first.box.right for first, then in zip(row, row[1:], strict=False)]
+    size = row[0].size
+    if len(gaps) < _FEWEST_STRETCHED or max(gaps) > _WIDEST_STRETCH * size:
+        return False
+    return min(gaps) >= _STRETCHED * max(gaps) and all(piece.text.count(" ") < 2 for piece in row)
