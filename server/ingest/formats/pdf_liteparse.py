@@ -17,7 +17,7 @@ from liteparse._liteparse import LiteParse  # type: ignore[import-not-found]
 
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.formats.pdf.composition import ReadPages, compose
-from server.ingest.formats.pdf.document import open_pdf
+from server.ingest.formats.pdf.document import OpenPdf, bounded_texts, open_pdf
 from server.ingest.formats.pdf.hidden_text import clean
 from server.ingest.formats.pdf.layout import Box, Rules
 from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
@@ -34,6 +34,12 @@ _MONO_SPREAD, _EXACT_SPREAD = 1.12, 1.01
 # In points: drawn lines that are shorter or thicker are no rules.
 _SHORTEST_RULE, _THICKEST_RULE, _MOST_RULES = 12.0, 3.0, 400
 _BAR_ROOM = 6.0
+# The first word is a number of a line if it is this much smaller than the second.
+_SMALL_NUMBER = 0.85
+# How wide the letters of the usual fonts of one width are, in sizes.
+_ADVANCES, _ADVANCE_ROOM = (0.525, 0.6), 0.012
+_FORMULA = re.compile(r"\$.*\$\Z", re.S)
+_STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
 _SMALLEST_PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
@@ -65,18 +71,31 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     opened = open_pdf(file, options)
     try:
         cleaned = clean(opened)
-        drawn = [_drawn(page) for page in _PARSER.parse_bytes(cleaned.data).pages]
+        drawn = [_drawn(page, opened) for page in _PARSER.parse_bytes(cleaned.data).pages]
         pages = (replace(page, blocks=cleaned.cut(page.number, page.blocks)) for page in lay_out_pages(drawn))
         return compose(opened, ReadPages("liteparse", tuple(pages), cleaned.objects), options)
     finally:
         opened.close()
 
 
-def _drawn(page: Any) -> DrawnPage:
+def _drawn(page: Any, opened: OpenPdf) -> DrawnPage:
     links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
     rules = _rules(page.vector_graphics)
-    lines = (_line(item, links, rules) for item in page.text_items if item.text.strip())
+    items = [item for item in page.text_items if item.text.strip()]
+    formulas = [item for item in items if _FORMULA.match(item.text)]
+    lines = [line for item in items if item not in formulas for line in _lines(item, links, rules)]
+    if formulas:
+        lines += _formula_lines(opened, page, formulas)
     return DrawnPage(page.page_num, page.height, tuple(lines), rules)
+
+
+def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any]) -> Iterator[Line]:
+    """What the parser has made TeX of: the signs that are printed, unless its structure is more than its signs."""
+    texts = bounded_texts(opened, page.page_num, [_box(item) for item in formulas])
+    for item, text in zip(formulas, texts, strict=True):
+        box = _box(item)
+        shown = item.text if _STRUCTURE.search(item.text) else " ".join(text.split()) or item.text
+        yield Line(box, round(item.font_size or box.height, 1), False, (Cell(shown, box.left, box.right),))
 
 
 def _rules(graphics: Any) -> Rules:
@@ -91,20 +110,32 @@ def _rules(graphics: Any) -> Rules:
     return Rules(tuple(sorted(across)[:_MOST_RULES]), tuple(sorted(down)[:_MOST_RULES]))
 
 
-def _line(item: Any, links: Sequence[tuple[Box, str]], rules: Rules) -> Line:
-    """An item of text with its cells: words with a wide gap or a drawn line between them are two."""
+def _lines(item: Any, links: Sequence[tuple[Box, str]], rules: Rules) -> Iterator[Line]:
+    """An item of text with its cells: words with a wide gap or a drawn line between them are two.
+
+    The font and size of an item are those of its first word: the small number of a line of program is a line apart.
+    """
     font = item.font_name or ""
     box = _box(item)
     size = round(item.font_size or box.height, 1)
+    is_bold = bool(_BOLD.search(font))
     words = [(word.text, word.x, word.x + word.width) for word in item.words]
     if not words:
-        return Line(box, size, bool(_BOLD.search(font)), (Cell(item.text.strip(), box.left, box.right),))
-    is_mono = _is_mono(words, font)
+        yield Line(box, size, is_bold, (Cell(item.text.strip(), box.left, box.right),))
+        return
+    if len(words) > 1 and len(words[0][0]) < 4 and words[0][0].isdigit():
+        heights = [word.height for word in item.words[:2]]
+        if heights[0] < _SMALL_NUMBER * heights[1]:
+            number = words.pop(0)
+            yield Line(replace(box, right=number[2]), size, False, (Cell(*number),))
+            box = replace(box, left=words[0][1])
+            size, font, is_bold = round(size * heights[1] / heights[0], 1), "", False
+    is_mono = _is_mono(words, font, size)
     if rules.vertical:
         words = list(_split_at_bars(words, box, rules))
     if links:
         words = _with_links(words, box, links)
-    return Line(box, size, bool(_BOLD.search(font)), tuple(_cells(words, size)), is_mono)
+    yield Line(box, size, is_bold, tuple(_cells(words, size)), is_mono)
 
 
 def _cells(words: Sequence[Word], size: float) -> Iterator[Cell]:
@@ -118,13 +149,19 @@ def _cells(words: Sequence[Word], size: float) -> Iterator[Cell]:
     yield Cell(" ".join(texts), left, right)
 
 
-def _is_mono(words: Sequence[Word], font: str) -> bool:
+def _is_mono(words: Sequence[Word], font: str, size: float) -> bool:
     """Whether all letters are equally wide, by the widths of the words: the font is that of the first word only."""
+    if not font:
+        return all(_is_advance((right - left) / len(text) / max(size, 1)) for text, left, right in words)
     widths = [(right - left) / len(text) for text, left, right in words if len(text) > 2]
     if len(widths) < 2:
         return bool(_MONO.search(font))
     spread = max(widths) / max(min(widths), 0.1)
     return spread < _MONO_SPREAD if _MONO.search(font) else len(widths) > 3 and spread < _EXACT_SPREAD
+
+
+def _is_advance(width: float) -> bool:
+    return any(abs(width - usual) < _ADVANCE_ROOM for usual in _ADVANCES)
 
 
 def _split_at_bars(words: Sequence[Word], box: Box, rules: Rules) -> Iterator[Word]:
@@ -145,12 +182,17 @@ def _with_links(words: list[Word], box: Box, links: Sequence[tuple[Box, str]]) -
         if not area.top <= box.middle <= area.bottom:
             continue
         held = [place for place, (_, left, right) in enumerate(words) if area.left <= (left + right) / 2 <= area.right]
-        if not held or "".join(words[place][0] for place in held).rstrip("/.") in uri or "](" in words[held[-1]][0]:
+        if not held or _shows("".join(words[place][0] for place in held), uri) or "](" in words[held[-1]][0]:
             continue
         first, last = held[0], held[-1]
         words[first] = (f"[{words[first][0]}", *words[first][1:])
         words[last] = (f"{words[last][0]}]({uri})", *words[last][1:])
     return words
+
+
+def _shows(text: str, uri: str) -> bool:
+    """Whether a text is, or has, the address that it leads to; or a part of it, if that goes on in the next line."""
+    return uri.rstrip("/") in text or text.strip("()<>.,/") in uri
 
 
 def _box(box: Any) -> Box:

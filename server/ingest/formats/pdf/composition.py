@@ -167,6 +167,8 @@ def _goes_on(last: Block, block: Block) -> bool:
         return False
     if is_caption(last.text):
         return False
+    if last.is_open:
+        return not block.is_aside
     return not ENDS_SENTENCE.search(last.text) and block.text[:1].islower()
 
 

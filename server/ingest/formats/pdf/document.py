@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -13,6 +13,7 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from server.ingest.documents import UnreadableFile
 from server.ingest.formats.parsed_file import ReadOptions
+from server.ingest.formats.pdf.layout import Box
 
 MOST_PAGES = 20_000
 # PDF 1.7, annex C: the largest page, 200 inches on each side.
@@ -80,6 +81,23 @@ class OpenPdf:
             page = target.get_index() if target else None
             title = _clean(entry.get_title())[:_LONGEST_NAME]
             yield Bookmark(title, entry.level + 1, 0 if page is None else page + 1)
+
+
+def bounded_texts(opened: OpenPdf, number: int, boxes: Iterable[Box]) -> list[str]:
+    """The text within each box of a page, as PDFium has it."""
+    page = opened.document[number - 1]
+    try:
+        height = page.get_height()
+        text = page.get_textpage()
+        try:
+            return [
+                _clean(text.get_text_bounded(box.left, height - box.bottom, box.right, height - box.top))
+                for box in boxes
+            ]
+        finally:
+            text.close()
+    finally:
+        page.close()
 
 
 def open_pdf(file: BinaryIO, options: ReadOptions) -> OpenPdf:

@@ -62,6 +62,7 @@ class Block:
     ``text`` is plain text with Markdown links; of a table it is Markdown, of a program and of rows it has several
     lines. ``level`` is a heading's depth, or how deep an item is nested. ``marker`` is an item's mark ("-", "1.").
     ``is_aside``: a table, caption or footnote, which may stand in the middle of a paragraph.
+    ``is_open``: a paragraph whose last line is full and does not end a sentence.
     """
 
     kind: BlockKind
@@ -70,6 +71,7 @@ class Block:
     level: int = 0
     marker: str = ""
     is_aside: bool = False
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ _PARAGRAPH_GAP, _PROGRAM_GAP = 1.27, 3.2
 # In sizes of the font.
 _INDENT, _DEEPEST_INDENT, _USUAL_PITCH = 0.8, 5.0, 1.2
 _SMALLER = 0.93
+# Of ten letters; with more in a font of one width, such a font does not mark programs.
+_MONO_TENTHS = 8
 _ITEM = re.compile(r"(?:([•◦▪‣–·∙*○●■□➢✓-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)")
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
 _NOTE = re.compile(r"(?:\d{1,3}|[*†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
@@ -40,7 +42,7 @@ class TextSizes:
         pages = list(pages)
         letters: Counter[float] = Counter()
         bold: Counter[float] = Counter()
-        mono = 0
+        programs: Counter[float] = Counter()
         for page in pages:
             for line in page:
                 size, count = line.size, sum(len(cell.text) for cell in line.cells)
@@ -48,10 +50,11 @@ class TextSizes:
                 if line.is_bold:
                     bold[size] += count
                 if line.is_mono:
-                    mono += count
-        self.body = letters.most_common(1)[0][0] if letters else 0.0
+                    programs[size] += count
+        self.is_mono = programs.total() * 10 > _MONO_TENTHS * letters.total()
+        prose = letters if self.is_mono else letters - programs
+        self.body = prose.most_common(1)[0][0] if prose else 0.0
         self.is_bold = bold[self.body] * 2 > letters[self.body]
-        self.is_mono = mono * 10 > 7 * letters.total()
         self.pitch = _usual_pitch(pages, self.body)
         larger = sorted((size for size in letters if size > self.body * _HEADING_SIZE), reverse=True)
         self._levels = {size: min(level, _MOST_LEVELS) for level, size in enumerate(larger, 1)}
@@ -71,13 +74,16 @@ class TextSizes:
 
 
 def _usual_pitch(pages: Iterable[Sequence[Line]], body: float) -> float:
-    """The most usual distance of two lines of the text, in sizes of its font."""
+    """The most usual distance of two lines of the text that begin at one edge, in sizes of its font."""
     found: Counter[float] = Counter()
     for page in pages:
-        for above, line in zip(page, page[1:], strict=False):
-            distance = line.box.top - above.box.top
-            if above.size == line.size == body and 0.8 * body < distance < 2.2 * body:
-                found[round(distance / body, 1)] += 1
+        tops: dict[int, float] = {}
+        for line in page:
+            if line.size == body:
+                left, top = round(line.box.left), line.box.top
+                if 0.8 * body < (distance := top - tops.get(left, top)) < 2.2 * body:
+                    found[round(distance / body, 1)] += 1
+                tops[left] = top
     return found.most_common(1)[0][0] if found else _USUAL_PITCH
 
 
@@ -85,8 +91,32 @@ def lay_out_page(number: int, height: float, lines: Sequence[Line], sizes: TextS
     """A page of these lines, which may be in any order."""
     blocks: list[Block] = []
     for column in columns_of(lines, rules):
-        blocks += lay_out(column, sizes, rules)
+        found = lay_out(column, sizes, rules)
+        if blocks and found:
+            blocks, found = join_over_break(blocks, found)
+        blocks += found
     return Page(number, height, tuple(_join_divided(blocks)))
+
+
+def join_over_break(before: list[Block], after: list[Block]) -> tuple[list[Block], list[Block]]:
+    """The blocks on both sides of the end of a column; what stands aside does not part a paragraph any more.
+
+    The open paragraph becomes the last block before the break, and what it goes on with the first one after it.
+    """
+    last = next((at for at in range(len(before) - 1, -1, -1) if not before[at].is_aside), None)
+    first = next((at for at, block in enumerate(after) if not block.is_aside), None)
+    if last is None or first is None or not goes_on(before[last], after[first]):
+        return before, after
+    before = [*before[:last], *before[last + 1 :], before[last]]
+    after = [after[first], *after[:first], *after[first + 1 :]]
+    return before, after
+
+
+def goes_on(block: Block, then: Block) -> bool:
+    """Whether a paragraph goes on after a break in this block."""
+    if then.kind is not BlockKind.PARAGRAPH or block.is_aside:
+        return False
+    return block.is_open or (is_unfinished(block) and then.text[:1].islower())
 
 
 def lay_out(lines: Sequence[Line], sizes: TextSizes, rules: Rules = NO_RULES) -> list[Block]:
@@ -104,8 +134,9 @@ class _Layout:
         self.found: list[Block] = []
         self.items: list[float] = []
         self.rights = self._right_edges()
-        # The lines of the last block, while it may go on.
+        # The lines of the last block, while it may go on, and how far lines reach there.
         self.open: list[Line] = []
+        self.last_right = 0.0
 
     def blocks(self) -> list[Block]:
         place = 0
@@ -136,9 +167,11 @@ class _Layout:
             self.found.append(Block(BlockKind.HEADING, line.text, line.box, level))
         elif self.open and not _ITEM.match(line.text) and self._goes_on(place):
             self.open.append(line)
+            self.last_right = self.rights[place]
         else:
             self._close()
             self.open = [line]
+            self.last_right = self.rights[place]
         return 1
 
     # --- edges and distances
@@ -175,7 +208,7 @@ class _Layout:
 
     def _count_program(self, place: int) -> int:
         """How many lines of a program begin here."""
-        if self.sizes.is_mono:
+        if self.sizes.is_mono or (self.open and self._is_name(place)):
             return 0
         count = 0
         for line in self.lines[place:]:
@@ -183,6 +216,14 @@ class _Layout:
                 break
             count += 1
         return count
+
+    def _is_name(self, place: int) -> bool:
+        """Whether a short line ends a paragraph: a name or a path in letters of one width."""
+        line, above = self.lines[place], self.open[-1]
+        if ENDS_SENTENCE.search(above.text) or not self._is_near(place) or above.is_mono:
+            return False
+        is_alone = place + 1 == len(self.lines) or not self.lines[place + 1].is_mono
+        return is_alone and not self._has_room(place) and abs(line.box.left - above.box.left) < _INDENT * line.size
 
     def _count_rows(self, place: int) -> int:
         """How many lines of contents, an address or the like begin here: lines that are kept apart."""
@@ -251,7 +292,9 @@ class _Layout:
             return
         is_small = lines[0].size < _SMALLER * self.sizes.body
         is_aside = (is_small and bool(_NOTE.match(text))) or (begins_caption(text) and len(text) < 600)
-        self.found.append(Block(BlockKind.PARAGRAPH, text, box, is_aside=is_aside))
+        is_full = lines[-1].box.right > self.last_right - 2 * lines[-1].size and len(lines) > 1
+        is_open = is_full and not is_aside and not ENDS_SENTENCE.search(text)
+        self.found.append(Block(BlockKind.PARAGRAPH, text, box, is_aside=is_aside, is_open=is_open))
 
     def _depth(self, left: float, size: float) -> int:
         """How deep an item is nested: below those that begin farther left."""
@@ -300,17 +343,18 @@ def _join_divided(blocks: Sequence[Block]) -> list[Block]:
     """The blocks of a page; a paragraph that a table or a note divided, or the end of a column, is one again."""
     out: list[Block] = []
     for block in blocks:
-        if block.kind is BlockKind.PARAGRAPH and not block.is_aside and block.text[:1].islower():
-            place = next((at for at in range(len(out) - 1, -1, -1) if not out[at].is_aside), None)
-            if place is not None and place < len(out) and is_open(out[place]):
-                whole = out[place]
-                out[place] = replace(whole, text=_join(whole.text, block.text), box=whole.box.join(block.box))
-                continue
-        out.append(block)
+        place = next((at for at in range(len(out) - 1, -1, -1) if not out[at].is_aside), None)
+        is_next = block.kind is BlockKind.PARAGRAPH and not block.is_aside and place is not None
+        if is_next and place is not None and goes_on(out[place], block):
+            whole = out[place]
+            text = _join(whole.text, block.text)
+            out[place] = replace(whole, text=text, box=whole.box.join(block.box), is_open=block.is_open)
+        else:
+            out.append(block)
     return out
 
 
-def is_open(block: Block) -> bool:
+def is_unfinished(block: Block) -> bool:
     """Whether a paragraph or an item does not end its sentence."""
     return block.kind in (BlockKind.PARAGRAPH, BlockKind.ITEM) and not ENDS_SENTENCE.search(block.text)
 
@@ -330,8 +374,13 @@ def lay_out_pages(drawn: Sequence[DrawnPage]) -> list[Page]:
     heights = [page.height for page in drawn]
     texts = drop_running_heads([page.lines for page in drawn], heights)
     sizes = TextSizes(texts)
-    pages = []
+    pages: list[Page] = []
     for page, lines in zip(drawn, texts, strict=True):
         edges = tuple(line.text for line in page.lines if is_at_edge(line, page.height))
-        pages.append(replace(lay_out_page(page.number, page.height, lines, sizes, page.rules), edges=edges))
+        laid = replace(lay_out_page(page.number, page.height, lines, sizes, page.rules), edges=edges)
+        if pages and pages[-1].blocks and laid.blocks:
+            before, after = join_over_break(list(pages[-1].blocks), list(laid.blocks))
+            pages[-1] = replace(pages[-1], blocks=tuple(before))
+            laid = replace(laid, blocks=tuple(after))
+        pages.append(laid)
     return pages

@@ -22,9 +22,9 @@ _FEWEST_LINES, _MOST_GUTTERS, _DEEPEST = 3, 8, 4
 # A column takes this share of the width at least.
 _SIDE_SHARE = 0.15
 # A line of prose: so many letters, over this share of its column; and the share of such lines in a column.
-_PROSE_LETTERS, _PROSE_WIDTH, _PROSE_SHARE = 18, 0.66, 0.5
-# An index or a list of symbols in columns: so many lines on each side, and how much longer those of one side may be.
-_LIST_LINES, _LIST_RATIO = 12, 2.0
+_PROSE_LETTERS, _PROSE_WIDTH, _PROSE_SHARE = 20, 0.83, 0.5
+# A list in columns, or an index, whose lines end with numbers: so many lines on each side, and how much longer those of one side may be.
+_LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 5, 2.0
 # In sizes of the font: pieces on one line are this near in height, and two cells this far apart.
 _LEVEL, CELL_GAP = 0.45, 0.9
 # Gaps in a line that is stretched to the width of its column are nearly equal.
@@ -59,10 +59,12 @@ def _divide(pieces: list[Line], rules: Rules, depth: int) -> Iterator[list[Line]
         yield pieces
         return
     whole: list[Line] = []
+    width = _width(pieces)
     for band in _bands(pieces, gutter):
-        left = [piece for piece in band if piece.box.right <= gutter]
-        right = [piece for piece in band if piece.box.left >= gutter]
-        if left and right and not _is_table(left, right, gutter, rules):
+        left, right = _sides(band, gutter)
+        if left and right and (
+            _are_columns(left, right, gutter, width, rules) or not _is_table(left, right, gutter, rules)
+        ):
             yield whole
             yield from _divide(left, rules, depth + 1)
             yield from _divide(right, rules, depth + 1)
@@ -89,7 +91,7 @@ def _find_gutter(pieces: Sequence[Line], rules: Rules) -> float | None:
     """The gutter with the most text in columns on both sides; None in a single column."""
     if len(pieces) < 2 * _FEWEST_LINES:
         return None
-    start, end = min(piece.box.left for piece in pieces), max(piece.box.right for piece in pieces)
+    start, end = _width(pieces)
     margin = _SIDE_SHARE * (end - start)
     starts = Counter(round(piece.box.left) for piece in pieces)
     likely = [left for left, count in starts.most_common(_MOST_GUTTERS) if count >= _FEWEST_LINES]
@@ -106,6 +108,11 @@ def _find_gutter(pieces: Sequence[Line], rules: Rules) -> float | None:
     return best[1] if best else None
 
 
+def _width(pieces: Iterable[Line]) -> tuple[float, float]:
+    pieces = list(pieces)
+    return min(piece.box.left for piece in pieces), max(piece.box.right for piece in pieces)
+
+
 def _sides(band: Sequence[Line], gutter: float) -> tuple[list[Line], list[Line]]:
     return (
         [piece for piece in band if piece.box.right <= gutter],
@@ -116,14 +123,18 @@ def _sides(band: Sequence[Line], gutter: float) -> tuple[list[Line], list[Line]]
 def _are_columns(
     left: Sequence[Line], right: Sequence[Line], gutter: float, width: tuple[float, float], rules: Rules
 ) -> bool:
+    if _are_prose(left, right, gutter, rules):
+        return True
+    if min(len(left), len(right)) < _INDEX_LINES or _is_ruled(left, right, gutter, rules):
+        return False
+    return _are_lists(_rows(left), _rows(right), gutter, width)
+
+
+def _are_prose(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules) -> bool:
     if min(len(left), len(right)) < _FEWEST_LINES or _is_ruled(left, right, gutter, rules):
         return False
-    sides = _rows(left), _rows(right)
-    if min(map(len, sides)) < _FEWEST_LINES:
-        return False
-    if all(_prose_share(side) >= _PROSE_SHARE for side in sides):
-        return True
-    return _are_lists(sides[0], sides[1], gutter, width)
+    sides = (_rows(left), _rows(right))
+    return min(map(len, sides)) >= _FEWEST_LINES and all(_prose_share(side) >= _PROSE_SHARE for side in sides)
 
 
 def _is_table(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules) -> bool:
@@ -159,7 +170,8 @@ def _are_lists(
     left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]], gutter: float, width: tuple[float, float]
 ) -> bool:
     """Two lists of one kind, such as an index: many lines of similar length, on both sides of the middle."""
-    if min(len(left), len(right)) < _LIST_LINES or len(right) * 4 < len(left):
+    is_index = all(sum(row[-1].text[-1:].isdigit() for row in side) * 2 > len(side) for side in (left, right))
+    if min(len(left), len(right)) < (_INDEX_LINES if is_index else _LIST_LINES) or len(right) * 4 < len(left):
         return False
     place = (gutter - width[0]) / (width[1] - width[0])
     if not any(abs(place - share) < 0.08 for share in (1 / 3, 1 / 2, 2 / 3)):
@@ -208,7 +220,7 @@ def _join_row(row: Sequence[Line]) -> Line:
             cells[-1] = Cell(f"{cells[-1].text}{space}{cell.text}", cells[-1].left, max(cells[-1].right, cell.right))
         else:
             cells.append(cell)
-    return Line(box, main.size, row[0].is_bold, tuple(cells), all(piece.is_mono for piece in row))
+    return Line(box, main.size, row[0].is_bold, tuple(cells), all(piece.is_mono or (place == 0 and piece.text.isdigit()) for place, piece in enumerate(row)))
 
 
 def _is_stretched(row: Sequence[Line]) -> bool:

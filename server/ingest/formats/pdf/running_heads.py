@@ -1,4 +1,7 @@
-"""Finds running heads and page numbers: short lines at the upper or lower edge that come back on other pages.
+"""Finds running heads and page numbers: what stands apart at the upper or lower edge of many pages.
+
+A line there is a running head if its text comes back on other pages, or if other pages have such a line at the same
+height, whatever it says: heads name the chapter or the section.
 
 The printed numbers are the labels of a file that states none, such as an article from a journal.
 """
@@ -8,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from server.ingest.formats.pdf.layout import Page
 from server.ingest.formats.pdf.lines import Line
@@ -16,6 +20,11 @@ from server.ingest.formats.pdf.lines import Line
 UPPER, LOWER = 0.1, 0.9
 _LONGEST = 160
 _FEWEST_PAGES, _SHARE = 3, 0.6
+# Heads that change with the chapter: between which shares of the height, on which share of the pages, how long, how
+# much larger than most lines, and how far from the text, in sizes of the font.
+HEAD, FOOT = 0.17, 0.83
+_PLACE_SHARE, _LONGEST_ROW, _LARGEST, _APART, _LEVEL = 0.3, 110, 1.15, 0.7, 0.45
+_MORE_LINES = 2
 _NUMBER = re.compile(r"(?<![\d.,:/-])\d{1,5}(?![\d.,:/-]*\d)")
 _NUMBERS = re.compile(r"\d+|\b[ivxlc]+\b", re.I)
 _PAGE_NUMBER = re.compile(
@@ -23,21 +32,94 @@ _PAGE_NUMBER = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """The outermost line of a page, in pieces: its place, and its text.
+
+    ``gap``: the room between it and the text; ``is_apart``: it is wide. ``is_far``: it stands where hardly any page has text.
+    """
+
+    lines: tuple[Line, ...]
+    place: tuple[bool, int]
+    text: str
+    gap: float
+    is_apart: bool
+    is_far: bool
+
+
 def drop_running_heads(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> list[list[Line]]:
-    """The pages without the lines that come back on at least three of them, and without their page numbers."""
-    counts: Counter[str] = Counter()
-    for lines, height in zip(pages, heights, strict=True):
-        counts.update({_key(line.text) for line in lines if is_at_edge(line, height)})
-    return [
-        [line for line in lines if not _is_running(line, height, counts)]
-        for lines, height in zip(pages, heights, strict=True)
-    ]
+    """The pages without running heads and page numbers."""
+    left = [list(lines) for lines in pages]
+    for at_top in (True, False):
+        edges = [_edge(lines, height, at_top) for lines, height in zip(left, heights, strict=True)]
+        places = Counter(edge.place for edge in edges if edge is not None and edge.is_apart)
+        dropped = _drop(left, edges, places)
+        for _ in range(_MORE_LINES):  # such as a number below a note
+            inner = [_edge(lines, height, at_top) for lines, height in zip(left, heights, strict=True)]
+            edges = [_if_beside(edge, outer) for edge, outer in zip(inner, dropped, strict=True)]
+            dropped = [then or first for first, then in zip(dropped, _drop(left, edges, Counter()), strict=True)]
+    return left
 
 
-def _is_running(line: Line, height: float, counts: Counter[str]) -> bool:
-    if not is_at_edge(line, height):
-        return False
-    return counts[_key(line.text)] >= _FEWEST_PAGES or bool(_PAGE_NUMBER.fullmatch(line.text))
+def _drop(
+    pages: list[list[Line]], edges: Sequence[_Edge | None], places: Counter[tuple[bool, int]]
+) -> list[_Edge | None]:
+    """Take those of the outermost lines that are running heads from the pages; the ones that were taken.
+
+    By its text, if it is a page number or comes back; or by its place, if enough pages have a line there that stands
+    apart from the text.
+    """
+    texts = Counter(_key(edge.text) for edge in edges if edge is not None and (edge.is_apart or edge.is_far))
+    fewest = max(_FEWEST_PAGES, _PLACE_SHARE * len(pages))
+    out: list[_Edge | None] = [None] * len(pages)
+    for number, edge in enumerate(edges):
+        if edge is not None and (_is_running(edge, texts) or (edge.is_apart and _near(places, edge.place) >= fewest)):
+            ids = set(map(id, edge.lines))
+            pages[number] = [line for line in pages[number] if id(line) not in ids]
+            out[number] = edge
+    return out
+
+
+def _if_beside(edge: _Edge | None, outer: _Edge | None) -> _Edge | None:
+    """A line that is nearer to the running head beyond it than to the text."""
+    if edge is None or outer is None:
+        return edge
+    return edge if abs(edge.place[1] - outer.place[1]) < edge.gap + edge.lines[0].size else None
+
+
+def _is_running(edge: _Edge, texts: Counter[str]) -> bool:
+    if edge.is_far and _PAGE_NUMBER.fullmatch(edge.text):
+        return True
+    return (edge.is_apart or edge.is_far) and texts[_key(edge.text)] >= _FEWEST_PAGES
+
+
+def _edge(lines: Sequence[Line], height: float, at_top: bool) -> _Edge | None:
+    """The outermost line, if it is where running heads are, short, and in letters no larger than most."""
+    if not lines:
+        return None
+    sign = 1 if at_top else -1
+    ordered = sorted(lines, key=lambda line: sign * line.box.middle)
+    outer = ordered[0].box.middle
+    row = [line for line in ordered if abs(line.box.middle - outer) < _LEVEL * line.size]
+    rest = ordered[len(row) :]
+    far = outer < height * HEAD if at_top else outer > height * FOOT
+    usual = sorted(line.size for line in lines)[len(lines) // 2]
+    if not far or max(line.size for line in row) > _LARGEST * usual:
+        return None
+    if sum(len(line.text) for line in row) > _LONGEST_ROW:
+        return None
+    gap = height
+    if rest:
+        gap = rest[0].box.top - row[0].box.bottom if at_top else row[0].box.top - rest[0].box.bottom
+    text = " ".join(line.text for line in sorted(row, key=lambda line: line.box.left))
+    is_far = outer < height * UPPER if at_top else outer > height * LOWER
+    return _Edge(tuple(row), (at_top, round(outer)), text, gap, gap > _APART * row[0].size, is_far)
+
+
+def _near(places: Counter[tuple[bool, int]], place: tuple[bool, int]) -> int:
+    """On how many pages a line stands at this height, to a point."""
+    at_top, height = place
+    return sum(places[at_top, height + by] for by in (-1, 0, 1))
 
 
 def is_at_edge(line: Line, height: float) -> bool:

@@ -148,13 +148,14 @@ def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> li
     groups = _groups(lines, rules)
     distances = [then.box.middle - first.box.middle for first, then in zip(lines, lines[1:], strict=False)]
     near = min(distances, default=0.0)
+    begins_large = sum(line.cells[-1].text[:1].isupper() for line in lines) * 2 > len(lines)
     is_spread = sum(distance > _FAR_ROW * near for distance in distances) >= 2
     for place, line in enumerate(lines):
         cells = [""] * len(columns)
         for cell in line.cells:
             met = _met(cell, columns) or [0]
             cells[met[0]] = f"{cells[met[0]]} {cell.text}".strip()
-        if place and _goes_on(cells, place, groups, distances, near if is_spread else 0.0):
+        if place and _goes_on(cells, place, groups, distances, near if is_spread else 0.0, begins_large):
             rows[-1] = [_join(above, cell) for above, cell in zip(rows[-1], cells, strict=True)]
         else:
             rows.append(cells)
@@ -162,15 +163,23 @@ def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> li
 
 
 def _goes_on(
-    cells: Sequence[str], place: int, groups: Sequence[int], distances: Sequence[float], near: float
+    cells: Sequence[str],
+    place: int,
+    groups: Sequence[int],
+    distances: Sequence[float],
+    near: float,
+    begins_large: bool,
 ) -> bool:
-    """Whether a line belongs to the row above it; ``near`` is 0 where the rows are not farther apart than lines."""
+    """Whether a line belongs to the row above it; ``near`` is 0 where the rows are not farther apart than lines.
+
+    ``begins_large``: most of the last cells begin with capitals.
+    """
     if groups:
         return groups[place] == groups[place - 1]
     if cells[0] == "":
         return distances[place - 1] <= 1.6 * min(distances)
     return near > 0 and distances[place - 1] <= _NEAR_ROW * near and (
-        sum(map(bool, cells)) < len(cells) or any(cell[:1].islower() for cell in cells)
+        sum(map(bool, cells)) < len(cells) or (begins_large and cells[-1][:1].islower())
     )
 
 
