@@ -21,10 +21,11 @@ class Text:
     bold: bool = False
     color: tuple[float, float, float] = (0, 0, 0)
     mode: int = 0
+    mono: bool = False
 
     def draw(self) -> str:
         red, green, blue = self.color
-        font = "F2" if self.bold else "F1"
+        font = "F3" if self.mono else "F2" if self.bold else "F1"
         return (
             f"BT {red} {green} {blue} rg /{font} {self.size} Tf {self.mode} Tr "
             f"1 0 0 1 {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
@@ -114,7 +115,7 @@ class _Writer:
         """Catalogue (1) and page tree (2) have fixed numbers; all others follow as they are added."""
         catalogue, tree = self._add(""), self._add("")
         fonts = [self._add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>")
-                 for name in ("Helvetica", "Helvetica-Bold")]  # fmt: skip
+                 for name in ("Helvetica", "Helvetica-Bold", "Courier")]  # fmt: skip
         image = self._add("<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
                           " /BitsPerComponent 8", b"\x80")  # fmt: skip
         pages = [self._page(number, drawings, fonts, image) for number, drawings in enumerate(self.file.pages)]
@@ -132,7 +133,7 @@ class _Writer:
         content = "\n".join(drawing.draw() for drawing in drawings).encode("cp1252")
         stream = self._add("<<", content)
         width, height = self.file.media_box
-        common = f"/Font << /F1 {fonts[0]} 0 R /F2 {fonts[1]} 0 R >>"
+        common = f"/Font << /F1 {fonts[0]} 0 R /F2 {fonts[1]} 0 R /F3 {fonts[2]} 0 R >>"
         forms = "".join(f" /Fm1 {self._form(part, common)} 0 R" for part in drawings if isinstance(part, Form))
         links = " ".join(f"{self._link(link)} 0 R" for link in self.file.links.get(number, ()))
         return self._add(

@@ -165,6 +165,98 @@ def test_a_table_is_markdown(read: Read) -> None:
     ]
 
 
+def test_a_table_of_paths_keeps_each_path_beside_its_description(read: Read) -> None:
+    """Paths in letters of one width are no program, and a description of two lines is one cell."""
+    rows = [("account", "Process accounting logs"), ("crash", "System crash dumps"), ("mail", "User mailbox")]
+    cells = [
+        Text(left, 600 - 16.5 * row, cell, mono=left == 60)
+        for row, line in enumerate(rows)
+        for left, cell in zip((60, 260), line, strict=True)
+    ]
+    more = [
+        Text(60, 550.5, "yp", mono=True),
+        Text(260, 550.5, "Network Information"),
+        Text(260, 538.5, "Service files"),
+    ]
+    text = read(PdfFile([[*PAGE, *cells, *more, *paragraph(50, 500, LINES)]])).text
+    assert [line for line in text.split("\n") if line.startswith(("|", "```"))] == [
+        "| account | Process accounting logs |",
+        "| --- | --- |",
+        "| crash | System crash dumps |",
+        "| mail | User mailbox |",
+        "| yp | Network Information Service files |",
+    ]
+
+
+def test_words_that_run_over_the_bar_of_a_table_are_two_cells() -> None:
+    rows = [("unattended-upgradesV:297, I:462", "301"), ("apt", "874"), ("tasksel", "33")]
+    texts = [
+        Text(left, 600 - 16 * row, cell, mono=True)
+        for row, line in enumerate(rows)
+        for left, cell in zip((60, 300), line, strict=True)
+    ]
+    texts += [Text(176, 584, "V:874", mono=True), Text(176, 568, "V:33", mono=True)]
+    bars = [Box(x, 560, 0.5, 56, (0, 0, 0)) for x in (56, 173.5, 290, 330)]
+    rules = [Box(56, y, 274, 0.5, (0, 0, 0)) for y in (612, 596, 580, 564)]
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([[*PAGE, *texts, *bars, *rules]]))), ReadOptions()).text
+    assert [line for line in text.split("\n") if line.startswith("|")] == [
+        "| unattended-upgrades | V:297, I:462 | 301 |",
+        "| --- | --- | --- |",
+        "| apt | V:874 | 874 |",
+        "| tasksel | V:33 | 33 |",
+    ]
+
+
+def test_paragraphs_are_parted_by_a_gap_an_indent_and_a_short_last_line(read: Read) -> None:
+    lines = [*LINES, "It ends here."]
+    gap = [*paragraph(50, 700, lines, 10), *paragraph(50, 700 - 12 * 4, lines, 10)]
+    indent = [Text(65, 600, LINES[0]), *(Text(50, 600 - 12 * row, LINES[1]) for row in (1, 2))]
+    after = [Text(65, 564, LINES[0]), *(Text(50, 564 - 12 * row, LINES[1]) for row in (1, 2))]
+    short = paragraph(50, 500, [*lines, *lines], 10)
+    text = read(PdfFile([[*gap, *indent, *after, *short]])).text
+    whole, tall = f"{SENTENCE} It ends here.", f"{SENTENCE} {LINES[1]}"
+    assert text.strip().split("\n\n") == [whole, whole, tall, tall, whole, whole]
+
+
+def test_a_program_keeps_its_lines_and_indents(read: Read) -> None:
+    program = ["def first(rows):", "    for row in rows:", "        return row.text"]
+    lines = [Text(60, 600 - 12 * row, text, mono=True) for row, text in enumerate(program)]
+    text = read(PdfFile([[*PAGE, *lines, *paragraph(50, 500, LINES * 6)]])).text
+    assert "```\n" + "\n".join(program) + "\n```" in text
+
+
+def test_marks_of_markdown_within_a_line_are_as_they_are_printed(read: Read) -> None:
+    line = "the command \\bibitem{key}, a product x*y, snake_case_names and <angle> [brackets] stay"
+    assert line in read(PdfFile([[*PAGE, *paragraph(50, 500, [line, LINES[1]])]])).text
+
+
+def test_heads_that_change_with_the_chapter_are_left_out(read: Read) -> None:
+    heads = ["Beginnings", "Of stores", "Passages and pages", "Indexes", "What is kept", "An end"]
+    pages = [
+        [Text(250, 760, head), *paragraph(50, 720, [*LINES * 10, f"This is what page {number} says at its end."])]
+        for number, head in enumerate(heads)
+    ]
+    text = read(PdfFile(pages)).text
+    assert ([head for head in heads if head in text], text.count("at its end.")) == ([], 6)
+
+
+def test_a_note_below_the_text_does_not_part_the_sentence_above_it(read: Read) -> None:
+    body = paragraph(50, 700, [*LINES * 12, "The last sentence of this page speaks of the order of passages and"])
+    first = [*body, Text(50, 80, "1 A note in small letters stands below.", 7)]
+    second = paragraph(50, 700, ["continues on the next page, where it ends.", *LINES * 6])
+    text = read(PdfFile([first, second])).text
+    assert "the order of passages and continues on the next page" in text
+    assert "A note in small letters stands below." in text
+
+
+def test_lines_of_contents_stay_lines(read: Read) -> None:
+    lines = [f"{number}.1 Some title of a section {'. ' * 20}{number}" for number in range(1, 6)]
+    text = read(PdfFile([[*PAGE, *paragraph(50, 600, lines)]])).text
+    assert [line for line in text.split("\n") if "Some title" in line] == [
+        f"{number}.1 Some title of a section … {number}" for number in range(1, 6)
+    ]
+
+
 CELLS = [
     ("Kept store", "Ratio", "Count"),
     ("1st store", "0.204 of it", "17 pages"),

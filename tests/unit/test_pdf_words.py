@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from server.ingest.formats.pdf.facts import find_doi, iso_date, split_authors
 from server.ingest.formats.pdf.layout import Block, BlockKind, Box, Page
 from server.ingest.formats.pdf.lines import Cell, Line
-from server.ingest.formats.pdf.reading_order import put_in_order
+from server.ingest.formats.pdf.reading_order import columns_of
 from server.ingest.formats.pdf.torn_words import HYPHEN, Mender, expand_ligatures
 from server.ingest.formats.pdf.visibility import _multiply, _transform
 
@@ -48,6 +48,9 @@ def test_mending_removes_only_spaces_and_hyphens_and_adds_hyphens(texts: list[st
 # --- columns
 
 
+WORDS = "and the words of its line"
+
+
 def _line(text: str, left: float, top: float, width: float) -> Line:
     return Line(Box(left, top, left + width, top + 10), 10, False, (Cell(text, left, left + width),))
 
@@ -56,28 +59,30 @@ def test_a_title_over_two_columns_parts_them() -> None:
     """What is above a title is read before it, what is below it afterwards, each column by column."""
     lines = [
         *(
-            _line(f"{side}{row}", left, 10 + 15 * row, 200)
+            _line(f"{side}{row} {WORDS}", left, 10 + 15 * row, 200)
             for row in range(5)
             for side, left in (("a", 0), ("b", 220))
         ),
         _line("title", 50, 100, 300),
         *(
-            _line(f"{side}{row}", left, 130 + 15 * row, 200)
+            _line(f"{side}{row} {WORDS}", left, 130 + 15 * row, 200)
             for row in range(5)
             for side, left in (("c", 0), ("d", 220))
         ),
     ]
     expected = (
-        [f"{side}{row}" for side in "ab" for row in range(5)],
-        [f"{side}{row}" for side in "cd" for row in range(5)],
+        [f"{side}{row} {WORDS}" for side in "ab" for row in range(5)],
+        [f"{side}{row} {WORDS}" for side in "cd" for row in range(5)],
     )
-    assert [line.text for line in put_in_order(lines)] == [*expected[0], "title", *expected[1]]
+    assert [line.text for column in columns_of(lines) for line in column] == [*expected[0], "title", *expected[1]]
 
 
 @given(st.lists(st.tuples(*[st.floats(0, 500)] * 2, st.floats(1, 400)), max_size=30))
-def test_every_line_is_kept_once(places: list[tuple[float, float, float]]) -> None:
-    lines = [_line(str(number), *place) for number, place in enumerate(places)]
-    assert sorted(line.text for line in put_in_order(lines)) == sorted(line.text for line in lines)
+def test_every_letter_is_kept_once(places: list[tuple[float, float, float]]) -> None:
+    """Pieces on one line become one line."""
+    lines = [_line(chr(0x4E00 + number), *place) for number, place in enumerate(places)]
+    kept = "".join(line.text for column in columns_of(lines) for line in column).replace(" ", "")
+    assert sorted(kept) == sorted(line.text for line in lines)
 
 
 # --- facts

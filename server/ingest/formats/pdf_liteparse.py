@@ -1,4 +1,4 @@
-"""The first reader of PDF: liteparse finds the words, their fonts and the lines drawn; PDFium finds what is hidden.
+"""The first reader of PDF: liteparse finds words, fonts and drawn lines; PDFium finds what is hidden.
 
 Importing this module starts the library: it starts its threads and loads PDFium at its first use, and the child
 that reads files can do neither. The library's own class copies every word of a document into records of Python,
@@ -21,23 +21,26 @@ from server.ingest.formats.pdf.document import OpenPdf, bounded_texts, open_pdf
 from server.ingest.formats.pdf.hidden_text import clean
 from server.ingest.formats.pdf.layout import Box, Rules
 from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
-from server.ingest.formats.pdf.lines import Cell, Line
-from server.ingest.formats.pdf.reading_order import CELL_GAP
+from server.ingest.formats.pdf.lines import Cell, Line, has_one_width, split_cells
 
 # A word, and where it begins and ends.
 Word = tuple[str, float, float]
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd", re.I)
-_MONO = re.compile(r"mono|courier|cmtt|tt\d+\b|typewriter|consol|menlo|inconsolata|fixed|terminal|code|cmsltt|cmitt|txtt|pcr", re.I)
-# How much the widths of letters differ, word by word, in a font of one width; and in one whose name does not say so.
+_MONO = re.compile(
+    r"mono|courier|cmtt|tt\d+\b|typewriter|consol|menlo|inconsolata|fixed|terminal|code|cmsltt|cmitt|txtt|pcr",
+    re.I,
+)
+# How much the widths of letters differ, word by word, in a font of one width; and where its name does not say so.
 _MONO_SPREAD, _EXACT_SPREAD = 1.12, 1.01
 # In points: drawn lines that are shorter or thicker are no rules.
 _SHORTEST_RULE, _THICKEST_RULE, _MOST_RULES = 12.0, 3.0, 400
 _BAR_ROOM = 6.0
+_SMALLEST = 0.1
 # The first word is a number of a line if it is this much smaller than the second.
 _SMALL_NUMBER = 0.85
-# How wide the letters of the usual fonts of one width are, in sizes.
-_ADVANCES, _ADVANCE_ROOM = (0.525, 0.6), 0.012
+# The size of what follows such a number is not known exactly.
+_ADVANCE_ROOM = 0.025
 _FORMULA = re.compile(r"\$.*\$\Z", re.S)
 _STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
 _SMALLEST_PDF = (
@@ -81,9 +84,14 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 def _drawn(page: Any, opened: OpenPdf) -> DrawnPage:
     links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
     rules = _rules(page.vector_graphics)
-    items = [item for item in page.text_items if item.text.strip()]
-    formulas = [item for item in items if _FORMULA.match(item.text)]
-    lines = [line for item in items if item not in formulas for line in _lines(item, links, rules)]
+    lines: list[Line] = []
+    formulas = []
+    for item in page.text_items:
+        text = item.text.strip()
+        if text[:1] == "$" and _FORMULA.match(text):
+            formulas.append(item)
+        elif text:
+            lines += _lines(item, links, rules)
     if formulas:
         lines += _formula_lines(opened, page, formulas)
     return DrawnPage(page.page_num, page.height, tuple(lines), rules)
@@ -95,7 +103,9 @@ def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any]) -> Itera
     for item, text in zip(formulas, texts, strict=True):
         box = _box(item)
         shown = item.text if _STRUCTURE.search(item.text) else " ".join(text.split()) or item.text
-        yield Line(box, round(item.font_size or box.height, 1), False, (Cell(shown, box.left, box.right),))
+        yield Line(
+            box, round(max(_SMALLEST, item.font_size or box.height), 1), False, (Cell(shown, box.left, box.right),)
+        )
 
 
 def _rules(graphics: Any) -> Rules:
@@ -113,11 +123,11 @@ def _rules(graphics: Any) -> Rules:
 def _lines(item: Any, links: Sequence[tuple[Box, str]], rules: Rules) -> Iterator[Line]:
     """An item of text with its cells: words with a wide gap or a drawn line between them are two.
 
-    The font and size of an item are those of its first word: the small number of a line of program is a line apart.
+    The font and size of an item are those of its first word: the small number of a program line is a line apart.
     """
     font = item.font_name or ""
     box = _box(item)
-    size = round(item.font_size or box.height, 1)
+    size = round(max(_SMALLEST, item.font_size or box.height), 1)
     is_bold = bool(_BOLD.search(font))
     words = [(word.text, word.x, word.x + word.width) for word in item.words]
     if not words:
@@ -135,33 +145,18 @@ def _lines(item: Any, links: Sequence[tuple[Box, str]], rules: Rules) -> Iterato
         words = list(_split_at_bars(words, box, rules))
     if links:
         words = _with_links(words, box, links)
-    yield Line(box, size, is_bold, tuple(_cells(words, size)), is_mono)
-
-
-def _cells(words: Sequence[Word], size: float) -> Iterator[Cell]:
-    texts, left, right = [words[0][0]], words[0][1], words[0][2]
-    for text, start, end in words[1:]:
-        if start - right > CELL_GAP * size:
-            yield Cell(" ".join(texts), left, right)
-            texts, left = [], start
-        texts.append(text)
-        right = end
-    yield Cell(" ".join(texts), left, right)
+    yield Line(box, size, is_bold, tuple(split_cells(words, size)), is_mono)
 
 
 def _is_mono(words: Sequence[Word], font: str, size: float) -> bool:
-    """Whether all letters are equally wide, by the widths of the words: the font is that of the first word only."""
+    """Whether all letters are equally wide, by the widths of the words: the font is that of the first alone."""
     if not font:
-        return all(_is_advance((right - left) / len(text) / max(size, 1)) for text, left, right in words)
+        return has_one_width(words, size, _ADVANCE_ROOM)
     widths = [(right - left) / len(text) for text, left, right in words if len(text) > 2]
     if len(widths) < 2:
         return bool(_MONO.search(font))
     spread = max(widths) / max(min(widths), 0.1)
     return spread < _MONO_SPREAD if _MONO.search(font) else len(widths) > 3 and spread < _EXACT_SPREAD
-
-
-def _is_advance(width: float) -> bool:
-    return any(abs(width - usual) < _ADVANCE_ROOM for usual in _ADVANCES)
 
 
 def _split_at_bars(words: Sequence[Word], box: Box, rules: Rules) -> Iterator[Word]:
@@ -181,7 +176,9 @@ def _with_links(words: list[Word], box: Box, links: Sequence[tuple[Box, str]]) -
     for area, uri in links:
         if not area.top <= box.middle <= area.bottom:
             continue
-        held = [place for place, (_, left, right) in enumerate(words) if area.left <= (left + right) / 2 <= area.right]
+        held = [
+            place for place, (_, left, right) in enumerate(words) if area.left <= (left + right) / 2 <= area.right
+        ]
         if not held or _shows("".join(words[place][0] for place in held), uri) or "](" in words[held[-1]][0]:
             continue
         first, last = held[0], held[-1]
@@ -191,7 +188,7 @@ def _with_links(words: list[Word], box: Box, links: Sequence[tuple[Box, str]]) -
 
 
 def _shows(text: str, uri: str) -> bool:
-    """Whether a text is, or has, the address that it leads to; or a part of it, if that goes on in the next line."""
+    """Whether a text has the address that it leads to, or is a part of it that goes on in the next line."""
     return uri.rstrip("/") in text or text.strip("()<>.,/") in uri
 
 

@@ -1,7 +1,7 @@
 """Puts the lines of a column together: headings, paragraphs, items of lists, programs, tables, lines kept apart.
 
-A paragraph ends where the next line is farther away than lines are in this document, begins with an indent, or would
-have had room for its first word on the line above.
+A paragraph ends where the next line is farther away than lines are in this document, begins with an indent, or
+would have had room for its first word on the line above.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import median
 
 from server.ingest.formats.pdf.layout import NO_RULES, Block, BlockKind, Page, Rules
 from server.ingest.formats.pdf.lines import Line
 from server.ingest.formats.pdf.reading_order import columns_of
 from server.ingest.formats.pdf.running_heads import drop_running_heads, is_at_edge
-from server.ingest.formats.pdf.tables import ENDS_SENTENCE, LEADERS, MARKER, find_table
+from server.ingest.formats.pdf.tables import ENDS_SENTENCE, LEADERS, MARKER, find_table, has_leaders, is_barred
 from server.ingest.formats.pdf.torn_words import HYPHEN
 from server.text.markup.captions import begins_caption
 
@@ -27,10 +28,13 @@ _HEADING_SIZE = 1.12
 _PARAGRAPH_GAP, _PROGRAM_GAP = 1.27, 3.2
 # In sizes of the font.
 _INDENT, _DEEPEST_INDENT, _USUAL_PITCH = 0.8, 5.0, 1.2
-_SMALLER = 0.93
+_SMALLER, _WIDE_GAP = 0.93, 3.0
+# A line over less than this share of the width ends its paragraph, whatever follows.
+_SHORT_LINE = 0.6
 # Of ten letters; with more in a font of one width, such a font does not mark programs.
 _MONO_TENTHS = 8
 _ITEM = re.compile(r"(?:([•◦▪‣–·∙*○●■□➢✓-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)")
+_ENTRY, _FEWEST_ENTRIES = re.compile(r"\w.*,\s*[\divxlc]+(?:[-–]\d+)?\Z"), 3
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
 _NOTE = re.compile(r"(?:\d{1,3}|[*†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
 
@@ -63,7 +67,7 @@ class TextSizes:
     def level(self, line: Line) -> int:
         """The level of a line as a heading; 0 for text."""
         text = line.text
-        if len(text) > _LONGEST_HEADING or not any(map(str.isalpha, text)) or LEADERS.search(text):
+        if len(text) > _LONGEST_HEADING or not any(map(str.isalpha, text)) or has_leaders(text):
             return 0
         if line.size in self._levels:
             return self._levels[line.size]
@@ -87,7 +91,9 @@ def _usual_pitch(pages: Iterable[Sequence[Line]], body: float) -> float:
     return found.most_common(1)[0][0] if found else _USUAL_PITCH
 
 
-def lay_out_page(number: int, height: float, lines: Sequence[Line], sizes: TextSizes, rules: Rules = NO_RULES) -> Page:
+def lay_out_page(
+    number: int, height: float, lines: Sequence[Line], sizes: TextSizes, rules: Rules = NO_RULES
+) -> Page:
     """A page of these lines, which may be in any order."""
     blocks: list[Block] = []
     for column in columns_of(lines, rules):
@@ -208,11 +214,13 @@ class _Layout:
 
     def _count_program(self, place: int) -> int:
         """How many lines of a program begin here."""
-        if self.sizes.is_mono or (self.open and self._is_name(place)):
+        if self.sizes.is_mono or is_barred(self.lines[place], self.rules) or (self.open and self._is_name(place)):
             return 0
         count = 0
         for line in self.lines[place:]:
-            if not line.is_mono or (count and line.box.top - self.lines[place + count - 1].box.top > _PROGRAM_GAP * line.size):
+            if not line.is_mono or (
+                count and line.box.top - self.lines[place + count - 1].box.top > _PROGRAM_GAP * line.size
+            ):
                 break
             count += 1
         return count
@@ -223,14 +231,42 @@ class _Layout:
         if ENDS_SENTENCE.search(above.text) or not self._is_near(place) or above.is_mono:
             return False
         is_alone = place + 1 == len(self.lines) or not self.lines[place + 1].is_mono
-        return is_alone and not self._has_room(place) and abs(line.box.left - above.box.left) < _INDENT * line.size
+        shift = (line.box.left - above.box.left) / line.size
+        return is_alone and not self._has_room(place) and -_INDENT < shift < _DEEPEST_INDENT
 
     def _count_rows(self, place: int) -> int:
-        """How many lines of contents, an address or the like begin here: lines that are kept apart."""
+        """How many lines of contents, of declarations or the like begin here: lines that are kept apart."""
         count = 0
-        while place + count < len(self.lines) and LEADERS.search(self.lines[place + count].text):
+        while place + count < len(self.lines) and self._is_apart(place + count):
+            if count and self.lines[place + count].box.top - self.lines[
+                place + count - 1
+            ].box.top > self._farthest(place):
+                break
             count += 1
-        return count
+        return count or self._count_entries(place)
+
+    def _count_entries(self, place: int) -> int:
+        """How many short lines of an index begin here: a term, and the numbers of its pages."""
+        count = 0
+        while place + count < len(self.lines) and _ENTRY.search(self.lines[place + count].text):
+            count += 1
+        if count < _FEWEST_ENTRIES:
+            return 0
+        return count if any(self._has_room(place + at) for at in range(1, count)) else 0
+
+    def _farthest(self, place: int) -> float:
+        return 2 * self.sizes.pitch * self.lines[place].size
+
+    def _is_apart(self, place: int) -> bool:
+        """Whether a line has dots that lead to a number, or parts with wide gaps between them."""
+        line = self.lines[place]
+        if has_leaders(line.text):
+            return True
+        if len(line.cells) < 2 or (len(line.cells) == 2 and MARKER.fullmatch(line.cells[0].text)):
+            return False
+        gaps = [then.left - first.right for first, then in pairwise(line.cells)]
+        is_full = line.box.right > self.rights[place] - line.size
+        return max(gaps) > (_WIDE_GAP if is_full else _WIDE_GAP / 2) * line.size
 
     # --- paragraphs
 
@@ -261,7 +297,7 @@ class _Layout:
         shift = line.box.left - above.box.left
         indent = _INDENT * line.size
         if begins_small and not ends:
-            return True
+            return above.box.right - first.box.left > _SHORT_LINE * (self.rights[place - 1] - first.box.left)
         if self._has_room(place) and (ends or not begins_small):
             return False
         if shift > indent:
@@ -288,7 +324,9 @@ class _Layout:
         item = _ITEM.match(text)
         if item is not None:
             marker = item[2].replace(")", ".").replace("(", "") if item[2] else "-"
-            self.found.append(Block(BlockKind.ITEM, text[item.end() :], box, self._depth(box.left, lines[0].size), marker))
+            self.found.append(
+                Block(BlockKind.ITEM, text[item.end() :], box, self._depth(box.left, lines[0].size), marker)
+            )
             return
         is_small = lines[0].size < _SMALLER * self.sizes.body
         is_aside = (is_small and bool(_NOTE.match(text))) or (begins_caption(text) and len(text) < 600)
@@ -308,9 +346,11 @@ def _program(lines: Sequence[Line]) -> Block:
     box = lines[0].box
     for line in lines[1:]:
         box = box.join(line.box)
-    widths = [(cell.right - cell.left) / len(cell.text) for line in lines for cell in line.cells if len(cell.text) > 2]
+    widths = [
+        (cell.right - cell.left) / len(cell.text) for line in lines for cell in line.cells if len(cell.text) > 2
+    ]
     letter = max(median(widths) if widths else lines[0].size * 0.6, 0.5)
-    tops = [then.box.top - first.box.top for first, then in zip(lines, lines[1:], strict=False)]
+    tops = [then.box.top - first.box.top for first, then in pairwise(lines)]
     usual = min((top for top in tops if top > 0.8 * lines[0].size), default=_USUAL_PITCH * lines[0].size)
     texts: list[str] = []
     for place, line in enumerate(lines):
@@ -369,10 +409,11 @@ class DrawnPage:
     rules: Rules = NO_RULES
 
 
-def lay_out_pages(drawn: Sequence[DrawnPage]) -> list[Page]:
+def lay_out_pages(drawn: Sequence[DrawnPage], *, has_heads: bool = True) -> list[Page]:
     """The pages of a document without running heads; their edges keep them."""
-    heights = [page.height for page in drawn]
-    texts = drop_running_heads([page.lines for page in drawn], heights)
+    texts: list[Sequence[Line]] = [page.lines for page in drawn]
+    if has_heads:
+        texts = [*drop_running_heads(texts, [page.height for page in drawn])]
     sizes = TextSizes(texts)
     pages: list[Page] = []
     for page, lines in zip(drawn, texts, strict=True):

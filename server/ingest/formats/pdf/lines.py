@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -15,9 +15,11 @@ from server.ingest.formats.pdf.torn_words import HYPHEN
 from server.ingest.formats.pdf.visibility import PageObjects
 
 # A gap between two words that is wider than this, in sizes of the font, parts two cells.
-_CELL_GAP = 0.9
+CELL_GAP = 0.9
 _BOLD = 600
 _MOST_CHARS = 500_000
+# How wide the letters of the usual fonts of one width are, in sizes, and how exactly; fewer letters tell nothing.
+_ADVANCES, _ADVANCE_ROOM, _FEWEST_LETTERS = (0.525, 0.6), 0.012, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,32 @@ class Line:
     def text(self) -> str:
         """The text of the line; ``HYPHEN`` is a hyphen at its end that divides a word."""
         return " ".join(cell.text for cell in self.cells)
+
+
+def split_cells(words: Iterable[tuple[str, float, float]], size: float) -> Iterator[Cell]:
+    """The words as cells, parted at the wide gaps. A word is its text, and where it begins and ends."""
+    cell: list[str] = []
+    left = right = 0.0
+    for text, start, end in words:
+        if cell and start - right > CELL_GAP * size:
+            yield Cell(" ".join(cell), left, right)
+            cell = []
+        left = left if cell else start
+        cell.append(text)
+        right = end
+    if cell:
+        yield Cell(" ".join(cell), left, right)
+
+
+def has_one_width(words: Sequence[tuple[str, float, float]], size: float, room: float = _ADVANCE_ROOM) -> bool:
+    """Whether the letters of all words are as wide as those of usual fonts of one width.
+
+    A word is its text, and where it begins and ends.
+    """
+    if sum(len(text) for text, _, _ in words) < _FEWEST_LETTERS:
+        return False
+    widths = [(right - left) / max(len(text), 1) / max(size, 1) for text, left, right in words]
+    return any(all(abs(width - usual) < room for width in widths) for usual in _ADVANCES)
 
 
 def read_lines(page: Any, objects: PageObjects) -> list[Line]:
@@ -90,23 +118,16 @@ class _Characters:
         boxes = [self._box(place) for place in (first, middle, last)]
         box = boxes[0].join(boxes[1]).join(boxes[2])
         bold = pdfium.FPDFText_GetFontWeight(self.textpage, middle) >= _BOLD
-        yield Line(box, size, bold, tuple(self._cells(signs, size)))
+        words = list(self._words(signs))
+        yield Line(box, size, bold, tuple(split_cells(words, size)), has_one_width(words, size))
 
-    def _cells(self, signs: list[tuple[int, str]], size: float) -> Iterator[Cell]:
-        """Split at the wide gaps; each run of letters between spaces is a word."""
-        words = [list(word) for is_space, word in groupby(signs, lambda sign: sign[1].isspace()) if not is_space]
-        cell: list[str] = []
-        left = right = 0.0
-        for word in words:
-            start, end = self._box(word[0][0]), self._box(word[-1][0])
-            if cell and start.left - right > _CELL_GAP * size:
-                yield Cell(" ".join(cell), left, right)
-                cell = []
-            left = left if cell else start.left
-            cell.append("".join(letter for _, letter in word))
-            right = end.right
-        if cell:
-            yield Cell(" ".join(cell), left, right)
+    def _words(self, signs: list[tuple[int, str]]) -> Iterator[tuple[str, float, float]]:
+        """Each run of letters between spaces, and where it begins and ends."""
+        for is_space, group in groupby(signs, lambda sign: sign[1].isspace()):
+            if not is_space:
+                word = list(group)
+                text = "".join(letter for _, letter in word)
+                yield text, self._box(word[0][0]).left, self._box(word[-1][0]).right
 
     def _box(self, place: int) -> Box:
         rectangle = pdfium.FS_RECTF()

@@ -1,9 +1,9 @@
 """Divides a page into columns, in the order in which a person reads them, and puts the pieces of a line together.
 
-A gutter is a place with text on both sides that few pieces cross. What crosses it, such as a title over two columns,
-parts the page into bands: a band is read before what is below it. Within a band the text on both sides of a gutter
-are two columns if both are prose, or two long lists of one kind; otherwise they are the cells of a table.
-Each column may have gutters of its own.
+A gutter is a place with text on both sides that few pieces cross. What crosses it, such as a title over two
+columns, parts the page into bands: a band is read before what is below it. Within a band the texts
+on both sides of a gutter are two columns if both are prose, or two long lists of one kind; otherwise they are the
+cells of a table. Each column may have gutters of its own.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from statistics import median
 
 from server.ingest.formats.pdf.layout import NO_RULES, Box, Rules
-from server.ingest.formats.pdf.lines import Cell, Line
+from server.ingest.formats.pdf.lines import CELL_GAP, Cell, Line
 
 # More lines are no text.
 _MOST_LINES = 3_000
@@ -23,17 +24,16 @@ _FEWEST_LINES, _MOST_GUTTERS, _DEEPEST = 3, 8, 4
 _SIDE_SHARE = 0.15
 # A line of prose: so many letters, over this share of its column; and the share of such lines in a column.
 _PROSE_LETTERS, _PROSE_WIDTH, _PROSE_SHARE = 20, 0.83, 0.5
-# A list in columns, or an index, whose lines end with numbers: so many lines on each side, and how much longer those of one side may be.
+# A list in columns, or an index, whose lines end with numbers: so many lines on each side, and how much longer
+# those of one side may be.
 _LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 5, 2.0
-# In sizes of the font: pieces on one line are this near in height, and two cells this far apart.
-_LEVEL, CELL_GAP = 0.45, 0.9
+# In points: what is narrower has no two lists beside each other.
+_LIST_WIDTH = 270.0
+# In sizes of the font: pieces on one line are this near in height.
+_LEVEL = 0.45
+_MONO_SHARE = 0.8
 # Gaps in a line that is stretched to the width of its column are nearly equal.
 _STRETCHED, _WIDEST_STRETCH, _FEWEST_STRETCHED = 0.6, 2.5, 3
-
-
-def put_in_order(lines: Sequence[Line]) -> list[Line]:
-    """The lines in the order in which a person reads them; those beside each other in a column are one."""
-    return [line for column in columns_of(lines) for line in column]
 
 
 def columns_of(lines: Sequence[Line], rules: Rules = NO_RULES) -> list[list[Line]]:
@@ -62,8 +62,10 @@ def _divide(pieces: list[Line], rules: Rules, depth: int) -> Iterator[list[Line]
     width = _width(pieces)
     for band in _bands(pieces, gutter):
         left, right = _sides(band, gutter)
-        if left and right and (
-            _are_columns(left, right, gutter, width, rules) or not _is_table(left, right, gutter, rules)
+        if (
+            left
+            and right
+            and (_are_columns(left, right, gutter, width, rules) or not _is_table(left, right, gutter, rules))
         ):
             yield whole
             yield from _divide(left, rules, depth + 1)
@@ -173,17 +175,19 @@ def _are_lists(
     is_index = all(sum(row[-1].text[-1:].isdigit() for row in side) * 2 > len(side) for side in (left, right))
     if min(len(left), len(right)) < (_INDEX_LINES if is_index else _LIST_LINES) or len(right) * 4 < len(left):
         return False
+    if width[1] - width[0] < _LIST_WIDTH:
+        return False
     place = (gutter - width[0]) / (width[1] - width[0])
     if not any(abs(place - share) < 0.08 for share in (1 / 3, 1 / 2, 2 / 3)):
         return False
     lengths = [median(sum(len(piece.text) for piece in row) for row in side) for side in (left, right)]
     letters = [_letter_share(side) for side in (left, right)]
-    return max(lengths) <= _LIST_RATIO * min(lengths) and min(letters) > 0.4
+    return max(lengths) <= _LIST_RATIO * min(lengths) and min(letters) > (0.3 if is_index else 0.6)
 
 
 def _letter_share(rows: Sequence[Sequence[Line]]) -> float:
     text = "".join(piece.text for row in rows for piece in row)
-    return sum(map(str.isalpha, text)) / max(1, len(text))
+    return sum(map(str.isalpha, text)) / max(1, sum(map(str.isalnum, text)))
 
 
 def _rows(pieces: Iterable[Line]) -> list[list[Line]]:
@@ -217,15 +221,24 @@ def _join_row(row: Sequence[Line]) -> Line:
         gap = cell.left - cells[-1].right if cells else 0.0
         if cells and gap <= widest * main.size:
             space = "" if gap < 0.08 * main.size and gap > -main.size else " "
-            cells[-1] = Cell(f"{cells[-1].text}{space}{cell.text}", cells[-1].left, max(cells[-1].right, cell.right))
+            cells[-1] = Cell(
+                f"{cells[-1].text}{space}{cell.text}", cells[-1].left, max(cells[-1].right, cell.right)
+            )
         else:
             cells.append(cell)
-    return Line(box, main.size, row[0].is_bold, tuple(cells), all(piece.is_mono or (place == 0 and piece.text.isdigit()) for place, piece in enumerate(row)))
+    return Line(box, main.size, row[0].is_bold, tuple(cells), _is_mono(row))
+
+
+def _is_mono(row: Sequence[Line]) -> bool:
+    """Whether a row of pieces is a line of a program; its number and a few signs may be in another font."""
+    first = row[1] if row[0].text.isdigit() else row[0]
+    letters = sum(len(piece.text) for piece in row)
+    return first.is_mono and sum(len(piece.text) for piece in row if piece.is_mono) >= _MONO_SHARE * letters
 
 
 def _is_stretched(row: Sequence[Line]) -> bool:
     """Whether a few words are stretched to a whole line of justified text."""
-    gaps = [then.box.left - first.box.right for first, then in zip(row, row[1:], strict=False)]
+    gaps = [then.box.left - first.box.right for first, then in pairwise(row)]
     size = row[0].size
     if len(gaps) < _FEWEST_STRETCHED or max(gaps) > _WIDEST_STRETCH * size:
         return False

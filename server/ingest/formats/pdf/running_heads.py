@@ -1,7 +1,7 @@
 """Finds running heads and page numbers: what stands apart at the upper or lower edge of many pages.
 
-A line there is a running head if its text comes back on other pages, or if other pages have such a line at the same
-height, whatever it says: heads name the chapter or the section.
+A line there is a running head if its text comes back on other pages, or if other pages have such a line at the
+same height, whatever it says: heads name the chapter or the section.
 
 The printed numbers are the labels of a file that states none, such as an article from a journal.
 """
@@ -20,8 +20,8 @@ from server.ingest.formats.pdf.lines import Line
 UPPER, LOWER = 0.1, 0.9
 _LONGEST = 160
 _FEWEST_PAGES, _SHARE = 3, 0.6
-# Heads that change with the chapter: between which shares of the height, on which share of the pages, how long, how
-# much larger than most lines, and how far from the text, in sizes of the font.
+# Heads that change with the chapter: between which shares of the height, on which share of the pages, how long,
+# how much larger than most lines, and how far from the text, in sizes of the font.
 HEAD, FOOT = 0.17, 0.83
 _PLACE_SHARE, _LONGEST_ROW, _LARGEST, _APART, _LEVEL = 0.3, 110, 1.15, 0.7, 0.45
 _MORE_LINES = 2
@@ -36,7 +36,8 @@ _PAGE_NUMBER = re.compile(
 class _Edge:
     """The outermost line of a page, in pieces: its place, and its text.
 
-    ``gap``: the room between it and the text; ``is_apart``: it is wide. ``is_far``: it stands where hardly any page has text.
+    ``gap``: the room between it and the text; ``is_apart``: it is wide. ``is_far``: it stands where hardly any
+    page has text.
     """
 
     lines: tuple[Line, ...]
@@ -66,14 +67,16 @@ def _drop(
 ) -> list[_Edge | None]:
     """Take those of the outermost lines that are running heads from the pages; the ones that were taken.
 
-    By its text, if it is a page number or comes back; or by its place, if enough pages have a line there that stands
-    apart from the text.
+    By its text, if it is a page number or comes back; or by its place, if enough pages have a line there that
+    stands apart from the text.
     """
     texts = Counter(_key(edge.text) for edge in edges if edge is not None and (edge.is_apart or edge.is_far))
     fewest = max(_FEWEST_PAGES, _PLACE_SHARE * len(pages))
     out: list[_Edge | None] = [None] * len(pages)
     for number, edge in enumerate(edges):
-        if edge is not None and (_is_running(edge, texts) or (edge.is_apart and _near(places, edge.place) >= fewest)):
+        if edge is not None and (
+            _is_running(edge, texts) or (edge.is_apart and _near(places, edge.place) >= fewest)
+        ):
             ids = set(map(id, edge.lines))
             pages[number] = [line for line in pages[number] if id(line) not in ids]
             out[number] = edge
@@ -97,20 +100,24 @@ def _edge(lines: Sequence[Line], height: float, at_top: bool) -> _Edge | None:
     """The outermost line, if it is where running heads are, short, and in letters no larger than most."""
     if not lines:
         return None
-    sign = 1 if at_top else -1
-    ordered = sorted(lines, key=lambda line: sign * line.box.middle)
-    outer = ordered[0].box.middle
-    row = [line for line in ordered if abs(line.box.middle - outer) < _LEVEL * line.size]
-    rest = ordered[len(row) :]
-    far = outer < height * HEAD if at_top else outer > height * FOOT
+    middles = [line.box.middle for line in lines]
+    outer = min(middles) if at_top else max(middles)
+    if not (outer < height * HEAD if at_top else outer > height * FOOT):
+        return None
+    row: list[Line] = []
+    rest: list[Line] = []
+    for line, middle in zip(lines, middles, strict=True):
+        (row if abs(middle - outer) <= _LEVEL * line.size else rest).append(line)
     usual = sorted(line.size for line in lines)[len(lines) // 2]
-    if not far or max(line.size for line in row) > _LARGEST * usual:
+    if max(line.size for line in row) > _LARGEST * usual:
         return None
     if sum(len(line.text) for line in row) > _LONGEST_ROW:
         return None
     gap = height
-    if rest:
-        gap = rest[0].box.top - row[0].box.bottom if at_top else row[0].box.top - rest[0].box.bottom
+    if rest and at_top:
+        gap = min(line.box.top for line in rest) - row[0].box.bottom
+    elif rest:
+        gap = row[0].box.top - max(line.box.bottom for line in rest)
     text = " ".join(line.text for line in sorted(row, key=lambda line: line.box.left))
     is_far = outer < height * UPPER if at_top else outer > height * LOWER
     return _Edge(tuple(row), (at_top, round(outer)), text, gap, gap > _APART * row[0].size, is_far)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,13 +12,12 @@ from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.formats.pdf import ocr
 from server.ingest.formats.pdf.document import OpenPdf
 from server.ingest.formats.pdf.layout import Page
-from server.ingest.formats.pdf.line_layout import TextSizes, lay_out
-from server.ingest.formats.pdf.reading_order import put_in_order
-from server.ingest.formats.pdf.running_heads import drop_running_heads
+from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
 from server.ingest.formats.pdf.visibility import PageObjects
 from server.text.sizes import count_of
 
 _NEEDED_LETTERS = 16
+_UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff]")
 _PICTURE_SHARE, _MOST_PATHS = 0.1, 50
 
 
@@ -59,6 +59,8 @@ def needs_ocr(page: Page, objects: PageObjects) -> bool:
 
 def is_garbled(text: str) -> bool:
     """More than a third of the signs have no meaning: the font does not say which letters it draws."""
+    if _UNKNOWN.search(text) is None and text.replace("\n", "").isprintable():
+        return False
     signs = [c for c in text if not c.isspace()]
     unknown = sum(c == "\ufffd" or "\ue000" <= c <= "\uf8ff" or not c.isprintable() for c in signs)
     return unknown * 3 > len(signs)
@@ -66,19 +68,17 @@ def is_garbled(text: str) -> bool:
 
 def _read(opened: OpenPdf, pages: Sequence[Page], needed: Sequence[int]) -> Iterator[tuple[int, Page]]:
     """The needed pages by number, read by OCR."""
-    lines = []
+    heights = {page.number: page.height for page in pages}
+    drawn = []
     for number in needed:
         page = opened.document[number - 1]
         try:
-            lines.append(put_in_order(ocr.read_page(page)))
+            drawn.append(DrawnPage(number, heights[number], tuple(ocr.read_page(page))))
         finally:
             page.close()
-    by_number = {page.number: page for page in pages}
-    heights = [by_number[number].height for number in needed]
-    lines = drop_running_heads(lines, heights)
-    sizes = TextSizes(lines)
-    for number, found in zip(needed, lines, strict=True):
-        yield number, replace(by_number[number], blocks=tuple(lay_out(found, sizes)))
+    edges = {page.number: page.edges for page in pages}
+    for found in lay_out_pages(drawn):
+        yield found.number, replace(found, edges=edges[found.number])
 
 
 def _describe_missing(pages: int) -> str:

@@ -1,7 +1,7 @@
 """Finds tables in the lines of a column: lines whose cells stand below each other, and the rows they are.
 
-A cell may have several lines. Where rules are drawn between the rows, they say which lines are one row; elsewhere a
-line without a first cell goes on with the row above it, as does one that is nearer to it than the rows are apart.
+A cell may have several lines. Where rules are drawn between the rows, they say which lines are one row; elsewhere
+a line without a first cell goes on with the row above it, as does one that is nearer to it than rows are apart.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from server.ingest.formats.pdf.layout import Block, BlockKind, Box, Rules
 from server.ingest.formats.pdf.lines import Cell, Line
 
 ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
 # "•", "1.", "(a)", "2.4": what stands before the text of an item or a heading is no cell.
-MARKER = re.compile(r"(?:[•◦▪‣–·∙*○●■□➢✓-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)")
+MARKER = re.compile(
+    r"(?:[•◦▪‣–·∙*○●■□➢✓-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)"
+)
 LEADERS = re.compile(r"(?:\s?[.…·]){4,}")
 # Fewest rows of a table without rules, with rules, and with three columns or more.
 _ROWS, _RULED_ROWS, _WIDE_ROWS = 3, 2, 2
@@ -27,6 +30,11 @@ _NEAR_ROW, _FAR_ROW = 1.15, 1.3
 _LONG_CELL = 45
 
 
+def has_leaders(text: str) -> bool:
+    """Whether dots lead from one part of a line to the next, as in a table of contents."""
+    return (". ." in text or ".." in text or "…" in text or "· ·" in text) and bool(LEADERS.search(text))
+
+
 @dataclass(slots=True)
 class _Column:
     """Where the cells of a column begin and end."""
@@ -36,14 +44,14 @@ class _Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTable:
     """A table, and how many lines it has."""
 
     block: Block
     lines: int
 
 
-def find_table(lines: Sequence[Line], start: int, rules: Rules) -> Found | None:
+def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | None:
     """The table that begins with this line; None if it begins none."""
     if not is_row(lines[start]):
         return None
@@ -56,12 +64,18 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> Found | None:
     box = _box(taken)
     if len(rows) < (_RULED_ROWS if len(columns) > 2 or _inner(rules, box) else _ROWS):
         return None
-    return Found(Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True), count)
+    return FoundTable(Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True), count)
+
+
+def is_barred(line: Line, rules: Rules) -> bool:
+    """Whether vertical lines are drawn between the words of a line."""
+    middle = line.box.middle
+    return any(top <= middle <= bottom and line.box.left < x < line.box.right for x, top, bottom in rules.vertical)
 
 
 def is_row(line: Line) -> bool:
     """Whether a line has several cells, and is no item or heading with its number, nor a line of contents."""
-    if len(line.cells) < 2 or LEADERS.search(line.text):
+    if len(line.cells) < 2 or has_leaders(line.text):
         return False
     return len(line.cells) > 2 or not MARKER.fullmatch(line.cells[0].text)
 
@@ -72,7 +86,7 @@ def _count_lines(lines: Sequence[Line], start: int, columns: list[_Column], rule
     for place in range(start + 1, len(lines)):
         line, above = lines[place], lines[place - 1]
         distance = line.box.middle - above.box.middle
-        if distance > _FARTHEST * max(line.box.height, above.box.height) or distance < 0 or LEADERS.search(line.text):
+        if distance > _FARTHEST * max(line.box.height, above.box.height) or distance < 0 or has_leaders(line.text):
             break
         if len(line.cells) == 1:
             if not _fits_alone(line, above, columns, distance):
@@ -90,7 +104,12 @@ def _count_wrapped(lines: Sequence[Line], start: int, columns: Sequence[_Column]
     for place in range(start, len(lines)):
         line, above = lines[place], lines[place - 1]
         near = line.box.middle - above.box.middle < 1.5 * line.box.height
-        if len(line.cells) > 1 or not near or line.box.left < columns[1].left - 2 or line.box.left > columns[-1].right:
+        if (
+            len(line.cells) > 1
+            or not near
+            or line.box.left < columns[1].left - 2
+            or line.box.left > columns[-1].right
+        ):
             break
         count += 1
     return count
@@ -106,7 +125,9 @@ def _fits_alone(line: Line, above: Line, columns: Sequence[_Column], distance: f
 
 def _met(cell: Cell, columns: Sequence[_Column]) -> list[int]:
     return [
-        place for place, column in enumerate(columns) if cell.left < column.right - 1 and cell.right > column.left + 1
+        place
+        for place, column in enumerate(columns)
+        if cell.left < column.right - 1 and cell.right > column.left + 1
     ]
 
 
@@ -146,7 +167,7 @@ def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> li
     """The texts of the cells, row by row."""
     rows: list[list[str]] = []
     groups = _groups(lines, rules)
-    distances = [then.box.middle - first.box.middle for first, then in zip(lines, lines[1:], strict=False)]
+    distances = [then.box.middle - first.box.middle for first, then in pairwise(lines)]
     near = min(distances, default=0.0)
     begins_large = sum(line.cells[-1].text[:1].isupper() for line in lines) * 2 > len(lines)
     is_spread = sum(distance > _FAR_ROW * near for distance in distances) >= 2
@@ -178,8 +199,10 @@ def _goes_on(
         return groups[place] == groups[place - 1]
     if cells[0] == "":
         return distances[place - 1] <= 1.6 * min(distances)
-    return near > 0 and distances[place - 1] <= _NEAR_ROW * near and (
-        sum(map(bool, cells)) < len(cells) or (begins_large and cells[-1][:1].islower())
+    return (
+        near > 0
+        and distances[place - 1] <= _NEAR_ROW * near
+        and (sum(map(bool, cells)) < len(cells) or (begins_large and cells[-1][:1].islower()))
     )
 
 
@@ -187,7 +210,11 @@ def _groups(lines: Sequence[Line], rules: Rules) -> list[int]:
     """The number of the rules above each line; none unless rules part the rows of a table with bars."""
     box = _box(lines)
     inner = _inner(rules, box)
-    bars = [x for x, top, bottom in rules.vertical if box.left - 9 < x < box.right + 9 and top < box.bottom and bottom > box.top]
+    bars = [
+        x
+        for x, top, bottom in rules.vertical
+        if box.left - 9 < x < box.right + 9 and top < box.bottom and bottom > box.top
+    ]
     if len(inner) < 1 or not bars:
         return []
     return [sum(y < line.box.middle for y in inner) for line in lines]

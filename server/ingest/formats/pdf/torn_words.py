@@ -47,8 +47,10 @@ class Mender:
         self._torn: Counter[str] = Counter()
         self._compounds: Counter[str] = Counter()
         for text in texts:
-            self._whole.update(word.casefold() for word in _WORD.findall(text))
-            self._compounds.update(word.casefold() for word in _COMPOUND.findall(text))
+            small = text.casefold()
+            self._whole.update(_WORD.findall(small))
+            if "-" in small:
+                self._compounds.update(_COMPOUND.findall(small))
             self._torn.update(piece.casefold() for pair in _TORN.findall(text) for piece in pair)
         self._fused = {
             word.replace("-", ""): word.index("-")
