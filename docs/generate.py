@@ -32,7 +32,7 @@ FOLDER = Path(__file__).parent
 GENERATED = "<!-- Written by docs/generate.py from the code. Change it there. -->"
 
 
-# page below docs/tools/ -> its title, and the names of its tools or the beginning of them; a pack has a page too
+# page below docs/tools/ -> its title, and the names of its tools or their beginning; none for those of a pack
 _FAMILIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "kb": ("Tools: passages and documents", ("kb.",)),
     "search": ("Tools: search by tiers, and vendors", ("semantic_search", "find_vendor_info")),
@@ -193,6 +193,14 @@ def _meaning(name: str) -> str:
     return str(Settings.model_fields[name].description)
 
 
+def decisions_page() -> str:
+    """The decisions by number, each with its title."""
+    files = sorted((FOLDER / "decisions").glob("[0-9]*.md"))
+    titles = ((file.name, file.read_text("utf-8").partition("\n")[0].removeprefix("# ")) for file in files)
+    rows = "\n".join(f"* [{title}]({name})" for name, title in titles)
+    return _page(["# Decisions", GENERATED, "What was decided, what else there was, and the reasons.", rows])
+
+
 def readme() -> str:
     """The README with its two tables: the tools of the usual list, and the commands."""
     text = (FOLDER.parent / "README.md").read_text("utf-8")
@@ -235,6 +243,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "playbook.md": playbook_page,
     "recipes.md": recipes_page,
     "settings.md": settings_page,
+    "decisions/README.md": decisions_page,
     "../README.md": readme,
 }
 

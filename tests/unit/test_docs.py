@@ -110,7 +110,7 @@ def test_the_readme_does_not_promise_more_attacks_than_there_are() -> None:
 
 def test_decisions_are_numbered_without_a_gap() -> None:
     """A missing number looks like a hidden decision."""
-    numbers = sorted(int(path.name[:4]) for path in (ROOT / "docs/decisions").glob("*.md"))
+    numbers = sorted(int(path.name[:4]) for path in (ROOT / "docs/decisions").glob("[0-9]*.md"))
     assert numbers == list(range(1, len(numbers) + 1))
 
 
