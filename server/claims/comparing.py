@@ -68,12 +68,10 @@ class Standing:
     why: str
 
 
-def compare_entries(
-    entry: Entry, vectors: Vector, other: Entry, other_vectors: Vector, verdicts: Iterable[Verdict] = ()
-) -> Comparison:
-    """Compare two entries. ``vectors`` have a row of length 1 for each of their claims, in their order.
+def compare_entries(entry: Entry, vectors: Vector, other: Entry, other_vectors: Vector) -> Comparison:
+    """The novelty of an entry beside another, and their nearest claims; friction is not looked at.
 
-    ``verdicts`` are about claims of both; others are ignored.
+    ``vectors`` have a row of length 1 for each of their claims, in their order.
     """
     similarities = (vectors @ other_vectors.T).clip(0, 1).tolist()
     pairs = [
@@ -87,7 +85,6 @@ def compare_entries(
         entry_id=entry.id,
         other_id=other.id,
         entropy=1 - largest,
-        friction=pair_friction(entry, other, verdicts).value,
         pairs=tuple(pair for pair in pairs[:MAX_PAIRS] if pair.similarity >= LEAST_SIMILARITY),
     )
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from server.claims.comparing import pair_friction, standing
+from server.claims.comparing import Standing, contradictions, pair_friction, standing
 from server.claims.library import ClaimLibrary
-from server.claims.records import Comparison, Entry
+from server.claims.records import Comparison, Entry, IntegrationStatus, Verdict, entry_of
 from server.claims.store import Notebook, View
 from server.claims.verifying import CurrentIndex, IndexedTexts, check_entry
 from server.errors import WinnowError
@@ -39,27 +39,79 @@ class LostQuote:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckReport:
-    """What a check of a notebook found: entries that changed, its evidence by status, and lost quotes.
+class ChangedStanding:
+    """An entry that was weighed again: the status that it had, and where it stands now."""
 
-    ``lost`` has the first thousand of these.
+    entry_id: str
+    was: IntegrationStatus
+    now: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What a check of a notebook found: the number of entries about which anything changed, the evidence by
+    status, quotes that stand nowhere now (the first thousand), and entries whose friction or status is another.
     """
 
     entries: int
     changed: int
     evidence: Mapping[str, int]
     lost: tuple[LostQuote, ...] = ()
+    standings: tuple[ChangedStanding, ...] = ()
 
 
-def comparisons_of(store: SqliteClaimStore, notebook: Notebook, entry: Entry) -> list[Comparison]:
-    """The comparisons of an entry with others that its own readers see, from its side, the nearest first."""
-    found = {
-        each.other_id: each for each in (_from_side(entry.id, each) for each in store.comparisons([entry.id]))
-    }
-    seen = store.read(View(notebook, entry.session), list(found))
+def comparisons_of(store: SqliteClaimStore, entry: Entry) -> list[Comparison]:
+    """The comparisons of an entry with others that its readers see, from its side, the nearest first.
+
+    Entries that claims of it contradict are among them, compared or not (then with the entropy 1).
+    """
+    return _compare_all(store, [entry])[entry.id]
+
+
+def _compare_all(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[str, list[Comparison]]:
+    """The comparisons of entries, by their ids; the frictions are those that follow now."""
+    own = {entry.id: entry for entry in entries}
+    verdicts: dict[str, list[Verdict]] = {id: [] for id in own}
+    found: dict[str, dict[str, Comparison]] = {id: {} for id in own}
+    for verdict in store.verdicts(list(own)):
+        for id in {entry_of(verdict.claim_id), entry_of(verdict.other_id)} & own.keys():
+            verdicts[id].append(verdict)
+    for id in own:
+        judged = sorted({entry_of(other) for _, other in contradictions(verdicts[id])} - {id})
+        found[id] |= {other: Comparison(entry_id=id, other_id=other, entropy=1.0) for other in judged}
+    for each in store.comparisons(list(own)):
+        for id in {each.entry_id, each.other_id} & own.keys():
+            of_this = _from_side(id, each)
+            found[id][of_this.other_id] = of_this
+    others = _read_all(store, {other for compared in found.values() for other in compared})
+    return {id: _weigh_comparisons(own[id], compared, others, verdicts[id]) for id, compared in found.items()}
+
+
+def _read_all(store: SqliteClaimStore, ids: Collection[str]) -> dict[str, Entry]:
+    return {entry.id: entry for entry in store.entries(sorted(ids))}
+
+
+def _weigh_comparisons(
+    entry: Entry, compared: Mapping[str, Comparison], others: Mapping[str, Entry], verdicts: Sequence[Verdict]
+) -> list[Comparison]:
+    """The comparisons with entries that the readers of this one see, with their frictions, the nearest first."""
+    weighed = [
+        each.model_copy(update={"friction": pair_friction(entry, others[id], verdicts).value})
+        for id, each in compared.items()
+        if id in others and _is_seen(entry, others[id])
+    ]
+    # Of entries that were not compared those matter that are contradicted now.
     return sorted(
-        (each for other, each in found.items() if other in seen), key=lambda each: (each.entropy, each.other_id)
+        (each for each in weighed if each.pairs or each.entropy < 1 or each.friction),
+        key=lambda each: (each.entropy, each.other_id),
     )
+
+
+def _is_seen(entry: Entry, other: Entry) -> bool:
+    """Whether the readers of an entry see the other: what waits for approval counts for its own session alone."""
+    if (entry.project, entry.owner) != (other.project, other.owner):
+        return False
+    return not other.needs_review or (entry.needs_review and entry.session == other.session != "")
 
 
 def _from_side(entry_id: str, comparison: Comparison) -> Comparison:
@@ -72,31 +124,44 @@ def _from_side(entry_id: str, comparison: Comparison) -> Comparison:
     return comparison.model_copy(update={"entry_id": entry_id, "other_id": comparison.entry_id, "pairs": pairs})
 
 
-def weigh(store: SqliteClaimStore, notebook: Notebook, entry_ids: Collection[str]) -> None:
-    """Store the friction and the status that follow from the evidence and the comparisons of these entries."""
-    compared = store.compared(list(entry_ids))
-    changed = []
-    for entry in store.read(View(notebook, sees_all=True), list(entry_ids)).values():
-        comparisons = comparisons_of(store, notebook, entry)
-        stands = standing(entry, comparisons, is_compared=entry.id in compared)
-        if (stands.friction, stands.status) != (entry.friction, entry.integration_status):
-            fields = {"friction": stands.friction, "integration_status": stands.status}
-            changed.append(entry.model_copy(update=fields))
-    store.refresh(changed)
+def standing_of(store: SqliteClaimStore, entry: Entry) -> Standing:
+    """The friction and the status that follow for an entry now, and why."""
+    return _standings(store, [entry])[entry.id]
 
 
-def compare_again(store: SqliteClaimStore, notebook: Notebook, entry_ids: Sequence[str]) -> list[str]:
-    """Store the frictions of the comparisons of entries whose evidence changed; the ids of the other entries."""
-    stored = store.comparisons(entry_ids)
-    others = sorted({id for each in stored for id in (each.entry_id, each.other_id)} - set(entry_ids))
-    entries = store.read(View(notebook, sees_all=True), [*entry_ids, *others])
-    verdicts = store.verdicts(entry_ids)
-    for each in stored:
-        if each.entry_id in entries and each.other_id in entries:
-            friction = pair_friction(entries[each.entry_id], entries[each.other_id], verdicts).value
-            if friction != each.friction:
-                store.compare(each.entry_id, [each.model_copy(update={"friction": friction})])
-    return others
+def _standings(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[str, Standing]:
+    """Where entries stand, by their ids: the only place where a status is found out."""
+    compared, comparisons = store.compared([entry.id for entry in entries]), _compare_all(store, entries)
+    return {
+        entry.id: standing(entry, comparisons[entry.id], is_compared=entry.id in compared) for entry in entries
+    }
+
+
+def weigh(store: SqliteClaimStore, entry_ids: Collection[str]) -> list[ChangedStanding]:
+    """Store where these entries stand now, and those that verdicts join to them; what changed of it.
+
+    A verdict changes both entries, and so does the evidence of either.
+    """
+    with store.deriving():
+        joined = {
+            entry_of(id) for each in store.verdicts(list(entry_ids)) for id in (each.claim_id, each.other_id)
+        }
+        entries = _read_all(store, {*entry_ids, *joined})
+        standings = _standings(store, list(entries.values()))
+        changes = [
+            ChangedStanding(id, entry.integration_status, standings[id])
+            for id, entry in entries.items()
+            if (standings[id].friction, standings[id].status) != (entry.friction, entry.integration_status)
+        ]
+        store.refresh(
+            [
+                entries[each.entry_id].model_copy(
+                    update={"friction": each.now.friction, "integration_status": each.now.status}
+                )
+                for each in changes
+            ]
+        )
+    return changes
 
 
 def check_project(library: ClaimLibrary, texts: IndexedTexts, project: str) -> tuple[str, ...]:
@@ -136,20 +201,24 @@ def check_notebook(
     Quotes that were verified in a document which has not changed since are not looked for. ``on_page`` is called
     now and then and may raise, to end the check; what was found so far is stored.
     """
-    after, entries, changed = 0, 0, 0
+    after, entries = 0, 0
     statuses: Counter[str] = Counter()
     lost: list[LostQuote] = []
+    differ: set[str] = set()
+    standings: dict[str, ChangedStanding] = {}
     while page := store.listing(View(notebook, sees_all=True), after, _PAGE):
         on_page()
         checked = [check_entry(entry, index, at) for entry in page]
         differing = [now for now, was in zip(checked, page, strict=True) if now != was]
         store.refresh(differing)
-        ids = [entry.id for entry in differing]
-        weigh(store, notebook, [*ids, *compare_again(store, notebook, ids)])
+        # All of them: a process may have ended between a change and what follows from it.
+        moved = weigh(store, [entry.id for entry in page])
+        standings |= {each.entry_id: each for each in moved}
+        differ |= {entry.id for entry in differing} | {each.entry_id for each in moved}
         statuses.update(each.status for entry in checked for claim in entry.claims for each in claim.evidence)
         lost += [quote for entry in checked for quote in _lost_quotes(entry)][: _MOST_LOST - len(lost)]
-        entries, changed, after = entries + len(page), changed + len(differing), page[-1].sequence
-    return CheckReport(entries, changed, dict(statuses), tuple(lost))
+        entries, after = entries + len(page), page[-1].sequence
+    return CheckReport(entries, len(differ), dict(statuses), tuple(lost), tuple(standings.values()))
 
 
 def _lost_quotes(entry: Entry) -> Iterator[LostQuote]:

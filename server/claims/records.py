@@ -117,8 +117,8 @@ class Comparison(ClaimRecord):
     """An entry compared with another one.
 
     ``entropy`` is how new the entry is beside the other: 1 minus the largest similarity of their claims.
-    ``friction`` is how much of what they share is contradicted, by verdicts. ``pairs`` are the nearest pairs
-    of claims, the nearest first.
+    ``friction`` is how much of what they share is contradicted, by verdicts; it follows from both entries as they
+    are now, so it is stored nowhere. ``pairs`` are the nearest pairs of claims, the nearest first.
     """
 
     entry_id: _EntryId

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -88,6 +89,7 @@ class SqliteClaimStore:
     """``ClaimStore`` in a file, created where there is none. Safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
+        self._deriving = threading.local()
         with _own_advice():
             self.database = Database(path, _prepare)
 
@@ -130,10 +132,30 @@ class SqliteClaimStore:
                 values = (first, second, entry_of(first), entry_of(second), body)
                 connection.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?)", values)
 
+    @contextmanager
+    def deriving(self) -> Iterator[None]:
+        """Around code that reads entries and stores what follows: no other process writes in between."""
+        with _own_advice(), self.database.transaction() as connection:
+            self._deriving.connection = connection
+            try:
+                yield
+            finally:
+                self._deriving.connection = None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction of this thread: that of ``deriving``, or one of its own."""
+        outer: sqlite3.Connection | None = getattr(self._deriving, "connection", None)
+        if outer is not None:
+            yield outer
+            return
+        with self.database.transaction() as connection:
+            yield connection
+
     @_own_advice()
     def refresh(self, entries: Sequence[Entry]) -> None:
         """See ``ClaimStore.refresh``. An entry that was revised meanwhile stays as it is."""
-        with self.database.transaction() as connection:
+        with self._transaction() as connection:
             connection.executemany(
                 "UPDATE entries SET integration_status = ?, friction = ?, record = ?"
                 " WHERE id = ? AND revision = ?",
@@ -146,10 +168,13 @@ class SqliteClaimStore:
     @_own_advice()
     def compare(self, entry_id: str, comparisons: Sequence[Comparison]) -> None:
         """See ``ClaimStore.compare``."""
-        with self.database.transaction() as connection:
+        with self._transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO comparisons VALUES (?, ?, ?)",
-                ((*sorted((entry_id, each.other_id)), each.model_dump_json()) for each in comparisons),
+                (
+                    (*sorted((entry_id, each.other_id)), each.model_dump_json(exclude={"friction"}))
+                    for each in comparisons
+                ),
             )
 
     @_own_advice()
@@ -209,6 +234,11 @@ class SqliteClaimStore:
             f"SELECT {columns} FROM json_each(?) wanted CROSS JOIN entries e ON e.id = wanted.value WHERE {where}"
         )
         return {entry.id: entry for entry in self._entries(query, json.dumps(list(entry_ids)), *values)}
+
+    def entries(self, entry_ids: Sequence[str]) -> list[Entry]:
+        """The entries with these ids, of any notebook and whether they wait for approval or not."""
+        query = f"SELECT {_ENTRY} FROM entries WHERE id IN (SELECT value FROM json_each(?))"
+        return self._entries(query, json.dumps(list(entry_ids)))
 
     def recent(self, view: View, since: int, limit: int) -> list[tuple[Change, Entry]]:
         """See ``ClaimStore.recent``."""
@@ -289,7 +319,8 @@ class SqliteClaimStore:
         """See ``ClaimStore.comparisons``."""
         rows = self._rows(_EITHER.format(table="comparisons", other="other"), *[json.dumps(list(entry_ids))] * 2)
         with _own_advice(), self.database.decoding():
-            return [Comparison.model_validate_json(row[0]) for row in rows]
+            # Earlier versions stored a friction beside the novelty, which may be out of date.
+            return [Comparison.model_validate({**json.loads(row[0]), "friction": 0.0}) for row in rows]
 
     def verdicts(self, entry_ids: Sequence[str]) -> list[Verdict]:
         """See ``ClaimStore.verdicts``."""
@@ -424,6 +455,17 @@ def _append(
     return int(last) + 1
 
 
+def _forget_comparisons(connection: sqlite3.Connection, entry: Entry) -> None:
+    """Remove what was found out about earlier claims of an entry whose claims are others now."""
+    found = connection.execute("SELECT number, record FROM entries WHERE id = ?", (entry.id,)).fetchone()
+    if found is None:
+        return
+    earlier = [(claim["id"], claim["text"]) for claim in json.loads(found[1])["claims"]]
+    if earlier != [(claim.id, claim.text) for claim in entry.claims]:
+        connection.execute("DELETE FROM vectors WHERE entry = ?", (found[0],))
+        connection.execute("DELETE FROM comparisons WHERE entry = ? OR other = ?", (entry.id, entry.id))
+
+
 def _write(
     connection: sqlite3.Connection,
     notebook: Notebook,
@@ -452,6 +494,7 @@ def _write(
         "sequence": sequence,
         "record": _body(entry),
     }
+    _forget_comparisons(connection, entry)
     changed = ", ".join(f"{name} = excluded.{name}" for name in values if name != "id")
     places = ", ".join("?" * len(values))
     connection.execute(

@@ -99,7 +99,10 @@ class ClaimStore(Protocol):
         """Store what was found out about entries (status, friction, warnings); none of it is a revision."""
 
     def compare(self, entry_id: str, comparisons: Sequence[Comparison]) -> None:
-        """Store the comparisons of an entry with others, in place of earlier ones of the same two entries."""
+        """Store the comparisons of an entry with others, in place of earlier ones of the same two entries.
+
+        Their friction is left out, because it changes with either entry.
+        """
 
     def read(self, view: View, entry_ids: Sequence[str]) -> dict[str, Entry]:
         """The entries that the view has, by id. One query."""
@@ -119,7 +122,7 @@ class ClaimStore(Protocol):
     def counts(self, view: View) -> NotebookCounts: ...
 
     def comparisons(self, entry_ids: Sequence[str]) -> list[Comparison]:
-        """The comparisons that any of these entries takes part in."""
+        """The comparisons that any of these entries takes part in, with the friction 0."""
 
     def verdicts(self, entry_ids: Sequence[str]) -> list[Verdict]:
         """The verdicts about claims of these entries."""

@@ -154,9 +154,9 @@ def test_an_ingest_looks_for_the_quotes_of_all_notebooks_of_its_project_again(st
     claims.judge(
         notebook, [Verdict(claim_id=claim.id, other_id=other.id, judgement="contradicts", created_at=1.0)]
     )
-    both = Comparison(entry_id="aaaaaaaaaaaa", other_id="bbbbbbbbbbbb", entropy=0.5, friction=1.0)
+    both = Comparison(entry_id="aaaaaaaaaaaa", other_id="bbbbbbbbbbbb", entropy=0.5)
     claims.compare("aaaaaaaaaaaa", [both])
-    weigh(claims, notebook, ["aaaaaaaaaaaa", "bbbbbbbbbbbb"])
+    weigh(claims, ["aaaaaaaaaaaa", "bbbbbbbbbbbb"])
 
     def read() -> list[tuple[str, float]]:
         found = claims.read(View(notebook, sees_all=True), ["aaaaaaaaaaaa", "bbbbbbbbbbbb"])

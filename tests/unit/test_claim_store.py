@@ -188,7 +188,7 @@ def test_verdicts_and_comparisons_are_found_from_both_entries_and_a_later_verdic
     store.compare(first.id, [Comparison(entry_id=first.id, other_id=second.id, entropy=0.2, friction=1.0)])
     for entry in (first, second):
         assert [verdict.judgement for verdict in store.verdicts([entry.id])] == ["contradicts"]
-        assert [each.friction for each in store.comparisons([entry.id])] == [1.0]
+        assert [(each.entropy, each.friction) for each in store.comparisons([entry.id])] == [(0.2, 0.0)]  # follows
     assert [change.kind for change in store.history(BOOKS)] == ["written", "written", "judged", "judged"]
     assert store.counts(ALL).sequence == 4  # nothing has changed since: verdicts are changes
     assert store.recent(ALL, 4, 10) == []

@@ -161,14 +161,12 @@ def check(store: Store = None, as_json: Json = False) -> None:
 def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None:
     """Let others see an entry that waits for approval (setting review_claims)."""
     from server.claims.life_cycle import weigh
-    from server.claims.records import entry_of
 
     with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
         notebook, entry = _find(claims, name)
         if entry.needs_review:
             claims.revise(notebook, entry.model_copy(update={"needs_review": False}), "approved")
-            verdicts = claims.verdicts([entry.id])
-            weigh(claims, notebook, {entry_of(id) for each in verdicts for id in (each.claim_id, each.other_id)})
+            weigh(claims, [entry.id])
     if as_json:
         print_json({"entry_id": entry.id, "approved": entry.needs_review})
         return

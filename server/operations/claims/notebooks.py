@@ -7,13 +7,13 @@ that wait for approval are seen by the session that wrote them.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from server.claims.comparing import compare_entries, pair_friction
-from server.claims.life_cycle import check_notebook, compare_again, comparisons_of, weigh
-from server.claims.records import Comparison, Entry, IntegrationStatus, Verdict, entry_of
+from server.claims.comparing import compare_entries
+from server.claims.life_cycle import check_notebook, comparisons_of, weigh
+from server.claims.records import Comparison, Entry, IntegrationStatus
 from server.claims.store import Notebook, View
 from server.claims.verifying import CurrentIndex
 from server.contracts.base import Scope
@@ -106,20 +106,9 @@ class OpenNotebook:
 
     def compare(self, entry: Entry) -> None:
         """Compare an entry with its neighbours, and store what follows for all of them."""
-        seen = View(self.view.notebook, entry.session)
-        verdicts = self.store.verdicts([entry.id])
-        comparisons = (
-            [] if self.model is None else self._compare_with_neighbours(self.model, seen, entry, verdicts)
-        )
-        near = {each.other_id for each in comparisons}
-        judged = {entry_of(id) for each in verdicts for id in (each.claim_id, each.other_id)} - {entry.id} - near
-        known = {each.other_id: each for each in self.comparisons_of(entry)}
-        for other in self.store.read(seen, sorted(judged)).values():
-            was = known.get(other.id) or Comparison(entry_id=entry.id, other_id=other.id, entropy=1.0)
-            friction = pair_friction(entry, other, verdicts).value
-            comparisons.append(was.model_copy(update={"friction": friction}))
-        self.store.compare(entry.id, comparisons)
-        self.weigh([entry.id])
+        if (model := self.model) is not None:
+            self.store.compare(entry.id, self._compare_with_neighbours(model, entry))
+        weigh(self.store, [entry.id])
 
     def judge_candidates(self, entries: Sequence[Entry]) -> None:
         """Ask the operator's model about the nearest candidates of entries, and store what follows from it."""
@@ -131,9 +120,7 @@ class OpenNotebook:
         if not verdicts:
             return
         self.store.judge(self.view.notebook, verdicts)
-        for entry in entries:
-            others = compare_again(self.store, self.view.notebook, [entry.id])
-            self.weigh([entry.id] if entry.needs_review else [entry.id, *others])
+        weigh(self.store, [entry.id for entry in entries])
 
     def candidates(self, entry: Entry) -> list[ClaimCandidate]:
         """The pairs of claims of this entry and others that have no verdict, the nearest first."""
@@ -149,24 +136,19 @@ class OpenNotebook:
             and frozenset((pair.claim_id, pair.other_id)) not in known
         ]
 
-    def _compare_with_neighbours(
-        self, model: Embedder, seen: View, entry: Entry, verdicts: list[Verdict]
-    ) -> list[Comparison]:
+    def _compare_with_neighbours(self, model: Embedder, entry: Entry) -> list[Comparison]:
+        seen = View(self.view.notebook, entry.session)
         own, *others = self.vectors.neighbours(model, seen, entry, _NEIGHBOURS)
         entries = self.store.read(seen, [each.entry_id for each in others])
         return [
-            compare_entries(entry, own.vectors, entries[each.entry_id], each.vectors, verdicts)
+            compare_entries(entry, own.vectors, entries[each.entry_id], each.vectors)
             for each in others
             if each.claim_ids == _claim_ids(entries.get(each.entry_id))
         ]
 
-    def weigh(self, entry_ids: Collection[str]) -> None:
-        """See ``life_cycle.weigh``."""
-        weigh(self.store, self.view.notebook, entry_ids)
-
     def comparisons_of(self, entry: Entry) -> list[Comparison]:
         """See ``life_cycle.comparisons_of``."""
-        return comparisons_of(self.store, self.view.notebook, entry)
+        return comparisons_of(self.store, entry)
 
 
 def _claim_ids(entry: Entry | None) -> tuple[str, ...]:

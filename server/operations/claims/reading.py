@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from server import intake, tiers
-from server.claims.comparing import contradictions, standing
+from server.claims.comparing import contradictions
+from server.claims.life_cycle import standing_of
 from server.claims.records import Claim, Comparison, Entry
 from server.contracts.claims.answers import MAX_TOPICS, PART_CHARS
 from server.contracts.claims.arguments import (
@@ -96,7 +97,7 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
     book.settle()
     entry = book.require(request.entry_id)
     comparisons = book.comparisons_of(entry)
-    stands = standing(entry, comparisons, is_compared=entry.id in book.store.compared([entry.id]))
+    stands = standing_of(book.store, entry)
     size = context.caller.budget.of("full")
     asked = choose_claims(entry.id, read_claims(book, entry), request.claims)
     claims = tiers.fit_rows(asked, size.tokens // 2, size.bytes // 2)

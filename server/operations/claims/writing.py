@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.claims.comparing import standing
 from server.claims.language.distilling import EXTRACTED_CONFIDENCE, distil
+from server.claims.life_cycle import standing_of
 from server.claims.records import (
     CLAIM_CHARS,
     CONTENT_CHARS,
@@ -145,8 +145,7 @@ def revise_entry(context: RequestContext, request: ReviseEntry) -> Answer:
         entry = book.store.revise(book.view.notebook, _checked(context, revised, time.time()))
     if verdicts:
         book.store.judge(book.view.notebook, verdicts)
-    judged = [entry_of(verdict.other_id) for verdict in verdicts]
-    return _settle(book, entry, judged, shows_claims=revised is not None or not verdicts)
+    return _settle(book, entry, shows_claims=revised is not None or not verdicts)
 
 
 def _revised(book: OpenNotebook, entry: Entry, request: ReviseEntry) -> Entry | None:
@@ -273,21 +272,18 @@ def _checked(context: RequestContext, entry: Entry, now: float) -> Entry:
     return check_entry(entry, documents_of(context, entry.project), now)
 
 
-def _settle(book: OpenNotebook, entry: Entry, judged: Sequence[str] = (), *, shows_claims: bool = True) -> Answer:
-    """Compare a written entry, weigh it and those it was judged beside, and answer.
+def _settle(book: OpenNotebook, entry: Entry, *, shows_claims: bool = True) -> Answer:
+    """Compare a written entry, weigh it and those that verdicts join to it, and answer.
 
     Who only judged claims has read them: ``shows_claims`` is False.
     """
     if (model := book.model) is not None:
         book.vectors.embed(model, [entry])
     book.compare(entry)
-    if not entry.needs_review:  # what waits for approval changes no other entry
-        book.weigh(list(judged))
     if shows_claims:
         book.judge_candidates([entry])
     entry = book.require(entry.id)
-    comparisons = book.comparisons_of(entry)
-    stands = standing(entry, comparisons, is_compared=entry.id in book.store.compared([entry.id]))
+    stands = standing_of(book.store, entry)
     candidates = book.candidates(entry)[:_CANDIDATES] if shows_claims else []
     payload = {
         "entry_id": entry.id,
