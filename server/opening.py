@@ -9,12 +9,13 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from server.backends.base import ContradictionModel, Reranker, VectorStore, admits
 from server.backends.catalogue import Binding, Catalogue
 from server.backends.files.lock import HOLDER, StoreLock
 from server.backends.files.store_folder import CATALOGUE, map_os_errors, prepare_store
+from server.backends.graphs.damaged_graph import DamagedGraph
 from server.backends.graphs.document_facts import SqliteFactStore
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.backends.models.embedders import LazyEmbedder
@@ -29,6 +30,7 @@ from server.errors import WinnowError
 from server.graph.base import GraphStore, Scope
 from server.models import Document, Filters, Labels
 from server.retrieval.hybrid import Retriever
+from server.runtime.logs import log
 from server.runtime.reports.store_figures import ProjectSize, StoreFigures
 from server.runtime.waits import WaitSummary
 from server.settings import Settings
@@ -321,11 +323,20 @@ def _cache_sizes(
 def open_graph(settings: Settings) -> GraphStore | None:
     """Open the graph, creating it if it is missing; None if it is switched off.
 
-    Raises ``WinnowError("INDEX_UNAVAILABLE")`` if it cannot be opened or reached.
+    Every call of a damaged one raises its error. Raises ``WinnowError("INDEX_UNAVAILABLE")`` if it cannot be
+    opened or reached for another reason.
     """
     if settings.graph == "off":
         return None
-    return open_neo4j(settings) if settings.neo4j_url else SqliteGraph(settings.store / "graph.sqlite3")
+    if settings.neo4j_url:
+        return open_neo4j(settings)
+    try:
+        return SqliteGraph(settings.store / "graph.sqlite3")
+    except WinnowError as error:
+        if not error.details.get("damaged"):
+            raise
+        log("the graph is damaged; searches go on without it", level=40, why=error.message)
+        return cast("GraphStore", DamagedGraph(error))
 
 
 def _reranker_of(settings: Settings) -> Callable[[], Reranker | None]:

@@ -52,9 +52,11 @@ class Listener:
 def open_listener(store: Path, name: str = _SOCKET) -> Listener:
     """Listen on a socket for processes of the same user; replaces the socket of an engine that crashed.
 
-    Only for the holder of the store's engine lock, or for a server under its ``server_socket_name``. Raises
-    ``WinnowError("INDEX_UNAVAILABLE")`` if the folder is not safe or cannot hold a socket.
+    Only for the holder of the store's engine lock, or for a server under its ``server_socket_name``. Sockets of
+    servers that were killed are removed. Raises ``WinnowError("INDEX_UNAVAILABLE")`` if the folder is not safe or
+    cannot hold a socket.
     """
+    _remove_abandoned(store)
     with _run_folder(store, create=True) as folder:
         address = _address(folder, name)
         opened = socket.socket(socket.AF_UNIX)
@@ -142,6 +144,28 @@ def list_server_sockets(store: Path) -> list[str]:
         return []
     with _run_folder(store, create=False) as folder:
         return sorted(name for name in os.listdir(folder) if _SERVER_SOCKET.fullmatch(name))
+
+
+def _remove_abandoned(store: Path) -> None:
+    """Remove the sockets of servers whose process is gone, and at which nothing listens."""
+    for name in list_server_sockets(store):
+        if not _is_alive(int(name.removeprefix("server-").removesuffix(".sock"))):
+            with suppress(WinnowError):
+                # A process of another container has no number here, but it listens.
+                if (opened := connect(store, name)) is None:
+                    remove_socket(store, name)
+                else:
+                    opened.close()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
 
 
 def remove_socket(store: Path, name: str) -> None:

@@ -89,6 +89,8 @@ __all__ = [
 ]
 
 _BATCH_CHUNKS = 128  # one transaction, one progress report: about two seconds of embedding
+# The first batch of a run; each next one is twice as large. So the first documents are soon found, and kept.
+_FIRST_BATCH_CHUNKS = 8
 # Batches in memory: the one being written, and those that are read, and embedded or about to be.
 _BATCHES_HELD = 3
 # The memory of a batch of this weight is given back at once: a document takes twenty times its size while it is
@@ -198,6 +200,7 @@ class _Run:
         self._stamp = partial(stamp_of, labels=self._labels, options=parser.options)
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._unchanged = self._ignored = self._images = 0
+        self._batch_chunks = _FIRST_BATCH_CHUNKS
         self._skipped: Counter[str] = Counter()
         self._failures: list[IngestFailure] = []
         self._unknown_environments: list[tuple[str, str]] = []
@@ -386,7 +389,8 @@ class _Run:
         batch = Batch(source)
         for event in self._read(source, origins):
             batch.add(event, partial(self._stamp_of, source))
-            if batch.weight >= _BATCH_CHUNKS:
+            if batch.weight >= self._batch_chunks:
+                self._batch_chunks = min(2 * self._batch_chunks, _BATCH_CHUNKS)
                 yield batch.begin_embedding(embedding)
                 batch = Batch(source)
         yield batch.begin_embedding(embedding)

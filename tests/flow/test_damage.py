@@ -41,6 +41,8 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
 ]
 # Only an ingest reads it.
 UNASKED = ("ledger.sqlite3",)
+# Searches go on without it, and say so.
+GRAPH = "graph.sqlite3"
 # These hold locks and records; no search result depends on them.
 BESIDE = ("holder", "writer", "audit/executions.jsonl", "engine.log", "reindexing.json")
 
@@ -219,7 +221,8 @@ def test_an_ingest_that_repairs_makes_anew_what_is_damaged(
     _damage(copied_store, pattern)
     place = ("--store", copied_store.store, "--project", "handbook", "--embedder", model)
     refused = CliRunner().invoke(ingest.app, [str(texts), *map(str, place)])
-    assert (refused.exit_code, "winnow" in refused.output) == (0 if pattern in UNASKED else 4, True)
+    is_derived = pattern in (*UNASKED, GRAPH)
+    assert (refused.exit_code, "winnow" in refused.output) == (0 if is_derived else 4, True)
     _run(ingest.app, "--repair", texts, *place)
     assert answers(copied_store) == healthy
     assert [finding.detail for finding in integrity(copied_store)] == ["every file is as it was written"]
@@ -420,3 +423,40 @@ def test_a_catalogue_of_which_nothing_can_be_read_is_named_as_lost(towers: Setti
         told = _repair(towers, "one")
         assert "nothing of the former catalogue could be read" in told
         assert len([*towers.store.glob("catalogue.sqlite3.damaged*")]) == number
+
+
+def test_a_damaged_graph_stops_no_search_and_is_named(copied_store: Settings, texts: Path, model: str) -> None:
+    """Answers by words and meaning say that the graph is missing; an ingest goes on, and seals no damage."""
+    file = _damage(copied_store, GRAPH)
+
+    async def ask(name: str, arguments: dict[str, Any]) -> Any:
+        kb = make_knowledge_base(copied_store, wait_for_model=True)
+        try:
+            return await kb.call(name, arguments, kb.caller("x"))
+        finally:
+            await kb.aclose()
+
+    found = asyncio.run(ask("kb.search", {"query": "how are backups encrypted"}))
+    is_said = any(f"{file} cannot be used: it is damaged" in warning for warning in found.warnings)
+    assert (bool(found.payload["results"]), is_said) == (True, True)
+    assert asyncio.run(ask("kb.scan", {"pattern": "backup"})).payload
+    with pytest.raises(WinnowError, match=r"graph.sqlite3 cannot be used: it is damaged.*--repair"):
+        asyncio.run(ask("graph.expand", {"ids": ["backups"]}))
+    (texts / "new.md").write_text("# New\n\nA page that came later.\n", "utf-8")
+    try:
+        place = ("--store", copied_store.store, "--project", "handbook", "--embedder", model)
+        assert f"{file} cannot be used: it is damaged" in _run(ingest.app, texts, *place)
+        assert [finding.detail.split(": ")[0] for finding in integrity(copied_store)] == [str(file)]
+    finally:
+        (texts / "new.md").unlink()
+
+
+def test_a_project_is_shown_although_the_file_of_sources_is_damaged(towers: Settings) -> None:
+    """What cannot be read is said, the rest is shown."""
+    (towers.store / "sources.json").write_text("{", "utf-8")
+    shown = _run(project.app, "show", "one", "--store", towers.store)
+    assert ("1 documents" in shown, "watched: unknown: " in shown, "sources.json is not used" in shown) == (
+        True,
+        True,
+        True,
+    )

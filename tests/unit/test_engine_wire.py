@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import struct
+import subprocess
 from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from server.engine import endpoint
 from server.engine.compatibility import (
     ENGINE_SETTINGS,
     OWN_SETTINGS,
@@ -180,3 +183,14 @@ def test_arguments_that_are_too_long_are_the_caller_s_mistake_and_answers_are_a_
     with pytest.raises(WinnowError) as answered:
         pack({"id": 1}, replace(REPLIES, longest=5))
     assert answered.value.reason == "OUTPUT_BYTES"
+
+
+def test_sockets_of_servers_that_were_killed_are_removed_by_the_next_one(tmp_path: Path) -> None:
+    """One whose process lives stays, whether it listens or not."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    names = [endpoint.server_socket_name(pid) for pid in (ended.pid, os.getpid())]
+    for name in names:
+        endpoint.open_listener(tmp_path, name).socket.close()
+    endpoint.open_listener(tmp_path).socket.close()
+    assert endpoint.list_server_sockets(tmp_path) == [names[1]]

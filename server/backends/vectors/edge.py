@@ -347,6 +347,8 @@ def _open(folder: Path, config: qdrant.EdgeConfig) -> qdrant.EdgeShard:
             shard.close()
             shard = qdrant.EdgeShard.load(str(folder), config)
         return _create_indexes(shard, folder)
+    except WinnowError:
+        raise
     except OSError as error:
         raise folder_error(folder.parent, error) from error
     except Exception as error:  # Qdrant raises bare exceptions

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from server.commands.terminal.output import print_json, print_lines
+from server.errors import WinnowError
 from server.settings import Settings
 from server.settings_loading import load_settings
 
@@ -57,14 +58,18 @@ def collect_figures(settings: Settings, catalogue: Catalogue, name: str) -> dict
     from server.watching.sources import read_sources
 
     info = find_project(catalogue, name)
-    watched = [
-        {"id": one.id, "paths": list(one.paths)} for one in read_sources(settings.store) if one.project == name
-    ]
+    why, watched = "", list[dict[str, Any]]()
+    try:
+        sources = read_sources(settings.store)
+        watched = [{"id": one.id, "paths": list(one.paths)} for one in sources if one.project == name]
+    except WinnowError as error:
+        why = error.message
     return {
         "store": str(settings.store),
         **facts_of(info),
         "settings": catalogue.project_settings(name).model_dump(mode="json"),
         "sources": watched,
+        "sources_unknown": why,
         "ingested_from": catalogue.sources(name),
         "is_complete": not catalogue.has_unfinished_write(name),
     }
@@ -113,6 +118,8 @@ def print_project(figures: Mapping[str, Any], *, as_json: bool, first: str = "")
         f"  vectors of: {figures['embedding'] or ('no single model' if figures['documents'] else 'none yet')}"
     )
     lines += [f"  watched: {path} (source {one['id']})" for one in figures["sources"] for path in one["paths"]]
+    if figures["sources_unknown"]:
+        lines.append(f"  watched: unknown: {figures['sources_unknown']}")
     lines += [f"  ingested from: {path}" for path in figures["ingested_from"]]
     if not figures["is_complete"]:
         lines.append("  an ingest was interrupted; run it again to complete it")
