@@ -25,12 +25,18 @@ from server.ingest.formats.pdf.visibility import _multiply, _transform
         ("if first, then", "if first, then"),
         (f"a di{HYPHEN}vided word", "a divided word"),
         (f"a well{HYPHEN}known rule", "a well-known rule"),
+        (f"a cost{HYPHEN}weighted mean", "a cost-weighted mean"),  # both are words that stand alone
+        (f"some{HYPHEN}thing weighted", "something weighted"),  # the second is no word
+        (f"two well{HYPHEN}knowns", "two well-knowns"),
+        (f"a non{HYPHEN}empty list", "a non-empty list"),  # the first begins other compounds
+        (f"a pro{HYPHEN}gram", "a program"),
         ("the CONCLU-SIONS", "the CONCLUSIONS"),
         ("the wellknown", "the well-known"),
     ],
 )
 def test_the_words_of_the_document_decide(text: str, mended: str) -> None:
     document = ["of it, an office. if so, first. fish. A well-known, well-known thing. conclusions"]
+    document += ["cost weighted, " * 3, "non-zero, non-trivial, non-standard", "empty, empty, weighted"]
     assert Mender([*document, text]).mend(text) == mended
 
 

@@ -1,6 +1,6 @@
 """Mends words that were torn by a gap at a ligature ("Ef ficient") or divided at the end of a line.
 
-The document's own words decide. The pieces are joined if the whole word stands elsewhere in the document and
+The document's own words decide. Torn pieces are joined if the whole word stands elsewhere in the document and
 the pieces are not both words of it, or if the gap is between two "f" and neither piece stands alone anywhere. A
 compound that it mostly writes with a hyphen has it everywhere.
 """
@@ -19,6 +19,8 @@ _CAPITALS = re.compile(r"\b([A-Z]{3,})-([A-Z]{3,})\b")
 _WORD = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W_]+-[^\W_]+")
 _SHORTEST_PART = 3
+# Of a piece that is a word of the document: so many letters, and so often. Shorter ones are syllables, too.
+_SHORTEST_WORD, _FEWEST = 4, 3
 # The first piece ends within a ligature, or the second begins with one.
 _TORN = re.compile(r"(?<![^\W\d_])([^\W\d_]*f(?= [fijlt])|[^\W\d_]+(?= f[fijl])) ([fijlt][^\W\d_]*)")
 _EXPANDED = str.maketrans(
@@ -47,11 +49,13 @@ class Mender:
         self._torn: Counter[str] = Counter()
         self._compounds: Counter[str] = Counter()
         for text in texts:
-            small = text.casefold()
+            # The pieces of a divided word are no words.
+            small = _DIVIDED.sub(" ", text.casefold()) if HYPHEN in text else text.casefold()
             self._whole.update(_WORD.findall(small))
             if "-" in small:
                 self._compounds.update(_COMPOUND.findall(small))
             self._torn.update(piece.casefold() for pair in _TORN.findall(text) for piece in pair)
+        self._firsts = Counter(word.split("-")[0] for word in self._compounds)
         self._fused = {
             word.replace("-", ""): word.index("-")
             for word, count in self._compounds.items()
@@ -67,8 +71,22 @@ class Mender:
         return _CAPITALS.sub(self._join_capitals, _TORN.sub(self._join, text))
 
     def has_compound(self, first: str, second: str) -> bool:
-        """Whether the document has both words with a hyphen between them, and never as one word."""
-        return f"{first}-{second}".casefold() in self._compounds and (first + second).casefold() not in self._whole
+        """Whether two pieces of a word have a hyphen between them wherever they stand.
+
+        So they have if the document has them with one, and never as one word. If it has neither, they have it where
+        both are words that it uses alone, or the first begins other compounds and the second is a word.
+        """
+        first, second = first.casefold(), second.casefold()
+        if first + second in self._whole:
+            return False
+        if f"{first}-{second}" in self._compounds or f"{first}-{second.removesuffix('s')}" in self._compounds:
+            return True
+        if min(len(first), len(second)) < _SHORTEST_WORD or self._whole[second] < _FEWEST:
+            return len(first) >= _SHORTEST_PART and self._firsts[first] >= _FEWEST and self._is_word(second)
+        return self._whole[first] >= _FEWEST
+
+    def _is_word(self, piece: str) -> bool:
+        return len(piece) >= _SHORTEST_WORD and self._whole[piece] > 1
 
     def _join(self, match: re.Match[str]) -> str:
         return match[1] + match[2] if self._is_torn(match[1].casefold(), match[2].casefold()) else match[0]
