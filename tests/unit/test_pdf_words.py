@@ -29,6 +29,9 @@ from server.ingest.formats.pdf.visibility import _multiply, _transform
         (f"some{HYPHEN}thing weighted", "something weighted"),  # the second is no word
         (f"two well{HYPHEN}knowns", "two well-knowns"),
         (f"a non{HYPHEN}empty list", "a non-empty list"),  # the first begins other compounds
+        (f"a self{HYPHEN}consistent rule", "a self-consistent rule"),
+        (f"an empty{HYPHEN}like rule", "an empty-like rule"),
+        (f"a dis{HYPHEN}like", "a dislike"),
         (f"a pro{HYPHEN}gram", "a program"),
         ("the CONCLU-SIONS", "the CONCLUSIONS"),
         ("the wellknown", "the well-known"),

@@ -21,6 +21,28 @@ _COMPOUND = re.compile(r"[^\W_]+-[^\W_]+")
 _SHORTEST_PART = 3
 # Of a piece that is a word of the document: so many letters, and so often. Shorter ones are syllables, too.
 _SHORTEST_WORD, _FEWEST = 4, 3
+# English words that make compounds with a hyphen, in front of a word and after one.
+_BEFORE = frozenset({"non", "self", "well", "quasi", "pseudo", "cross"})
+_AFTER = frozenset(
+    {
+        "aware",
+        "based",
+        "dependent",
+        "independent",
+        "defined",
+        "known",
+        "level",
+        "like",
+        "oriented",
+        "readable",
+        "related",
+        "safe",
+        "sensitive",
+        "specific",
+        "style",
+        "wide",
+    }
+)
 # The first piece ends within a ligature, or the second begins with one.
 _TORN = re.compile(r"(?<![^\W\d_])([^\W\d_]*f(?= [fijlt])|[^\W\d_]+(?= f[fijl])) ([fijlt][^\W\d_]*)")
 _EXPANDED = str.maketrans(
@@ -74,12 +96,15 @@ class Mender:
         """Whether two pieces of a word have a hyphen between them wherever they stand.
 
         So they have if the document has them with one, and never as one word. If it has neither, they have it where
-        both are words that it uses alone, or the first begins other compounds and the second is a word.
+        both are words that it uses alone, or the first begins other compounds and the second is a word, or one of
+        them is usual in compounds.
         """
         first, second = first.casefold(), second.casefold()
         if first + second in self._whole:
             return False
         if f"{first}-{second}" in self._compounds or f"{first}-{second.removesuffix('s')}" in self._compounds:
+            return True
+        if (first in _BEFORE and len(second) >= _SHORTEST_WORD) or (second in _AFTER and self._is_word(first)):
             return True
         if min(len(first), len(second)) < _SHORTEST_WORD or self._whole[second] < _FEWEST:
             return len(first) >= _SHORTEST_PART and self._firsts[first] >= _FEWEST and self._is_word(second)
