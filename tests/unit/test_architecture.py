@@ -211,7 +211,7 @@ VENDORS: Mapping[str, str] = {
     "py3langid": "server.text.languages",
     "semantic_text_splitter": "server.ingest.chunking",
     "markdown_it": "server.ingest.chunking",
-    "selectolax": "server.ingest.parsing.markup",
+    "selectolax": "server.ingest.parsing.markup server.ingest.parsing.page_furniture",
     "docutils": "server.ingest.parsing.markup",
     "liteparse": "server.ingest.formats.pdf_liteparse",
     "pypdfium2": "server.ingest.formats.pdf.",

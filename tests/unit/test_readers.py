@@ -172,6 +172,57 @@ def test_every_kind_of_file_has_a_title(tmp_path: Path, name: str, text: str, ti
     assert only(write(tmp_path, name, text)).title == title
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            """<div class="related" role="navigation"><h3>Navigation</h3><a href="i.html">index</a></div>
+            <div class="body" role="main"><h1>Stores<a class="headerlink" href="#s">¶</a></h1><p>Kept.</p>
+            </div><div class="sphinxsidebar"><h3>Quick search</h3></div>""",
+            id="Sphinx",
+        ),
+        pytest.param(
+            """<div id="top"><div id="titlearea">Project 1.0</div><div class="tablist">Main</div>
+            <div id="nav-path"><ul><li>dir</li></ul></div></div><h1>Stores</h1><p>Kept.</p>""",
+            id="Doxygen",
+        ),
+        pytest.param(
+            """<div class="navheader"><table><tr><td>Prev</td></tr></table></div><h1>Stores</h1><p>Kept.</p>
+            <div class="navfooter"><table><tr><td>Next</td></tr></table></div>""",
+            id="DocBook",
+        ),
+        pytest.param(
+            """<div class="header"><p>Next: <a href="b.html">Order</a>, Up: <a href="a.html">Top</a></p></div>
+            <h1>Stores<a class="copiable-anchor" href="#s"> &para;</a></h1><p>Kept.</p>
+            <div class="nav-panel"><p>Next: <a href="b.html">Order</a></p></div>""",
+            id="Texinfo",
+        ),
+        pytest.param(
+            """<div class="topNav"><ul class="navList"><li>Package</li></ul></div><h1>Stores</h1><p>Kept.</p>
+            <div class="bottomNav"><ul><li>Class</li></ul></div>""",
+            id="Javadoc",
+        ),
+        pytest.param(
+            """<div class="navbar">Home</div><div role="main"><h1>Stores</h1><p>Kept.</p></div>
+            <div role="dialog"><h4>Search</h4></div>""",
+            id="MkDocs",
+        ),
+        pytest.param(
+            """<table class="navigation"><tr><td>Top</td></tr></table><h1>Stores</h1><p>Kept.</p>
+            <div class="chlinkbot">Goto Chapter</div><div id="footer">Last updated</div>""",
+            id="GTK-Doc, GAPDoc and Asciidoctor",
+        ),
+        pytest.param(
+            """<div class="header"><h1>Stores <a class="anchor" href="#s">#</a></h1></div><p>Kept.</p>""",
+            id="a heading in an element that others use for links",
+        ),
+    ],
+)
+def test_menus_links_to_other_pages_and_signs_of_headings_are_no_text(tmp_path: Path, page: str) -> None:
+    found = only(write(tmp_path, "a.html", f"<html><body>{page}</body></html>"))
+    assert found.text == "# Stores\n\nKept."
+
+
 def test_html_keeps_headings_lists_tables_and_code_and_drops_the_rest(tmp_path: Path) -> None:
     page = """<html><head><style>p{}</style></head><body><nav>Menu</nav><main>
       <h1>Guide</h1><p>Run <code>make</code> &amp; wait.<br>Then</p><script>alert(1)</script>

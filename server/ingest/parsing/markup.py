@@ -13,6 +13,7 @@ from docutils.parsers.rst import directives
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from server.ingest.documents import UnreadableFile
+from server.ingest.parsing.page_furniture import is_furniture
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SPACE = re.compile(r"[ \t\r\f\v\n]+")
@@ -26,6 +27,8 @@ _IN_TARGETS = {ord(mark): f"%{ord(mark):02X}" for mark in " ()<>"}
 
 # --- HTML
 
+# Where the text of a page is, the likeliest first.
+_BODIES = ("main", "[role=main]", "article")
 _INVISIBLE_TAGS = "script style noscript template svg nav footer iframe form button head"
 _INVISIBLE = frozenset(_INVISIBLE_TAGS.split())
 _HEADINGS = {f"h{depth}": "#" * depth for depth in range(1, 7)}
@@ -51,7 +54,7 @@ def html_to_markdown(text: str) -> tuple[str, str]:
     """
     tree = LexborHTMLParser(text)
     title = tree.css_first("title")
-    body = tree.css_first("main") or tree.css_first("article") or tree.body
+    body = next(filter(None, map(tree.css_first, _BODIES)), tree.body)
     written = _join(_convert_html(body, 0), len(text)) if body else ""
     lines = (line.rstrip() for line in written.split("\n"))
     return _inline(title, 0) if title else "", _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n")
@@ -72,7 +75,7 @@ def _join(parts: Iterable[str], length: int, between: str = "") -> str:
 
 def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
     tag = node.tag or ""
-    if tag in _INVISIBLE:
+    if tag in _INVISIBLE or is_furniture(node):
         return
     if tag == "-text":
         yield _SPACE.sub(" ", node.text(deep=False))
@@ -179,7 +182,7 @@ def _own_parts(node: LexborNode, tags: tuple[str, ...], depth: int) -> Iterator[
     for child in _child_nodes(node, depth):
         if child.tag in tags:
             yield child, depth + 1
-        elif child.tag != "table" and child.tag not in _INVISIBLE:
+        elif child.tag != "table" and child.tag not in _INVISIBLE and not is_furniture(child):
             yield from _own_parts(child, tags, depth + 1)
 
 
@@ -194,7 +197,7 @@ def _texts(node: LexborNode, depth: int) -> Iterator[str]:
             yield child.text(deep=False)
         elif child.tag == "br":
             yield "\n"
-        elif child.tag not in _INVISIBLE:
+        elif child.tag not in _INVISIBLE and not is_furniture(child):
             end = "\n" if child.tag in _BLOCKS else ""
             yield end
             yield from _texts(child, depth + 1)

@@ -95,9 +95,9 @@ class Mender:
     def has_compound(self, first: str, second: str) -> bool:
         """Whether two pieces of a word have a hyphen between them wherever they stand.
 
-        So they have if the document has them with one, and never as one word. If it has neither, they have it where
-        both are words that it uses alone, or the first begins other compounds and the second is a word, or one of
-        them is usual in compounds.
+        So they have if the document has them with one, and never as one word. If it has neither, they have it
+        where both are words that it uses alone, or the first begins other compounds and the second is a word, or
+        one of them is usual in compounds.
         """
         first, second = first.casefold(), second.casefold()
         if first + second in self._whole:
