@@ -35,7 +35,7 @@ from server.backends.files.store_folder import probe_store
 from server.backends.sqlite import REPAIR
 from server.errors import WinnowError
 from server.findings import Check, Finding
-from server.health import notebooks, walls
+from server.health import notebooks, primary_data, walls
 from server.ingest.inspection.stored_documents import AlteredDocument, describe_altered, find_altered
 from server.prompts.library import load_prompts
 from server.scripts.skills import load_skills
@@ -440,6 +440,7 @@ CHECKS: tuple[Check, ...] = (
     _tokens,
     _store,
     _integrity,
+    *primary_data.CHECKS,
     _model,
     _engine,
     _qdrant,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import stat
 import threading
 import zipfile
@@ -24,10 +25,13 @@ from server.claims.records import Claim, Entry, Evidence, claim_id, new_entry_id
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook
 from server.commands.backups import backup, restore
+from server.findings import Finding
+from server.health.primary_data import CHECKS
 from server.jobs.job_files import JobFiles
 from server.jobs.records import JobRequest, new_job
 from server.keys.key_file import add_key, new_key, read_keys
 from server.projects.settings import ProjectSettings
+from server.settings_loading import load_settings
 from server.watching.sources import WatchedSource, change_sources, read_sources
 
 BOOK, OTHER_BOOK = Notebook("notes"), Notebook("team/papers")
@@ -53,7 +57,7 @@ def write_claims(store: Path, notebook: Notebook, *texts: str) -> None:
             claims.add(notebook, entry(notebook, text))
 
 
-def primary_data(store: Path) -> dict[str, Any]:
+def data_of(store: Path) -> dict[str, Any]:
     """All that a backup must bring back."""
     with closing(Catalogue(store / CATALOGUE)) as catalogue:
         settings = {name: catalogue.project_settings(name) for name in SETTINGS}
@@ -102,7 +106,7 @@ def test_a_store_that_is_lost_is_restored_from_its_backup(store: Path, file: Pat
     """Claims with their history, settings, sources with their bibliography, keys and jobs are as they were."""
     code, report = run(restore.app, file, "--store", tmp_path / "new")
     assert (code, report["projects"], report["notebooks"], report["kept"]) == (0, 2, 2, [])
-    assert primary_data(tmp_path / "new") == primary_data(store)
+    assert data_of(tmp_path / "new") == data_of(store)
 
 
 def test_a_backup_is_for_its_owner_alone_and_replaces_nothing(store: Path, file: Path, tmp_path: Path) -> None:
@@ -121,23 +125,23 @@ def test_nothing_of_a_store_is_replaced_unless_that_is_asked_for(store: Path, fi
     change_sources(store, lambda before: [])
     change_sources(store, lambda before: [WatchedSource(id="other", paths=("/srv",), project="notes")])
     add_key(store, new_key("bob", 2_000)[0], 2_000)
-    changed = primary_data(store)
+    changed = data_of(store)
     code, answer = run(restore.app, file, "--store", store)
-    assert (code, primary_data(store) == changed) == (2, True)
+    assert (code, data_of(store) == changed) == (2, True)
     for part in ("settings of projects", "watched sources", "access keys"):
         assert part in answer["error"]["message"]
     code, report = run(restore.app, file, "--store", store, "--replace")
     assert (code, len(report["kept"])) == (0, 3)
     assert all(Path(path).exists() for path in report["kept"])
-    assert (primary_data(store)["settings"], len(read_keys(store))) == (SETTINGS, 1)
+    assert (data_of(store)["settings"], len(read_keys(store))) == (SETTINGS, 1)
 
 
 def test_claims_that_went_on_differently_are_kept_beside_the_restored_ones(store: Path, file: Path) -> None:
     """What came after the backup stays; a damaged file is kept, and the claims come from the backup."""
     write_claims(store, BOOK, "Written after the backup.")
-    later = primary_data(store)
+    later = data_of(store)
     assert run(restore.app, file, "--store", store)[0] == 0
-    assert primary_data(store) == later
+    assert data_of(store) == later
     claims_path(store).write_bytes(b"no database" * 500)
     code, report = run(restore.app, file, "--store", store, "--replace")
     assert (code, [Path(path).is_dir() for path in report["kept"]]) == (0, [True])
@@ -262,3 +266,71 @@ def test_a_backup_of_another_form_is_refused_with_its_reason(
     code, answer = run(restore.app, tmp_path / "made", "--store", tmp_path / "new")
     assert (code, why in answer["error"]["message"]) == (2, True)
     assert not (tmp_path / "new").exists()
+
+
+def _doctor(store: Path) -> dict[str, list[Finding]]:
+    settings = load_settings(store=store)
+    return {check.__name__: [*check(settings)] for check in CHECKS}
+
+
+def _cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def _zero(path: Path) -> None:
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _alter_text(path: Path) -> None:
+    data = path.read_bytes()
+    text = b"Backups are not kept for a year."
+    assert text in data
+    path.write_bytes(data.replace(text, b"Backups are yes kept for a year."))
+
+
+def _whole_claims(store: Path) -> Path:
+    """The file of claims, with all that its write-ahead log has."""
+    path = claims_path(store)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+def test_the_doctor_finds_what_no_ingest_makes_again_as_it_was_written(store: Path) -> None:
+    """Claims with their chain of digests, keys, jobs and audit files."""
+    (store / "audit").mkdir()
+    (store / "audit" / "calls.jsonl").write_text('{"time":"2026-01-01T00:00:00Z"}\n', "utf-8")
+    found = [finding for findings in _doctor(store).values() for finding in findings]
+    assert [(one.check, one.ok) for one in found] == [("claims", True), ("keys", True)]
+
+
+@pytest.mark.parametrize("damage", [_cut, _zero, _empty, _alter_text])
+def test_the_doctor_names_damaged_claims(damage: Callable[[Path], None], store: Path) -> None:
+    """Half a file, zeros, nothing, or another text: never "as it was written"."""
+    damage(_whole_claims(store))
+    found = _doctor(store)["_claims"]
+    assert found
+    assert {(one.ok, one.essential, str(claims_path(store)) in one.detail) for one in found} == {
+        (False, True, True)
+    }
+
+
+@pytest.mark.parametrize("damage", [_cut, _zero, _empty])
+def test_the_doctor_names_damaged_keys_and_jobs(damage: Callable[[Path], None], store: Path) -> None:
+    """A file that is not as winnow writes it is a finding of its own."""
+    damage(store / "keys.json")
+    damage(next((store / "jobs").glob("*.json")))
+    found = _doctor(store)
+    assert [[one.ok for one in found[name]] for name in ("_keys", "_jobs")] == [[False], [False]]
+
+
+def test_the_doctor_names_lines_of_the_audit_that_were_altered(store: Path) -> None:
+    """The line is named; one that is being written is no fault."""
+    (store / "audit").mkdir()
+    lines = '{"time":"2026-01-01T00:00:00Z"}\n{"ti\n{"time":'
+    (store / "audit" / "executions.jsonl").write_text(lines, "utf-8")
+    assert ["line 2" in one.detail for one in _doctor(store)["_audit"]] == [True]
