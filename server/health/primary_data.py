@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from server.backends.sqlite import check_integrity
+from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.errors import WinnowError
 from server.findings import Check, Finding
+from server.jobs.job_files import FOLDER, JobFiles
+from server.keys.key_file import read_keys
 from server.settings import Settings
 from server.text.sizes import count_of
 
@@ -19,9 +23,6 @@ _SHOWN = 3
 
 def _claims(settings: Settings) -> Iterator[Finding]:
     """Whether the file of claims is sound, and each notebook's chain of digests unbroken."""
-    from server.backends.sqlite import check_integrity
-    from server.claims.sqlite_store import SqliteClaimStore, claims_path
-
     path = claims_path(settings.store)
     if not path.parent.exists():
         return
@@ -51,8 +52,6 @@ def _claims(settings: Settings) -> Iterator[Finding]:
 
 def _keys(settings: Settings) -> Iterator[Finding]:
     """Whether the file of access keys can be read."""
-    from server.keys.key_file import read_keys
-
     if not settings.store.is_dir():
         return
     try:
@@ -66,8 +65,6 @@ def _keys(settings: Settings) -> Iterator[Finding]:
 
 def _jobs(settings: Settings) -> Iterator[Finding]:
     """Whether the files of jobs can be read."""
-    from server.jobs.job_files import FOLDER, JobFiles
-
     damaged = JobFiles(settings.store).list_jobs().damaged
     if damaged:
         names = ", ".join(damaged[:_SHOWN])
