@@ -13,7 +13,7 @@ from .transport import call
 
 # Names of a row's id, the most exact first.
 _IDS = ("id", "passage_id", "section_id", "document_id")
-_EMPTY: Mapping[str, Any] = {"citations": [], "entries": [], "citekeys": [], "uncited": []}
+_EMPTY: Mapping[str, Any] = {"citations": [], "entries": [], "citekeys": [], "uncited": [], "places": []}
 
 
 def cite(rows: Any, style: str | None = None, *, scope: Scope | None = None) -> Text | Row:
@@ -26,7 +26,8 @@ def cite(rows: Any, style: str | None = None, *, scope: Scope | None = None) -> 
     rows: rows of any call. style: "pandoc" ([@ohm1827, p. 45]), "apa", "bibtex", "csl-json" or "markdown"; None:
     that of the project. cited.citations: one for each row, "" where its document has no citekey. cited.entries:
     one for each work, as a list of references has it. cited.citekeys: all keys that a text made from these rows
-    may use. cited.uncited: files without one. One row without a style: a line of title, section, place and id.
+    may use. cited.uncited: files without one. cited.places: one for each row, "ohm.pdf, p. 33 (file page 45)". One
+    row without a style: a line of title, section, place and id.
     """
     if style is None and (isinstance(rows, Mapping) or not isinstance(rows, Iterable)):
         return shaping.cite(rows)

@@ -58,9 +58,10 @@ def address_of(document: Document | DocumentText) -> str:
 class Locator:
     """The places of a span.
 
-    ``text`` says them in words: "pp. 45-46", 'sheet "Q1", rows 2-21'. ``page_span`` are the numbers of the first
-    and the last page, slide or sheet, None for other places; ``page_labels`` are their printed numbers, None where
-    those are the same. ``link`` is the file and what viewers take to open it there.
+    ``text`` says them in words: "pp. 45-46", 'sheet "Q1", rows 2-21'. Where the numbers printed on pages differ
+    from those of the file, the printed ones are first: "p. 33 (file page 45)". ``page_span`` are the numbers in
+    the file of the first and the last page, slide or sheet, None for other places; ``page_labels`` are their
+    printed numbers, None where those are the same. ``link`` is the file and what viewers take to open it there.
     """
 
     text: str
@@ -82,7 +83,7 @@ def locate(places: Sequence[Place], start: int, end: int, file: str) -> Locator 
     address, as ``address_of`` has it.
 
     >>> locate([Place(0, "page", 45, "33"), Place(90, "page", 46, "34")], 80, 120, "guide.pdf").text
-    'pp. 45-46'
+    'pp. 33-34 (file pages 45-46)'
     """
     if not places:
         return None
@@ -92,11 +93,20 @@ def locate(places: Sequence[Place], start: int, end: int, file: str) -> Locator 
     last = next(place for place in reversed(held) if place.kind == first.kind)
     link = one_line(file, _FILE_CHARS)
     return Locator(
-        one_line(_WORDS[first.kind](first, last), LOCATOR_CHARS),
+        describe_places(first, last),
         link_to_page(link, first.number) if first.kind == "page" else link,
         (first.number, last.number) if first.kind in _PAGES else None,
         _page_labels(first, last),
     )
+
+
+def describe_places(first: Place, last: Place) -> str:
+    """The places from the first to the last one, which are of one kind, in words.
+
+    >>> describe_places(Place(0, "page", 6, "3"), Place(0, "page", 6, "3"))
+    'p. 3 (file page 6)'
+    """
+    return one_line(_WORDS[first.kind](first, last), LOCATOR_CHARS)
 
 
 def locator_fields(places: Sequence[Place], start: int, end: int, file: str) -> dict[str, Any]:
@@ -194,6 +204,15 @@ def _label(place: Place) -> str:
 # --- in words
 
 
+def _pages(first: Place, last: Place) -> str:
+    """Printed numbers, which people cite; where they differ from the numbers in the file, those in brackets."""
+    labels = _page_labels(first, last)
+    if labels is None:
+        return _numbered("p.", "pp.")(first, last)
+    printed = f"p. {labels[0]}" if labels[0] == labels[1] else f"pp. {labels[0]}-{labels[1]}"
+    return f"{printed} ({_numbered('file page', 'file pages')(first, last)})"
+
+
 def _numbered(one: str, several: str) -> Callable[[Place, Place], str]:
     def describe(first: Place, last: Place) -> str:
         is_one = first.number == last.number
@@ -225,7 +244,7 @@ def _times(first: Place, last: Place) -> str:
 
 _WORDS: Mapping[PlaceKind, Callable[[Place, Place], str]] = MappingProxyType(
     {
-        "page": _numbered("p.", "pp."),
+        "page": _pages,
         "slide": _numbered("slide", "slides"),
         "sheet": _sheets,
         "chapter": _chapters,

@@ -64,6 +64,12 @@ def places_at(document: RawDocument, start: int, end: int) -> list[Place]:
     return held
 
 
+def _words_of_pages(first: Place, last: Place) -> str:
+    if first.number == last.number:
+        return f"p. {first.label} (file page {first.number})"
+    return f"pp. {first.label}-{last.label} (file pages {first.number}-{last.number})"
+
+
 def expected_fields(uri: str, start: int, end: int) -> dict[str, Any]:
     """The fields of a row for a span, from the places of its characters."""
     document = DOCUMENTS[uri]
@@ -74,7 +80,7 @@ def expected_fields(uri: str, start: int, end: int) -> dict[str, Any]:
     one = first.number == last.number
     numbers = f"{first.number}" if one else f"{first.number}-{last.number}"
     words = {
-        "page": f"p. {numbers}" if one else f"pp. {numbers}",
+        "page": _words_of_pages(first, last),
         "slide": f"slide {numbers}" if one else f"slides {numbers}",
         "sheet": f'sheet "{first.label}", rows 2-21' if one else f'sheets "{first.label}" to "{last.label}"',
         "chapter": f'chapter {numbers} "{first.label}"' if one else f"chapters {numbers}",

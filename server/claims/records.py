@@ -60,7 +60,8 @@ class Evidence(ClaimRecord):
     section of its headings; at least one is given where the agent named a place. ``document`` is the uri,
     ``document_id`` its id. ``by`` is who says what the stance is: an agent, a person, or a model with its digest.
     ``start`` and ``end`` are character offsets of the quote in the document's text, None where it was not found.
-    ``page`` is the physical page, counted from 1, 0 for none; ``locator`` the place in words ("p. 12", "slide 3").
+    ``page`` is the physical page, counted from 1, 0 for none; ``locator`` the place in words
+    ("p. 3 (file page 6)", "slide 3").
     ``digest`` is that of the document's content when the quote was last found. ``checked_at``: the last check.
     """
 

@@ -238,7 +238,8 @@ def _note(evidence: Evidence, found: Evidence, match: QuoteMatch, passage: Chunk
         return f'the quote "{shown}" is short and stands in {places} places or more'
     where = found.locator or f"characters {match.start}-{match.end}"
     if evidence.page and found.page and evidence.page != found.page:
-        return f'the quote "{shown}" is not on page {evidence.page}: it stands in {where}'
+        was = evidence.locator or f"file page {evidence.page}"
+        return f'the quote "{shown}" is not in {was}: it stands in {where}'
     if passage is not None and not _overlaps(match, passage):
         return f'the quote "{shown}" is not in the named passage: it stands in {where}'
     return ""

@@ -164,8 +164,9 @@ _PageLabel = Annotated[str, StringConstraints(max_length=100)]
 class Located(Payload):
     """Where in its file the text of a row is; absent for files without pages or the like.
 
-    ``page_span`` are the first and the last page, slide or sheet, ``page_labels`` their printed numbers where they
-    differ; ``locator`` says it in words ("pp. 45-46"), ``link`` opens the file there.
+    ``page_span`` are the numbers in the file of the first and the last page, slide or sheet, ``page_labels`` their
+    printed numbers where they differ; ``locator`` says it in words ("p. 33 (file page 45)"), ``link`` opens the
+    file there.
     """
 
     page_span: list[_PageNumber] | None = Field(default=None, min_length=2, max_length=2)

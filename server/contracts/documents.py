@@ -29,10 +29,14 @@ MAX_DOCUMENT_ROWS = 1_000
 MAX_REPEAT_ROWS = 1_000
 MAX_PLACES = 50  # of one repeated text
 _MOST_PAGE = 10**9
-# "12", "12-14", and as locators have them: "p. 12", "slides 2-3".
+_LOCATOR_CHARS = 300
+# "12", "12-14", and as locators have them: "slides 2-3", "p. 3 (file page 6)".
 _RANGE = re.compile(
-    r"\s*(?:(?:pp?\.|pages?|slides?|chapters?|cells?|messages?)\s*)?([0-9]{1,10})\s*(?:[-\u2013]\s*([0-9]{1,10})\s*)?"
+    r"\s*(?:(?:pp?\.[^()]{1,200}\()?file pages?\s|(?:slides?|sheets?|chapters?|cells?|messages?|captions?)\s)?\s*"
+    r"([0-9]{1,10})\s*(?:[-\u2013]\s*([0-9]{1,10})\s*)?\)?"
 )
+# "p. 3", "pp. iv-vi", "page A-1": the numbers that are printed on pages.
+_PRINTED = re.compile(r"\s*(?:pp?\.|pages?\s)\s*([^\s()](?:[^\n()]{0,198}[^\s()])?)\s*")
 MAX_REPEAT_CHARS = 2_000  # of a repeated text, as it is shown
 MAX_READ_TOKENS = 20_000  # of one piece of a document, for scripts
 MAX_READ_BYTES = 128 * 1024
@@ -83,13 +87,19 @@ class FindRepeats(_Narrowed):
     )
 
 
-def _page_range(value: Any) -> tuple[int, int]:
-    """The first and the last page of a number, of "12-14", or of a ``page_span``. Raises ``ValueError``."""
+def _asked_pages(value: Any) -> tuple[int, int] | str:
+    """The first and the last page of a number, of "12-14", or of a ``page_span``; of "p. iv" what is printed.
+
+    Raises:
+        ValueError: It is none of them.
+    """
+    if isinstance(value, str) and (printed := _PRINTED.fullmatch(value)):
+        return printed[1]
     stated = _RANGE.fullmatch(value) if isinstance(value, str) else None
     first, last = (int(stated[1]), int(stated[2] or stated[1])) if stated else _ends_of(value)
     if 1 <= first <= last <= _MOST_PAGE:
         return first, last
-    raise ValueError('give a number from 1 on, or a range such as "12-14"')
+    raise ValueError('give a number from 1 on, a range such as "12-14", or a printed page such as "p. iv"')
 
 
 def _ends_of(value: Any) -> tuple[int, int]:
@@ -104,11 +114,11 @@ def _ends_of(value: Any) -> tuple[int, int]:
     return 0, 0
 
 
-# A page, or the first and the last one of a range.
-PageRange = Annotated[
-    tuple[int, int],
-    BeforeValidator(_page_range),
-    WithJsonSchema({"type": "string", "pattern": "^[0-9]+(-[0-9]+)?$", "maxLength": 21}),
+# The first and the last page by their numbers in the file, or what is printed on pages: "iv", "iv-vi".
+AskedPages = Annotated[
+    tuple[int, int] | str,
+    BeforeValidator(_asked_pages),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": _LOCATOR_CHARS}),
 ]
 
 
@@ -119,10 +129,10 @@ class ReadDocument(Arguments):
         description="document_id, path (file) or title", json_schema_extra=LISTED
     )
     start: int = Field(default=0, ge=0, le=10**9, description="next of the last answer")
-    page: PageRange | None = Field(
+    page: AskedPages | None = Field(
         default=None,
-        description="only this page, slide, sheet, chapter, ...: its number in page_span and locator; 12-14 for "
-        "several",
+        description="only this page, slide, sheet, chapter, ...: its number in page_span; 12-14 for several; "
+        '"p. iv": as printed on the page',
         json_schema_extra=UNLISTED,
     )
     max_tokens: int = Field(default=800, ge=8, le=MAX_READ_TOKENS, description="length of the piece")

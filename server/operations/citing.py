@@ -12,8 +12,8 @@ from server.libraries.citing import CitedPlace, cite, describe, sort_key
 from server.libraries.cleaning import clean_item
 from server.libraries.facts import item_of
 from server.libraries.records import LibraryItem
-from server.locators import address_of, link_to_page, locate, work_fields
-from server.models import Document, Filters, Passage
+from server.locators import address_of, describe_places, link_to_page, locate, work_fields
+from server.models import Document, Filters, Passage, Place
 from server.operations.base import Answer, RequestContext
 from server.operations.ranking.scope import filters_of
 from server.text.printable import one_line
@@ -33,6 +33,7 @@ class _CitedText:
 def cite_rows(context: RequestContext, request: Cite) -> Answer:
     """A citation for each row in order, "" for a document without a citekey, and an entry for each work once.
 
+    A citation has printed pages alone; ``places`` are the file of each row, and where the row is in it.
     ``citekeys`` are those of the rows and no others: the keys that a text made from them may use.
 
     Raises:
@@ -42,22 +43,26 @@ def cite_rows(context: RequestContext, request: Cite) -> Answer:
     texts = _find_texts(context, request.rows, filters)
     style = request.style or context.index.catalogue.project_settings(filters.project).citation_style
     items = {id: _item(text.document) for id, text in texts.items()}
+    cited_places = [_place(texts[row.id], row.page_span) for row in request.rows]
     citations = [
-        cite(item, _place(texts[row.id], row.page_span), style) if (item := items[row.id]) else ""
-        for row in request.rows
+        cite(item, place, style) if (item := items[row.id]) else ""
+        for row, place in zip(request.rows, cited_places, strict=True)
     ]
     cited = {item.citekey: item for row in request.rows if (item := items[row.id])}
     entries = [entry for item in sorted(cited.values(), key=sort_key) if (entry := describe(item, style))]
-    uncited = [one_line(text.document.uri) for id, text in texts.items() if items[id] is None]
-    files = list(dict.fromkeys(uncited))
+    without_key = (one_line(text.document.uri) for id, text in texts.items() if items[id] is None)
+    uncited = list(dict.fromkeys(without_key))
     payload = {
         "style": style,
         "citations": citations,
         "entries": entries,
         "citekeys": list(cited),
-        "uncited": files,
+        "uncited": uncited,
+        "places": [
+            _name_place(texts[row.id], place) for row, place in zip(request.rows, cited_places, strict=True)
+        ],
     }
-    warnings = (_UNCITED.format(files=_list_names(files)),) if files else ()
+    warnings = (_UNCITED.format(files=_list_names(uncited)),) if uncited else ()
     return Answer(payload, "ids_only", len(citations), 0, warnings)
 
 
@@ -101,13 +106,19 @@ def _place(text: _CitedText, span: Sequence[int] | None) -> CitedPlace:
     located = locate(passage.places, passage.chunk.start, passage.chunk.end, file)
     if located is None:
         return CitedPlace(link=file)
-    labels = {place.number: one_line(place.label) for place in passage.places if place.kind == "page"}
-    if located.page_span is None or not labels:
+    pages = {place.number: place for place in passage.places if place.kind == "page"}
+    if located.page_span is None or not pages:
         return CitedPlace("", located.text, located.link)
     whole = located.page_span
-    first, last = span if span and whole[0] <= span[0] <= span[1] <= whole[1] else whole
-    ends = dict.fromkeys(labels.get(number) or str(number) for number in (first, last))
-    return CitedPlace("-".join(ends), located.text, link_to_page(file, first))
+    numbers = span if span and whole[0] <= span[0] <= span[1] <= whole[1] else whole
+    first, last = (pages.get(number, Place(0, "page", number)) for number in numbers)
+    ends = dict.fromkeys(one_line(page.label) or str(page.number) for page in (first, last))
+    return CitedPlace("-".join(ends), describe_places(first, last), link_to_page(file, first.number))
+
+
+def _name_place(text: _CitedText, place: CitedPlace) -> str:
+    """The file of a row, and where it is in the file: "guide.pdf, p. 33 (file page 45)"."""
+    return ", ".join(filter(None, (one_line(text.document.uri), place.words)))
 
 
 def _list_names(names: Sequence[str]) -> str:

@@ -61,13 +61,19 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> tuple[str, str
 
 
 TRUE = "Entities and value objects are distinct"
+PLACE = "p. 33 (file page 45)"
+FILE_PAGE = f"the page named is that of the file; printed is {PLACE}"
 CHECKED: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
-    "on its page": ({"quote": TRUE, "source": f"@{KEY}", "page": "45"}, "verified", {"locator": "p. 45"}),
-    "on its printed page": ({"quote": TRUE, "source": KEY, "page": "33"}, "verified", {"page_span": [45, 45]}),
-    "on a page that is a number": ({"quote": TRUE, "source": KEY, "page": 45}, "verified", {"locator": "p. 45"}),
+    "on its page": ({"quote": TRUE, "source": f"@{KEY}", "page": "45"}, "verified", {"reason": FILE_PAGE}),
+    "on its printed page": (
+        {"quote": TRUE, "source": KEY, "page": "33"},
+        "verified",
+        {"page_span": [45, 45], "reason": ""},
+    ),
+    "on a page that is a number": ({"quote": TRUE, "source": KEY, "page": 45}, "verified", {"locator": PLACE}),
     "on a span of pages": ({"quote": "marker zebra", "source": KEY, "page": [45, 46]}, "verified", {}),
     "without a page": ({"quote": f"“{TRUE}…”", "source": "clean.pdf"}, "verified", {"citekey": KEY}),
-    "on another page": ({"quote": TRUE, "source": f"@{KEY}", "page": "46"}, "elsewhere", {"locator": "p. 45"}),
+    "on another page": ({"quote": TRUE, "source": f"@{KEY}", "page": "46"}, "elsewhere", {"locator": PLACE}),
     "in another document": (
         {"quote": "gateway and backup mine", "source": f"@{KEY}"},
         "elsewhere",
@@ -77,7 +83,7 @@ CHECKED: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "in other words": (
         {"quote": "the proxy ignores the policy of the gateway", "source": f"@{KEY}"},
         "altered",
-        {"differences": [{"quoted": "ignores", "source": "knows"}], "locator": "p. 45"},
+        {"differences": [{"quoted": "ignores", "source": "knows"}], "locator": PLACE},
     ),
     "with a word left out": (
         {"quote": "The backup policy of gateway", "source": f"@{KEY}"},

@@ -326,3 +326,15 @@ def test_the_command_cites_works_documents_and_what_a_query_finds(
 def test_the_command_says_what_it_takes(library: Settings) -> None:
     result = CliRunner().invoke(cite_command.app, ["--store", str(library.store)])
     assert (result.exit_code, "--key CITEKEY" in result.stderr) == (2, True)
+
+
+def test_a_file_that_no_bibliography_has_is_shown_with_its_place(library: Settings) -> None:
+    result = CliRunner().invoke(cite_command.app, ["--document", "plain.md", "--store", str(library.store)])
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "plain.md")
+    assert "documents without a citekey" in result.stderr
+
+
+def test_a_citekey_that_no_document_has_is_an_error(library: Settings) -> None:
+    arguments = ["--key", "ohm1827", "--key", "nokey", "--store", str(library.store)]
+    result = CliRunner().invoke(cite_command.app, arguments)
+    assert (result.exit_code != 0, "no document has the citekey 'nokey'" in result.stderr) == (True, True)

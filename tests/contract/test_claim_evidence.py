@@ -205,15 +205,17 @@ def test_a_page_is_that_where_the_quote_stands(tmp_path: Path) -> None:
         index = CurrentIndex(backends.catalogue, Filters(settings.project))
         quote = "Valve guide47 opens at 47 bar."
         right = check(index, quote, document="guide.pdf", page=47)
-        assert (right.evidence.page, right.evidence.locator, right.note) == (47, "p. 47", "")
+        assert (right.evidence.page, right.evidence.locator, right.note) == (47, "p. 35 (file page 47)", "")
         wrong = check(index, quote, document="guide.pdf", page=46)
         assert (wrong.evidence.status, wrong.evidence.page) == ("verified", 47)
-        assert wrong.note == f'the quote "{quote}" is not on page 46: it stands in p. 47'
+        assert wrong.note == f'the quote "{quote}" is not in file page 46: it stands in p. 35 (file page 47)'
         guide = index.document("guide.pdf")
         assert guide is not None
         passage = index.passage_at(guide, DOCUMENTS["guide.pdf"].text.index("Valve guide48"))
         elsewhere = check(index, quote, document="", passage_id=passage)
-        assert elsewhere.note == f'the quote "{quote}" is not in the named passage: it stands in p. 47'
+        assert (
+            elsewhere.note == f'the quote "{quote}" is not in the named passage: it stands in p. 35 (file page 47)'
+        )
         repeated = check(index, "opens at", document="guide.pdf")
         assert repeated.note == 'the quote "opens at" is short and stands in 12 places or more'
     finally:

@@ -183,6 +183,13 @@ async def test_a_page_is_read_by_its_number_and_is_exactly_the_characters_that_l
             assert expected["locator"] in text
 
 
+@pytest.mark.parametrize("asked", ["p. 34", "page 34", "p. 34 (file page 46)", "file page 46", "46", 46, [46, 46]])
+async def test_a_page_is_read_by_its_printed_number_and_as_rows_name_it(client: Client, asked: object) -> None:
+    answer, text = await call(client, "kb_read", document="guide.pdf", page=asked)
+    assert (answer["page_span"], answer["locator"]) == ([46, 46], "p. 34 (file page 46)")
+    assert "| p. 34 (file page 46)" in text
+
+
 async def test_a_page_that_is_longer_than_the_piece_says_where_it_goes_on_and_ends(client: Client) -> None:
     first, _ = await call(client, "kb_read", document="deck.pptx", page=2, max_tokens=20)
     last = DOCUMENTS["deck.pptx"].places[2].start
@@ -199,7 +206,12 @@ async def test_a_page_that_is_longer_than_the_piece_says_where_it_goes_on_and_en
     ("arguments", "message"),
     [
         ({"document": "deck.pptx", "page": 4}, "there is no slide 4 with text; it has slides 1-3"),
-        ({"document": "guide.pdf", "page": 44}, "there is no page 44 with text; it has pages 45-56"),
+        ({"document": "guide.pdf", "page": 44}, "there is no file page 44 with text; it has file pages 45-56"),
+        (
+            {"document": "guide.pdf", "page": "p. 45"},
+            "no page has '45' printed on it; its pages are pp. 33-44 (file",
+        ),
+        ({"document": "deck.pptx", "page": "p. 2"}, "no page has '2' printed on it; a number alone"),
         ({"document": "talk.vtt", "page": 10**9}, "there is no caption 1000000000 with text; it has captions 1-3"),
         ({"document": "plain.md", "page": 1}, "this document has no pages or other places"),
         ({"document": "deck.pptx", "page": 2, "start": 5}, "give a page or start, not both"),
@@ -264,7 +276,7 @@ return {
     "cited": cite(quote),
     "cited plain": "p." in cite(plain),
     "small": summarize(rows, fields=["locator"])[0].locator,
-    "printed": "p. 45" in repr(quote),
+    "printed": "p. 33 (file page 45)" in repr(quote),
 }
 """
 
@@ -275,22 +287,22 @@ async def test_scripts_read_the_same_fields_and_none_where_there_are_no_places(c
     assert answer["status"] == "ok", answer
     result = answer["result"]
     cited = result.pop("cited")
-    assert re.fullmatch(r"Guide.* \(guide\.pdf, p\. 45\) \[\w+\]", cited), cited
+    assert re.fullmatch(r"Guide.* \(guide\.pdf, p\. 33 \(file page 45\)\) \[\w+\]", cited), cited
     hit = result.pop("hit")
     assert (hit[0][0], hit[1][0], hit[2][:4], hit[3]) == (
         45,
         "33",
-        "p. 4" if hit[0] == [45, 45] else "pp. ",
+        "p. 3" if hit[0] == [45, 45] else "pp. ",
         "guide.pdf#page=45",
     )
     assert result.pop("grepped") == hit[2]
     assert result.pop("small") == hit[2]
     assert result.pop("excerpt")[:1] == "p"
-    assert result.pop("pages") == [hit[0], [46, 47], "pp. 46-47"]
+    assert result.pop("pages") == [hit[0], [46, 47], "pp. 34-35 (file pages 46-47)"]
     assert result == {
         "plain": [None, None, None, None, False],
-        "quote": [[45, 45], "p. 45"],
-        "match": [46, [46, 46], "p. 46"],
+        "quote": [[45, 45], "p. 33 (file page 45)"],
+        "match": [46, [46, 46], "p. 34 (file page 46)"],
         "piece": "slides 1-3",
         "page": ["slide 3", "## Part deck3", None],
         "cited plain": False,
@@ -301,8 +313,8 @@ async def test_scripts_read_the_same_fields_and_none_where_there_are_no_places(c
 COMMANDS: Mapping[str, tuple[Any, list[str], str]] = {
     "search": (search_command.app, ["valve guide47", "--top-k", "1"], "guide.pdf | p"),
     "search --explain": (search_command.app, ["valve guide47", "--explain"], "guide.pdf, p"),
-    "quote": (quote_command.app, ["when does valve guide47 open"], "[guide.pdf, p. 47]"),
-    "scan": (scan_command.app, ["Valve guide47"], "p. 47"),
+    "quote": (quote_command.app, ["when does valve guide47 open"], "[guide.pdf, p. 35 (file page 47)]"),
+    "scan": (scan_command.app, ["Valve guide47"], "p. 35 (file page 47)"),
     "read": (read_command.app, ["deck.pptx"], "slides 1-3"),
     "read --page": (read_command.app, ["deck.pptx", "--page", "2"], "| slide 2"),
 }

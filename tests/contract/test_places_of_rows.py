@@ -189,7 +189,7 @@ return {{
     "hybrid": hybrid_search("valve guide46", top_k=1, filters={{"path": "guide.pdf"}})[0].locator[:1],
     "reranked": rerank("valve guide46", hits)[0].link[:9],
     "fetched": fetch(node.section_ids[0])[0].locator,
-    "packed": "p. 45" in format_for_agent([node]),
+    "packed": "p. 33 (file page 45)" in format_for_agent([node]),
 }}
 """
 
@@ -206,7 +206,7 @@ async def test_scripts_read_the_places_of_these_rows(client: Client) -> None:
         "copies": True,
         "step": locator,
         "entity": True,
-        "kept": ["p. 45", [45, 45]],
+        "kept": ["p. 33 (file page 45)", [45, 45]],
         "hybrid": "p",
         "reranked": "guide.pdf",
         "packed": True,
@@ -219,7 +219,7 @@ def test_the_command_shows_the_places_of_neighbours(drawn: Settings) -> None:
     lines = [line.strip("│├└─ ") for line in done.output.splitlines()]
     assert [line for line in lines if "plain.md" in line] == ["Plain  [document, plain.md]"]
     (guide,) = [line for line in lines if "guide.pdf" in line]
-    assert "guide.pdf, p. 45" in guide
+    assert "guide.pdf, p. 33 (file page 45)" in guide
 
 
 async def ignore(seconds: float, message: str) -> None:

@@ -21,10 +21,24 @@ SHEETS = (
 )
 
 CASES = {
-    "one page": (PAGES, (10, 20), ("p. 45", [45, 45], ["33", "33"], "#page=45")),
-    "two pages": (PAGES, (80, 250), ("pp. 45-48", [45, 48], ["33", "48"], "#page=45")),
+    "one page": (PAGES, (10, 20), ("p. 33 (file page 45)", [45, 45], ["33", "33"], "#page=45")),
+    "two pages": (PAGES, (80, 250), ("pp. 33-48 (file pages 45-48)", [45, 48], ["33", "48"], "#page=45")),
     "a page without text is passed over": (PAGES, (100, 120), ("p. 47", [47, 47], None, "#page=47")),
-    "up to the last character of a page": (PAGES, (80, 90), ("p. 45", [45, 45], ["33", "33"], "#page=45")),
+    "up to the last character of a page": (
+        PAGES,
+        (80, 90),
+        ("p. 33 (file page 45)", [45, 45], ["33", "33"], "#page=45"),
+    ),
+    "a roman number": (
+        (Place(0, "page", 4, "iv"),),
+        (0, 5),
+        ("p. iv (file page 4)", [4, 4], ["iv", "iv"], "#page=4"),
+    ),
+    "two pages with one number": (
+        (Place(0, "page", 6, "3"), Place(4, "page", 7, "3")),
+        (0, 5),
+        ("p. 3 (file pages 6-7)", [6, 7], ["3", "3"], "#page=6"),
+    ),
     "an empty span": (PAGES, (200, 200), ("p. 48", [48, 48], None, "#page=48")),
     "rows": (SHEETS, (0, 100), ('sheet "Q1", rows 2-21', [1, 1], None, "")),
     "rows of two parts": (SHEETS, (0, 101), ('sheet "Q1", rows 2-22', [1, 1], None, "")),

@@ -11,7 +11,7 @@ from server.contracts.documents import ReadDocument
 from server.errors import WinnowError
 from server.locators import locate
 from server.models import Place
-from server.operations.corpus.pages import find_pages
+from server.operations.corpus.pages import find_numbers, find_pages
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 2)), min_size=1, max_size=8), st.integers(1, 12))
@@ -68,12 +68,16 @@ def test_a_range_has_the_characters_of_all_its_pages_and_of_those_alone() -> Non
         ("12-14", (12, 14)),
         (" 12 \u2013 14 ", (12, 14)),
         ([45, 46], (45, 46)),
-        ("p. 4", (4, 4)),
-        ("pp. 45-46", (45, 46)),
+        ("p. 4", "4"),
+        ("pp. iv-vi", "iv-vi"),
+        ("page A-1", "A-1"),
+        ("p. 3 (file page 6)", (6, 6)),
+        ("pp. iv-3 (file pages 4-6)", (4, 6)),
+        ("file page 6", (6, 6)),
         ("slide 3", (3, 3)),
     ],
 )
-def test_pages_are_a_number_a_range_or_the_span_of_a_row(given: object, read: tuple[int, int]) -> None:
+def test_pages_are_a_number_a_range_or_the_span_of_a_row(given: object, read: object) -> None:
     assert ReadDocument.model_validate({"document": "a", "page": given}).page == read
 
 
@@ -100,5 +104,42 @@ def test_pages_are_a_number_a_range_or_the_span_of_a_row(given: object, read: tu
     ],
 )
 def test_anything_else_is_refused_with_what_to_give(given: object) -> None:
-    with pytest.raises(ValidationError, match='give a number from 1 on, or a range such as "12-14"'):
+    with pytest.raises(
+        ValidationError, match='give a number from 1 on, a range such as "12-14", or a printed page'
+    ):
         ReadDocument.model_validate({"document": "a", "page": given})
+
+
+FRONT = [
+    Place(10 * at, "page", at + 1, label) for at, label in enumerate(["i", "ii", "1", "2", "", "A-1", "A-2", "2"])
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "numbers"),
+    [
+        ("ii", (2, 2)),
+        ("i-1", (1, 3)),
+        ("5", (5, 5)),
+        ("A-1", (6, 6)),
+        ("A-1 - A-2", (6, 7)),
+        ("A-1-A-2", (6, 7)),
+        ((2, 3), (2, 3)),
+    ],
+)
+def test_printed_numbers_find_their_pages_of_the_file(asked: str, numbers: tuple[int, int]) -> None:
+    assert find_numbers(FRONT, asked) == numbers
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("3", "no page has '3' printed on it; its pages are pp. i-2 (file pages 1-8); a number alone"),
+        ("1-i", "no page has '1-i' printed on it"),
+        ("2", "several pages have this number printed on them: file pages 4, 8; give one of these"),
+    ],
+)
+def test_a_printed_number_that_no_page_or_several_have_is_refused(asked: str, message: str) -> None:
+    with pytest.raises(WinnowError) as caught:
+        find_numbers(FRONT, asked)
+    assert message in caught.value.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +25,7 @@ from server.errors import WinnowError
 from server.libraries.citing import Style
 from server.settings import Settings
 from server.settings_loading import load_settings
+from server.text.printable import one_line
 
 app = command()
 
@@ -68,8 +70,9 @@ def cite(
             print_json(answer)
             return
         warnings = answer.pop("warnings")
-        cited = zip(answer["citations"], answer["urls"], strict=True)
-        print_lines(*(line for citation, url in cited if citation for line in (citation, url) if line))
+        cited = zip(answer["citations"], answer["places"], answer["urls"], strict=True)
+        for citation, place, url in cited:
+            print_lines("  ".join(filter(None, (citation, place))), *([url] if url else []))
         if answer["entries"]:
             print_lines("", *(line for entry in answer["entries"] for line in entry.split("\n")))
         print_to_stderr(*(f"warning: {warning}" for warning in warnings))
@@ -90,7 +93,10 @@ async def _cite(
 
         rows = [{"id": name} for name in documents]
         if keys:
-            listed = await ask("kb.documents", where={"citekey": keys}, limit=1_000)
+            listed = await ask(
+                "kb.documents", where={"citekey": [key.removeprefix("@") for key in keys]}, limit=1_000
+            )
+            _check_keys(keys, listed["results"])
             rows += [{"id": row["document_id"]} for row in listed["results"]]
         if query:
             found = await ask("semantic_search", query=query, top_k=limit)
@@ -101,6 +107,7 @@ async def _cite(
                 "entries": [],
                 "citekeys": [],
                 "uncited": [],
+                "places": [],
                 "urls": [],
                 "warnings": warnings,
             }
@@ -109,3 +116,14 @@ async def _cite(
         answer = await ask("kb.cite", rows=cited, **chosen)
         add_urls(settings, rows, "id")
         return {**answer, "urls": [row.get("url") for row in rows], "warnings": warnings}
+
+
+def _check_keys(keys: Sequence[str], documents: Sequence[Mapping[str, Any]]) -> None:
+    """Raise NOT_FOUND for keys that none of the documents has."""
+    known = {row["citekey"].casefold() for row in documents if "citekey" in row}
+    if missing := [key for key in dict.fromkeys(keys) if key.removeprefix("@").casefold() not in known]:
+        named = ", ".join(repr(one_line(key, 100)) for key in missing[:5])
+        raise WinnowError(
+            "NOT_FOUND",
+            f"no document has the citekey {named}; those that there are: winnow documents --group-by citekey",
+        )

@@ -45,7 +45,8 @@ def read(
         typer.Option(
             "--page",
             metavar="N[-M]",
-            help="only this page, slide, sheet or chapter: its number, from 1, or a range",
+            help="only this page, slide, sheet or chapter: its number in the file, from 1, a range, or what is "
+            'printed on it: "p. iv"',
             show_default=False,
         ),
     ] = None,

@@ -7,7 +7,8 @@
     missing          nothing in the named source is close to it, and a search finds it nowhere
     unknown_source   no document in scope is named, and a search finds the quote nowhere
 
-``server/quotes`` decides what "stands" and "close" mean. A page is a physical or a printed number.
+``server/quotes`` decides what "stands" and "close" mean. A page is a printed number, or that of the file: then
+a reason names the printed one.
 """
 
 from __future__ import annotations
@@ -273,10 +274,8 @@ class Audit:
 def _place(text: _Text, claim: QuoteClaim, matches: Sequence[QuoteMatch]) -> _Verdict:
     """The verdict on a quote that its source has."""
     for match in matches:
-        if _is_within(text, match) and _is_on_pages(text, claim, match):
-            places = text.context.index.catalogue.places(text.document.id) if claim.first else ()
-            unpaged = "the document has no pages to compare" if claim.first and not places else ""
-            return _Verdict("verified", unpaged, _match_fields(text, matches[0] if unpaged else match))
+        if _is_within(text, match) and (note := _compare_pages(text, claim, match)) is not None:
+            return _Verdict("verified", note, _match_fields(text, match))
     inside = [match for match in matches if _is_within(text, match)]
     reason = (
         "the quote stands on another page" if inside else "the quote stands in another passage of the document"
@@ -292,23 +291,31 @@ def _is_within(text: _Text, match: QuoteMatch) -> bool:
     return start < text.within[1] and end > text.within[0]
 
 
-def _is_on_pages(text: _Text, claim: QuoteClaim, match: QuoteMatch) -> bool:
-    """Whether a match is on the named pages, by physical or printed numbers; so is any where no page is known."""
+def _compare_pages(text: _Text, claim: QuoteClaim, match: QuoteMatch) -> str | None:
+    """A note on a match that is on the named pages, "" for none; None for a match on others."""
     if not claim.first:
-        return True
+        return ""
     start, end = text.span(match.start, match.end)
     places = text.context.index.catalogue.places_within(text.document.id, start, end)
     located = locate(places, start, end, text.document.uri)
     if located is None or located.page_span is None:
-        return not places
-    if claim.first in (located.page_labels or ()) or claim.last in (located.page_labels or ()):
-        return True
+        return None if places else "the document has no pages to compare"
+    labels = located.page_labels
+    if labels and (claim.first in labels or claim.last in labels):
+        return ""
     if not (claim.first.isdecimal() and claim.last.isdecimal()):
-        return False
-    spans = [located.page_span]
-    if located.page_labels and all(label.isdecimal() for label in located.page_labels):
-        spans.append((int(located.page_labels[0]), int(located.page_labels[1])))
-    return any(first <= int(claim.last) and last >= int(claim.first) for first, last in spans)
+        return None
+    asked = int(claim.first), int(claim.last)
+    if labels and all(label.isdecimal() for label in labels) and _meet(asked, (int(labels[0]), int(labels[1]))):
+        return ""
+    if not _meet(asked, located.page_span):
+        return None
+    return f"the page named is that of the file; printed is {located.text}" if labels else ""
+
+
+def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two ranges of pages have a page in common."""
+    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def _match_fields(text: _Text, match: QuoteMatch) -> dict[str, Any]:

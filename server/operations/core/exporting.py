@@ -24,7 +24,7 @@ from server.tiers import measure
 
 # Citations in paragraphs, as pandoc has them, which are no text to escape; unless what follows makes them a link.
 _KEY = r"-?@\w(?:[\w:.#$%&+?<>~/-]{0,199}\w)?"
-_PAGES = r"(?:,\s(?:pp?\.\s)?[\w.]{1,20}(?:[-–][\w.]{1,20})?)?"
+_PAGES = r"(?:,\s(?:pp?\.\s)?[\w.]{1,20}(?:[-–][\w.]{1,20})?(?:\s\(file pages?\s[\d-]{1,21}\))?)?"
 _CITATION = re.compile(rf"(?<![!\\\]])\[{_KEY}{_PAGES}(?:;\s{_KEY}{_PAGES}){{0,20}}\](?![(\[:{{])")
 _CLAUSE = "not verified"
 _TOO_LONG = (

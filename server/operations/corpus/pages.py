@@ -2,16 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
 from server.errors import WinnowError
+from server.locators import describe_places
 from server.models import Place, PlaceKind
+from server.text.printable import one_line
 from server.text.sizes import name_runs
 
 _NOUNS: Mapping[PlaceKind, str] = MappingProxyType({"time": "caption"})  # others are called as their kind
 _MOST_RUNS = 5
+_PRINTED_CHARS = 80
+
+
+def find_numbers(places: Sequence[Place], asked: tuple[int, int] | str) -> tuple[int, int]:
+    """The numbers in the file of the pages that are asked for, by them or by what is printed: "3", "iv-vi".
+
+    A file without printed numbers is asked for its own: "3", "4-6".
+
+    Raises:
+        WinnowError: INVALID_REQUEST for what no page has printed on it, or several have.
+    """
+    if not isinstance(asked, str):
+        return asked
+    pages = [place for place in places if place.kind == "page"]
+    found = [numbers for first, last in _split_printed(asked) if (numbers := _find_printed(pages, first, last))]
+    if found:
+        return found[0]
+    shown = f"; its pages are {describe_places(pages[0], pages[-1])}" if pages else ""
+    raise WinnowError(
+        "INVALID_REQUEST",
+        f"page: no page has {one_line(asked, _PRINTED_CHARS)!r} printed on it{shown}; a number alone, such as "
+        "page=6, counts the pages of the file",
+    )
+
+
+def _split_printed(asked: str) -> Iterator[tuple[str, str]]:
+    """A printed number, or the two of a range: they may have hyphens themselves."""
+    yield asked, asked
+    for sign in re.finditer(r"\s*[-\u2013]\s*", asked):
+        yield asked[: sign.start()], asked[sign.end() :]
+
+
+def _find_printed(pages: Sequence[Place], first: str, last: str) -> tuple[int, int] | None:
+    """The numbers of the pages with these printed ones. Raises where several pages have one of them."""
+    ends = [[page for page in pages if (page.label or str(page.number)) == label] for label in (first, last)]
+    numbers = [sorted({page.number for page in end}) for end in ends]
+    if not all(numbers) or numbers[0][0] > numbers[1][0]:
+        return None
+    if several := next((each for each in numbers if len(each) > 1), None):
+        named = ", ".join(str(number) for number in several[:_MOST_RUNS])
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"page: several pages have this number printed on them: file pages {named}; give one of these",
+        )
+    return numbers[0][0], numbers[1][0]
 
 
 def find_pages(places: Sequence[Place], numbers: tuple[int, int], length: int) -> tuple[int, int]:
@@ -41,7 +89,7 @@ def find_pages(places: Sequence[Place], numbers: tuple[int, int], length: int) -
 
 
 def name_pages(places: Sequence[Place], numbers: tuple[int, int]) -> str:
-    """A page or a range of them in words: "page 12", "slides 12-14"."""
+    """A page or a range of them in words: "page 12", "slides 12-14"; "file page 12" where others are printed."""
     first, last = numbers
     noun = _noun(places)
     return f"{noun} {first}" if first == last else f"{noun}s {first}-{last}"
@@ -53,6 +101,8 @@ def list_pages(places: Sequence[Place]) -> str:
 
 
 def _noun(places: Sequence[Place]) -> str:
+    if any(place.kind == "page" and place.label not in ("", str(place.number)) for place in places):
+        return "file page"
     return _NOUNS.get(places[0].kind, places[0].kind)
 
 

@@ -12,7 +12,7 @@ from server.errors import WinnowError
 from server.locators import address_of, locator_fields, work_fields
 from server.models import Document, Filters
 from server.operations.base import Answer, RequestContext
-from server.operations.corpus.pages import find_pages, list_pages, name_pages
+from server.operations.corpus.pages import find_numbers, find_pages, list_pages, name_pages
 from server.operations.corpus.sheet_rows import narrow_to_rows
 from server.operations.excerpts import cut_end
 from server.operations.ranking.nearest import near_documents
@@ -76,7 +76,8 @@ def _find_span(context: RequestContext, request: ReadDocument, document: Documen
         raise WinnowError(
             "INVALID_REQUEST", "page: give a page or start, not both; the rest of a long page is at start=next"
         )
-    return find_pages(context.index.catalogue.places(document.id), request.page, length)
+    places = context.index.catalogue.places(document.id)
+    return find_pages(places, find_numbers(places, request.page), length)
 
 
 def _page_warnings(
@@ -86,9 +87,10 @@ def _page_warnings(
     if request.page is None:
         return
     places = context.index.catalogue.places(document.id)
+    numbers = find_numbers(places, request.page)
     if end < last:
-        yield _REST.format(name_pages(places, request.page), end, last)
-    if request.page[1] > max(place.number for place in places):
+        yield _REST.format(name_pages(places, numbers), end, last)
+    if numbers[1] > max(place.number for place in places):
         yield _BEYOND.format(list_pages(places))
 
 
