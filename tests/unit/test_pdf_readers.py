@@ -240,6 +240,15 @@ def test_heads_that_change_with_the_chapter_are_left_out(read: Read) -> None:
     assert ([head for head in heads if head in text], text.count("at its end.")) == ([], 6)
 
 
+def test_the_first_lines_of_text_with_wide_spaces_between_its_lines_are_no_heads(read: Read) -> None:
+    pages = [
+        [Text(50, 760 - 24 * row, f"Line {row} of page {number} says what a store keeps.") for row in range(25)]
+        for number in "abcdef"
+    ]
+    text = read(PdfFile(pages)).text
+    assert [f"Line {row} of page {number}" in text for number in "abcdef" for row in (0, 24)] == [True] * 12
+
+
 def test_a_note_below_the_text_does_not_part_the_sentence_above_it(read: Read) -> None:
     body = paragraph(50, 700, [*LINES * 12, "The last sentence of this page speaks of the order of passages and"])
     first = [*body, Text(50, 80, "1 A note in small letters stands below.", 7)]

@@ -28,7 +28,7 @@ Word = tuple[str, float, float]
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd", re.I)
 _MONO = re.compile(
-    r"mono|courier|cmtt|tt\d+\b|typewriter|consol|menlo|inconsolata|fixed|terminal|code|cmsltt|cmitt|txtt|pcr",
+    r"mono|nimbusmon|cursor|courier|cmtt|tt\d+\b|typewriter|consol|menlo|inconsolata|fixed|terminal|code|cmsltt|cmitt|txtt|pcr",
     re.I,
 )
 # How much the widths of letters differ, word by word, in a font of one width; and where its name does not say so.
@@ -151,7 +151,7 @@ def _lines(item: Any, links: Sequence[tuple[Box, str]], rules: Rules) -> Iterato
 def _is_mono(words: Sequence[Word], font: str, size: float) -> bool:
     """Whether all letters are equally wide, by the widths of the words: the font is that of the first alone."""
     if not font:
-        return has_one_width(words, size, _ADVANCE_ROOM)
+        return has_one_width(words, size, _ADVANCE_ROOM, 1)
     widths = [(right - left) / len(text) for text, left, right in words if len(text) > 2]
     if len(widths) < 2:
         return bool(_MONO.search(font))

@@ -34,6 +34,7 @@ _SHORT_LINE = 0.6
 # Of ten letters; with more in a font of one width, such a font does not mark programs.
 _MONO_TENTHS = 8
 _ITEM = re.compile(r"(?:([•◦▪‣–·∙*○●■□➢✓-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)")
+_BULLET = re.compile(r"[•◦▪‣·∙*○●■□➢✓-]\s")
 _ENTRY, _FEWEST_ENTRIES = re.compile(r"\w.*,\s*[\divxlc]+(?:[-–]\d+)?\Z"), 3
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
 _NOTE = re.compile(r"(?:\d{1,3}|[*†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
@@ -273,7 +274,7 @@ class _Layout:
     def _heading_level(self, place: int) -> int:
         line = self.lines[place]
         level = self.sizes.level(line)
-        if not level or begins_caption(line.text):
+        if not level or begins_caption(line.text) or _BULLET.match(line.text):
             return 0
         if line.size > self.sizes.body * _HEADING_SIZE:
             return level

@@ -18,7 +18,7 @@ from server.ingest.formats.pdf.visibility import PageObjects
 CELL_GAP = 0.9
 _BOLD = 600
 _MOST_CHARS = 500_000
-# How wide the letters of the usual fonts of one width are, in sizes, and how exactly; fewer letters tell nothing.
+# How wide the letters of the usual fonts of one width are, in sizes; how exactly, and from how many letters on.
 _ADVANCES, _ADVANCE_ROOM, _FEWEST_LETTERS = (0.525, 0.6), 0.012, 8
 
 
@@ -62,12 +62,17 @@ def split_cells(words: Iterable[tuple[str, float, float]], size: float) -> Itera
         yield Cell(" ".join(cell), left, right)
 
 
-def has_one_width(words: Sequence[tuple[str, float, float]], size: float, room: float = _ADVANCE_ROOM) -> bool:
+def has_one_width(
+    words: Sequence[tuple[str, float, float]],
+    size: float,
+    room: float = _ADVANCE_ROOM,
+    fewest: int = _FEWEST_LETTERS,
+) -> bool:
     """Whether the letters of all words are as wide as those of usual fonts of one width.
 
-    A word is its text, and where it begins and ends.
+    A word is its text, and where it begins and ends. Fewer than ``fewest`` letters tell nothing.
     """
-    if sum(len(text) for text, _, _ in words) < _FEWEST_LETTERS:
+    if sum(len(text) for text, _, _ in words) < fewest:
         return False
     widths = [(right - left) / max(len(text), 1) / max(size, 1) for text, left, right in words]
     return any(all(abs(width - usual) < room for width in widths) for usual in _ADVANCES)

@@ -24,6 +24,8 @@ _FEWEST_LINES, _MOST_GUTTERS, _DEEPEST = 3, 8, 4
 _SIDE_SHARE = 0.15
 # A line of prose: so many letters, over this share of its column; and the share of such lines in a column.
 _PROSE_LETTERS, _PROSE_WIDTH, _PROSE_SHARE = 20, 0.83, 0.5
+# Of so few lines, more must be prose.
+_FEW_LINES, _SURE_SHARE = 6, 0.66
 # A list in columns, or an index, whose lines end with numbers: so many lines on each side, and how much longer
 # those of one side may be.
 _LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 5, 2.0
@@ -54,18 +56,18 @@ def _pieces(line: Line) -> Iterator[Line]:
 
 
 def _divide(pieces: list[Line], rules: Rules, depth: int) -> Iterator[list[Line]]:
-    gutter = _find_gutter(pieces, rules) if depth < _DEEPEST else None
-    if gutter is None:
+    found = _find_gutter(pieces, rules) if depth < _DEEPEST else None
+    if found is None:
         yield pieces
         return
+    held, gutter = found
     whole: list[Line] = []
     width = _width(pieces)
     for band in _bands(pieces, gutter):
         left, right = _sides(band, gutter)
-        if (
-            left
-            and right
-            and (_are_columns(left, right, gutter, width, rules) or not _is_table(left, right, gutter, rules))
+        if (left and right) and (
+            _are_columns(left, right, gutter, width, rules)
+            or (len(band) < held and not _is_table(left, right, gutter, rules))
         ):
             yield whole
             yield from _divide(left, rules, depth + 1)
@@ -89,8 +91,8 @@ def _bands(pieces: Iterable[Line], gutter: float) -> Iterator[list[Line]]:
     yield band
 
 
-def _find_gutter(pieces: Sequence[Line], rules: Rules) -> float | None:
-    """The gutter with the most text in columns on both sides; None in a single column."""
+def _find_gutter(pieces: Sequence[Line], rules: Rules) -> tuple[int, float] | None:
+    """The gutter with the most pieces in columns on both sides, after their number; None in a single column."""
     if len(pieces) < 2 * _FEWEST_LINES:
         return None
     start, end = _width(pieces)
@@ -107,7 +109,7 @@ def _find_gutter(pieces: Sequence[Line], rules: Rules) -> float | None:
         )
         if held:
             best = max(best or (held, gutter), (held, gutter))
-    return best[1] if best else None
+    return best
 
 
 def _width(pieces: Iterable[Line]) -> tuple[float, float]:
@@ -136,7 +138,15 @@ def _are_prose(left: Sequence[Line], right: Sequence[Line], gutter: float, rules
     if min(len(left), len(right)) < _FEWEST_LINES or _is_ruled(left, right, gutter, rules):
         return False
     sides = (_rows(left), _rows(right))
-    return min(map(len, sides)) >= _FEWEST_LINES and all(_prose_share(side) >= _PROSE_SHARE for side in sides)
+    shortest = min(map(len, sides))
+    if shortest < _FEWEST_LINES or _is_mono_side(left) != _is_mono_side(right):
+        return False
+    share = _PROSE_SHARE if shortest > _FEW_LINES else _SURE_SHARE
+    return all(_prose_share(side) >= share for side in sides)
+
+
+def _is_mono_side(pieces: Sequence[Line]) -> bool:
+    return sum(piece.is_mono for piece in pieces) * 2 > len(pieces)
 
 
 def _is_table(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules) -> bool:

@@ -12,6 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 
 from server.ingest.formats.pdf.layout import Page
 from server.ingest.formats.pdf.lines import Line
@@ -24,7 +26,7 @@ _FEWEST_PAGES, _SHARE = 3, 0.6
 # how much larger than most lines, and how far from the text, in sizes of the font.
 HEAD, FOOT = 0.17, 0.83
 _PLACE_SHARE, _LONGEST_ROW, _LARGEST, _APART, _LEVEL = 0.3, 110, 1.15, 0.7, 0.45
-_MORE_LINES = 2
+_MORE_LINES, _WIDER = 2, 1.4
 _NUMBER = re.compile(r"(?<![\d.,:/-])\d{1,5}(?![\d.,:/-]*\d)")
 _NUMBERS = re.compile(r"\d+|\b[ivxlc]+\b", re.I)
 _PAGE_NUMBER = re.compile(
@@ -48,15 +50,37 @@ class _Edge:
     is_far: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Usual:
+    """The size of most lines of a document, and the room between them."""
+
+    size: float
+    gap: float
+
+
+def _usual(pages: Sequence[Sequence[Line]]) -> _Usual:
+    sizes = [line.size for lines in pages for line in lines]
+    gaps: list[float] = []
+    for lines in pages:
+        ordered = sorted(lines, key=lambda line: line.box.middle)
+        gaps += [
+            then.box.top - first.box.bottom
+            for first, then in pairwise(ordered)
+            if then.box.middle - first.box.middle > _LEVEL * first.size
+        ]
+    return _Usual(median(sizes) if sizes else 0.0, median(gaps) if gaps else 0.0)
+
+
 def drop_running_heads(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> list[list[Line]]:
     """The pages without running heads and page numbers."""
     left = [list(lines) for lines in pages]
+    usual = _usual(pages)
     for at_top in (True, False):
-        edges = [_edge(lines, height, at_top) for lines, height in zip(left, heights, strict=True)]
+        edges = [_edge(lines, height, at_top, usual) for lines, height in zip(left, heights, strict=True)]
         places = Counter(edge.place for edge in edges if edge is not None and edge.is_apart)
         dropped = _drop(left, edges, places)
         for _ in range(_MORE_LINES):  # such as a number below a note
-            inner = [_edge(lines, height, at_top) for lines, height in zip(left, heights, strict=True)]
+            inner = [_edge(lines, height, at_top, usual) for lines, height in zip(left, heights, strict=True)]
             edges = [_if_beside(edge, outer) for edge, outer in zip(inner, dropped, strict=True)]
             dropped = [then or first for first, then in zip(dropped, _drop(left, edges, Counter()), strict=True)]
     return left
@@ -96,7 +120,7 @@ def _is_running(edge: _Edge, texts: Counter[str]) -> bool:
     return (edge.is_apart or edge.is_far) and texts[_key(edge.text)] >= _FEWEST_PAGES
 
 
-def _edge(lines: Sequence[Line], height: float, at_top: bool) -> _Edge | None:
+def _edge(lines: Sequence[Line], height: float, at_top: bool, usual: _Usual) -> _Edge | None:
     """The outermost line, if it is where running heads are, short, and in letters no larger than most."""
     if not lines:
         return None
@@ -108,8 +132,7 @@ def _edge(lines: Sequence[Line], height: float, at_top: bool) -> _Edge | None:
     rest: list[Line] = []
     for line, middle in zip(lines, middles, strict=True):
         (row if abs(middle - outer) <= _LEVEL * line.size else rest).append(line)
-    usual = sorted(line.size for line in lines)[len(lines) // 2]
-    if max(line.size for line in row) > _LARGEST * usual:
+    if max(line.size for line in row) > _LARGEST * usual.size:
         return None
     if sum(len(line.text) for line in row) > _LONGEST_ROW:
         return None
@@ -120,7 +143,9 @@ def _edge(lines: Sequence[Line], height: float, at_top: bool) -> _Edge | None:
         gap = row[0].box.top - max(line.box.bottom for line in rest)
     text = " ".join(line.text for line in sorted(row, key=lambda line: line.box.left))
     is_far = outer < height * UPPER if at_top else outer > height * LOWER
-    return _Edge(tuple(row), (at_top, round(outer)), text, gap, gap > _APART * row[0].size, is_far)
+    return _Edge(
+        tuple(row), (at_top, round(outer)), text, gap, gap > max(_APART * row[0].size, _WIDER * usual.gap), is_far
+    )
 
 
 def _near(places: Counter[tuple[bool, int]], place: tuple[bool, int]) -> int:
