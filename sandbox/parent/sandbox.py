@@ -25,6 +25,7 @@ from sandbox.protocol.limits import Layers, Limits
 from sandbox.protocol.outcome import CountTokens, HostCall, Left, Outcome, SandboxUnavailable, WallReport, Walls
 from sandbox.runners import runner_table
 from sandbox.runners.runner import Runner, RunnerChild
+from sandbox.walls.tiers import is_accepted
 
 from .execution import CallHandler, Execution
 from .progress import Progress
@@ -43,7 +44,8 @@ class Sandbox:
 
     ``limits``: the largest that any script gets. ``workers``: scripts at once. ``queue``: how many may wait for a
     worker, and ``queue_seconds`` how long. ``spares``: idle children kept ready. ``accept_missing``: the exact
-    names of the walls that this host lacks and an operator accepts as missing; never seccomp. ``runner``: the name
+    names of the walls that this host lacks and an operator accepts as missing, or the name of a tier
+    (sandbox/walls/tiers.py); never seccomp. ``runner``: the name
     of what runs the scripts, in runners/runner_table.py.
     """
 
@@ -278,7 +280,7 @@ def _lower_limits(limits: Limits, ceiling: Limits) -> Limits:
 
 
 def _check_walls(runner: Runner, accepted: frozenset[str]) -> None:
-    """Fail closed: every wall stands, or an operator has named exactly those that do not."""
+    """Fail closed: every wall stands, or an operator has named those that do not, or a tier without them."""
     missing = tuple(wall for wall in runner.walls if not wall.stands and not wall.reinforces)
     names = frozenset(wall.name for wall in missing)
     reasons = _describe_missing(missing)
@@ -286,13 +288,14 @@ def _check_walls(runner: Runner, accepted: frozenset[str]) -> None:
         raise SandboxUnavailable(f"no sandbox without {', '.join(mandatory)} ({reasons})")
     if runner.breaches:
         raise SandboxUnavailable(f"behind all walls this still works: {', '.join(runner.breaches)}")
-    if accepted and accepted != names:
+    if is_accepted(names, accepted):
+        return
+    if accepted:
         raise SandboxUnavailable(
             f"accept_missing is {sorted(accepted)}, but missing are {sorted(names)}: name exactly these",
             tuple(sorted(names)),
         )
-    if names != accepted:
-        raise SandboxUnavailable(f"not every wall stands ({reasons})", tuple(sorted(names)))
+    raise SandboxUnavailable(f"not every wall stands ({reasons})", tuple(sorted(names)))
 
 
 def _describe_missing(missing: tuple[WallReport, ...]) -> str:

@@ -12,7 +12,9 @@ from collections.abc import Callable, Collection, Mapping
 from importlib.util import find_spec
 from types import MappingProxyType
 
-from .runner_table import CONTAINER_WALLS, MANDATORY_WALLS
+from sandbox.walls.tiers import NAMESPACE_WALLS, TIERS
+
+from .runner_table import MANDATORY_WALLS
 
 _SECCOMP = "/proc/sys/kernel/seccomp"
 _MAX_USER_NAMESPACES = "/proc/sys/user/max_user_namespaces"
@@ -20,7 +22,7 @@ _UNPRIVILEGED_USER_NAMESPACES = "/proc/sys/kernel/unprivileged_userns_clone"  # 
 
 
 def looks_possible(runner: str, accepted: Collection[str] = ()) -> bool:
-    """Whether nothing rules this runner out here; ``accepted``: walls that may be missing."""
+    """Whether nothing rules this runner out here; ``accepted``: walls that may be missing, or a tier."""
     return _CHECKS[runner](frozenset(accepted))
 
 
@@ -28,7 +30,8 @@ def _check_kernel(accepted: frozenset[str]) -> bool:
     if not sys.platform.startswith("linux"):
         return False
     missing = _missing_walls()
-    return missing <= accepted and not missing & MANDATORY_WALLS
+    lacks = accepted.union(*(TIERS[name].lacks for name in accepted & TIERS.keys()))
+    return missing <= lacks and not missing & MANDATORY_WALLS
 
 
 def _missing_walls() -> frozenset[str]:
@@ -43,7 +46,7 @@ def _missing_walls() -> frozenset[str]:
     if _read_number(_MAX_USER_NAMESPACES) == 0 or (
         os.geteuid() != 0 and _read_number(_UNPRIVILEGED_USER_NAMESPACES) == 0
     ):
-        missing |= CONTAINER_WALLS
+        missing |= NAMESPACE_WALLS
     return frozenset(missing)
 
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from sandbox.protocol.limits import Layers, Limits
 from sandbox.protocol.outcome import SandboxUnavailable, WallReport
+from sandbox.walls.tiers import find_tier
 
 from .runner import Runner
 
@@ -44,19 +45,14 @@ RUNNERS: Mapping[str, Callable[[Limits, Layers, int], Awaitable[Runner]]] = Mapp
     {"auto": _start_kernel, "monty": _start_monty}
 )
 
-# The walls that a container's usual profile rules out; the other walls protect the same assets without them.
-CONTAINER_WALLS = frozenset(
-    ("user_namespace", "network_namespace", "ipc_namespace", "host_name_namespace", "pid_namespace", "empty_root")
-)
-_TIERS: Mapping[str, str] = MappingProxyType({"auto": "full", "monty": "language"})
-
 
 def tier_of(name: str, walls: tuple[WallReport, ...]) -> str:
     """The tier that a runner's walls reach on this host; "none" where too few stand to start."""
     missing = {wall.name for wall in walls if not wall.stands and not wall.reinforces}
-    if not missing:
-        return _TIERS[name]
-    return "container" if name == "auto" and missing <= CONTAINER_WALLS else "none"
+    if name != "auto":
+        return "none" if missing else "language"
+    tier = find_tier(missing)
+    return tier.name if tier else "none"
 
 
 async def start_runner(name: str, limits: Limits, layers: Layers, children: int) -> Runner:

@@ -88,6 +88,12 @@ def doctor(
     show_all: Annotated[
         bool, typer.Option("--all", help="list each part of Python that the smaller language lacks")
     ] = False,
+    seccomp: Annotated[
+        bool, typer.Option("--seccomp", help="print the system-call filter for a container that gives all walls")
+    ] = False,
+    apparmor: Annotated[
+        bool, typer.Option("--apparmor", help="print the AppArmor profile that gives this installation all walls")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Check this installation, the store, the model and every wall of the sandbox.
@@ -95,9 +101,13 @@ def doctor(
     With --documents, list the documents of which little can be found instead: scans, few characters a page,
     unreadable characters, no passages. With --audit, attack the sandbox: every attack of security/attacks against
     plain Python, where it must succeed, and against the fence, the walls and both, where it must fail. With
-    --soak, run thousands of scripts and check that nothing is left behind. docs/operations.md shows the JSON.
+    --soak, run thousands of scripts and check that nothing is left behind. --seccomp and --apparmor
+    print profiles for hosts that refuse namespaces (docs/containers.md). docs/operations.md shows the JSON.
     """
     with report_errors(as_json=as_json):
+        if seccomp or apparmor:
+            _print_host_profile(seccomp=seccomp)
+            return
         settings = load_settings(store=store)
         if documents:
             _print_thin_documents(settings, project, as_json=as_json)
@@ -120,6 +130,17 @@ def doctor(
         else:
             _print_findings(findings if show_all else _fold_gaps(findings), healthy=healthy)
         raise typer.Exit(0 if healthy else FAILED)
+
+
+def _print_host_profile(*, seccomp: bool) -> None:
+    from server.health import host_profiles
+
+    text = (
+        host_profiles.seccomp_profile()
+        if seccomp
+        else host_profiles.apparmor_profile(host_profiles.find_program())
+    )
+    print_lines(*text.splitlines())
 
 
 def _print_thin_documents(settings: Settings, only: str | None, *, as_json: bool) -> None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from server.findings import Check, Finding
 from server.settings import Settings
+
+if TYPE_CHECKING:
+    from server.ingest.parsing.parser import WallsTrial
 
 # The check of a finding about what the smaller language lacks.
 GAP = "lacks"
@@ -14,30 +19,42 @@ GAP = "lacks"
 
 def _walls(settings: Settings) -> Iterator[Finding]:
     from sandbox import probe
-    from sandbox.runners.runner_table import tier_of
+    from sandbox.runners.runner_table import MANDATORY_WALLS, tier_of
+    from sandbox.walls.namespace_refusals import advise_on_namespaces, read_host_facts
+    from sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, is_accepted
 
     accepted = settings.allow_weaker_sandbox
     walls = asyncio.run(probe(settings.sandbox))
     name = tier_of(settings.sandbox, walls)
-    description, advice = _TIERS[name]
     missing = {wall.name for wall in walls if not wall.stands and not wall.reinforces}
-    is_offered = not missing or (name == "container" and missing == set(accepted))
-    advice = advice if settings.sandbox == "auto" and len(walls) > 1 else "see the advice in the lines below"
+    accepts = is_accepted(missing, accepted)
+    is_offered = name == "language" or (accepts and not missing & MANDATORY_WALLS)
+    granting = advise_on_namespaces(read_host_facts()) if missing & NAMESPACE_WALLS else ""
+    stands = TIERS[name].stands if name in TIERS else _OTHER_TIERS[name]
+    detail = f"{name}: {stands}; scripts {'run' if is_offered else 'do not run'}"
     yield Finding(
-        "walls", "tier", is_offered, f"{name}: {description}", "" if is_offered else advice, essential=False
+        "walls", "tier", is_offered, detail, "" if is_offered else _opt_in(name, granting), essential=False
     )
     for wall in walls:
-        needed = settings.execute_code == "on" and wall.name not in accepted and not wall.reinforces
-        yield Finding("walls", wall.name, wall.stands, wall.protects, wall.advice, needed, wall.detail)
+        needed = settings.execute_code == "on" and not accepts and not wall.reinforces
+        advice = _ABOVE if granting and wall.name in missing & NAMESPACE_WALLS else wall.advice
+        yield Finding("walls", wall.name, wall.stands, wall.protects, advice, needed, wall.detail)
 
 
-_OPT_IN = "follow the advice in the lines below, or accept each missing wall: --allow-weaker-sandbox WALL"
-_TIERS = {
-    "full": ("all kernel walls are available", ""),
-    "container": ("no namespaces; seccomp, Landlock and limits block files, network and processes twice", _OPT_IN),
-    "language": ("a smaller language in a process with limits", ""),
-    "none": ("too few walls to run scripts by default", _OPT_IN),
-}
+_OTHER_TIERS: Mapping[str, str] = MappingProxyType(
+    {"language": "a smaller language in a process with limits", "none": "too few walls"}
+)
+_ABOVE = "granted by the commands in the line of the tier"
+
+
+def _opt_in(tier: str, granting: str) -> str:
+    """How an operator gets scripts on a host of this tier."""
+    from sandbox.walls.tiers import TIERS
+
+    ways = [granting] if granting else ["follow the advice in the lines below"]
+    if tier in TIERS:
+        ways.append(f"to run scripts behind the walls of this tier: --allow-weaker-sandbox {tier}")
+    return f"{'; '.join(ways)} (docs/containers.md)"
 
 
 def _smaller_language(settings: Settings) -> Iterator[Finding]:
@@ -62,20 +79,25 @@ def _readers(settings: Settings) -> Iterator[Finding]:
     from server.ingest.parsing.parser import try_walls
 
     trial = try_walls()
-    accepted = settings.allow_weaker_reader
-    behind = "behind the same walls as scripts" if not trial.missing else f"without {trial.missing}"
-    detail = f"read {behind}" if accepted or not trial.missing else f"not read: {trial.missing}"
+    detail, is_read, advice = _describe_readers(trial, accepted=settings.allow_weaker_reader)
     yield Finding(
-        "readers",
-        "PDF, office, books, mail",
-        accepted or not trial.missing,
-        detail,
-        "" if accepted or not trial.missing else _WEAKER_READER,
-        essential=False,
-        evidence=trial.evidence,
+        "readers", "PDF, office, books, mail", is_read, detail, advice, essential=False, evidence=trial.evidence
     )
 
 
+def _describe_readers(trial: WallsTrial, *, accepted: bool) -> tuple[str, bool, str]:
+    """How files are read here, whether they are, and what to do for more."""
+    from sandbox.walls.tiers import TIERS
+
+    if trial.tier:
+        detail = f"read, tier {trial.tier}: {TIERS[trial.tier].stands}"
+        return detail, True, _BETTER_READER.format(missing=trial.missing) if trial.missing else ""
+    if accepted:
+        return f"read without walls (allow_weaker_reader): {trial.missing}", True, ""
+    return f"not read: {trial.missing}", False, _WEAKER_READER
+
+
+_BETTER_READER = "missing are {missing}; the lines of the walls say how to get them"
 _WEAKER_READER = (
     "follow the advice in the lines of the walls, or read such files in a process that limits only its memory and "
     "time: winnow ingest --allow-weaker-reader"

@@ -348,10 +348,19 @@ class _Run:
             images_blank=self._parser.blank_images,
             held=self._deletions.held,
             failures=tuple(self._failures),
-            warnings=(*altered, *self._deletions.warnings(), *environments, *indexing, *warnings, *followed),
+            warnings=(
+                *self._parser.wall_warnings,
+                *altered,
+                *self._deletions.warnings(),
+                *environments,
+                *indexing,
+                *warnings,
+                *followed,
+            ),
             graph=graph,
             reading=self._meter.reading.summarize(),
             references=self._references.report() if self._references else None,
+            reader_tier=self._parser.tier,
         )
 
     def _check_altered(self) -> tuple[str, ...]:

@@ -101,8 +101,9 @@ class IngestReport:
     points that were written with their vectors, ``skipped`` files of unknown types, ``skipped_suffixes`` the same
     by the end of their names, the most frequent ones. ``ignored`` files and folders are those that patterns leave
     out. ``images_skipped`` were not read, because OCR was not used; ``images_blank`` were, and have no text.
-    ``held`` documents are gone and were kept. ``reading`` is of the documents that were written. ``graph`` is None
-    where the graph did not change or there is none, ``references`` without a bibliography.
+    ``held`` documents are gone and were kept. ``reader_tier`` is the tier of walls around readers of files, "none"
+    where too few stand, "" where no file needed them. ``reading`` is of the documents that were written. ``graph``
+    is None where the graph did not change or there is none, ``references`` without a bibliography.
     """
 
     project: str
@@ -123,6 +124,7 @@ class IngestReport:
     graph: GraphReport | None = None
     reading: ReadingSummary = field(default_factory=ReadingSummary)
     references: ReferenceReport | None = None
+    reader_tier: str = ""
 
 
 OnProgress = Callable[[Progress], None]

@@ -39,7 +39,7 @@ ROOMS: Mapping[str, str] = {
     "sandbox.walls": "sandbox.protocol",
     # the trusted side: it does not import the child, its language or its modules
     "sandbox.runners": "sandbox.protocol sandbox.walls",
-    "sandbox.parent": "sandbox.protocol sandbox.runners",
+    "sandbox.parent": "sandbox.protocol sandbox.runners sandbox.walls",
     # the untrusted side: it does not import the parent or the runners
     "sandbox.child.console": "sandbox.protocol",
     "sandbox.child.results": "sandbox.protocol",
@@ -97,8 +97,8 @@ ROOMS: Mapping[str, str] = {
     "server.ingest.parsing.reader_pool server.ingest.formats.pdf.ocr server.ingest.zotero.reading",
     "server.ingest.zotero.reading": "server.ingest server.backends server.errors server.libraries.zotero",
     # readers of files run behind the walls of the sandbox
-    "server.ingest.parsing.parser": "server.ingest server.ingest.parsing.reader_pool server.libraries "
-    "server.models server.text",
+    "server.ingest.parsing.parser": "sandbox.walls server.ingest server.ingest.parsing.reader_pool "
+    "server.libraries server.models server.text",
     "server.ingest.parsing.reader_pool": "server.ingest sandbox.protocol server.ingest.parsing.walled_children",
     "server.ingest.parsing.walled_children": "server.ingest sandbox.protocol sandbox.runners sandbox.walls",
     "server.ingest.formats.pdf.ocr": "server.ingest server.backends",

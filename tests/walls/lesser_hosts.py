@@ -7,6 +7,8 @@ Run as a program, which puts itself behind the filter of HOST and then does one 
     lesser_hosts.py HOST smaller              start the smaller language, accepting nothing
     lesser_hosts.py HOST layers               try each remaining layer alone
     lesser_hosts.py HOST readers              start the children that read files, and parse a page
+    lesser_hosts.py HOST attack_readers       attack those children
+    lesser_hosts.py HOST command WORD ...     execute a command there, in place of this program
     lesser_hosts.py HOST programs             try the walls of programs, and call one
 """
 
@@ -238,7 +240,21 @@ def _read() -> dict[str, Any]:
     with ParserProcess() as readers:
         (page,) = readers.parse("html", "<p>Words.</p>", "a.html")
     is_walled = started.children is not None
-    return {"missing": started.missing, "walled": is_walled, "text": getattr(page, "text", "")}
+    return {
+        "missing": started.missing,
+        "tier": started.tier,
+        "walled": is_walled,
+        "text": getattr(page, "text", ""),
+    }
+
+
+def _attack_readers() -> dict[str, Any]:
+    from security import audit, suite
+
+    asked = [attack for attack in suite.read_attacks() if attack.family == "reader_children"]
+    report = asyncio.run(audit.run(asked, modes=("both",)))
+    told = [f"{trial.attack}: {trial.violation}" for trial in report.violations()]
+    return {"trials": len(report.trials), "violations": told}
 
 
 def _execute() -> dict[str, Any]:
@@ -256,9 +272,12 @@ def _execute() -> dict[str, Any]:
 def main(name: str, task: str, accepted: Sequence[str]) -> None:
     """Emulate the host, run the task, print the result."""
     become(name)
+    if task == "command":
+        os.execvp(accepted[0], accepted)
     told = {"start": lambda: asyncio.run(_start(accepted)), "attack": lambda: asyncio.run(_attack(accepted)),
             "smaller": lambda: asyncio.run(_start((), "monty")),
-            "layers": _layers, "readers": _read, "programs": _execute}[task]()  # fmt: skip
+            "layers": _layers, "readers": _read, "attack_readers": _attack_readers,
+            "programs": _execute}[task]()  # fmt: skip
     print(json.dumps(told))
 
 

@@ -104,14 +104,45 @@ def test_no_attack_gets_through_in_a_container(host: str) -> None:
     assert report["trials"] > 100
 
 
-@pytest.mark.parametrize(("host", "is_walled"), [("docker", True), ("no_landlock", False)])
-def test_readers_of_files_keep_the_walls_that_are_left_and_the_missing_ones_are_named(
-    host: str, is_walled: bool
-) -> None:
-    """Without namespaces the other walls hold each asset twice; without Landlock readers get none."""
+READER_TIERS = {
+    "docker": "container",
+    "old_docker": "",
+    "no_landlock": "namespaces",
+    "no_user_namespaces": "container",
+    "apparmor": "container",
+}
+
+
+@pytest.mark.parametrize("host", MISSING)
+def test_readers_of_files_use_the_tier_that_stands_and_the_missing_walls_are_named(host: str) -> None:
+    """Without namespaces or Landlock the other walls hold each asset twice; without both there is no tier."""
     told = _on(host, "readers")
-    assert (sorted(told["missing"].split(", ")), told["walled"]) == (sorted(MISSING[host]), is_walled)
-    assert told["text"] == "Words."
+    assert (sorted(told["missing"].split(", ")), told["tier"]) == (sorted(MISSING[host]), READER_TIERS[host])
+    assert (told["walled"], told["text"]) == (bool(READER_TIERS[host]), "Words.")
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("host", [host for host, tier in READER_TIERS.items() if tier])
+def test_no_attack_by_a_file_gets_through_in_a_lesser_tier(host: str) -> None:
+    told = _on(host, "attack_readers")
+    assert (told["violations"], told["trials"] > 25) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("host", "tier", "starts"),
+    [
+        ("docker", "container", True),
+        ("apparmor", "container", True),
+        ("no_landlock", "namespaces", True),
+        ("no_landlock", "container", False),
+        ("docker", "full", False),
+        ("old_docker", "container", False),
+    ],
+)
+def test_a_tier_accepts_by_its_name_what_it_lacks_and_no_more(host: str, tier: str, starts: bool) -> None:
+    told = _on(host, "start", tier)
+    assert sorted(told["missing"]) == sorted(MISSING[host])
+    assert told.get("result") == (2 if starts else None)
 
 
 @pytest.mark.parametrize("host", MISSING)

@@ -188,6 +188,7 @@ def test_without_walls_only_texts_are_parsed_and_the_reason_names_the_flag(
             "the walls around its reader are missing here (landlock; see: winnow doctor); to read such files "
             "without them: --allow-weaker-reader"
         )
+        assert (readers.tier, "are not read here" in readers.wall_warnings[0]) == ("none", True)
         (page,) = readers.parse("html", "<title>A page</title><p>Words.</p>", "a.html")
         assert isinstance(page, RawDocument)
         assert (page.title, page.text) == ("A page", "Words.")
@@ -203,18 +204,36 @@ def test_with_the_flag_files_are_read_without_walls(tmp_path: Path, monkeypatch:
         assert _reason(readers, path, "pdf_pdfium").startswith("damaged: it begins like a PDF")
 
 
-def test_children_with_missing_namespaces_read_texts_and_other_files_with_the_flag(
+def test_files_are_read_in_a_lesser_tier_which_the_ingest_names(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def start(options: ReadOptions) -> StartedChildren:
-        return StartedChildren(options, WalledChildren(), "network_namespace")
+        return StartedChildren(options, WalledChildren(), "network_namespace", "container")
 
     monkeypatch.setattr(parser, "start_walled_children", start)
     with ParserProcess() as readers:
-        assert _reason(readers, path, "whole").startswith("the walls around its reader are missing here (network_")
         assert [one.text for one in readers.parse("html", "<p>Words.", "a") if isinstance(one, RawDocument)]
-    with ParserProcess(allows_weaker=True) as readers:
+        assert (readers.tier, readers.wall_warnings) == ("", ())
         assert _read(readers, path, "whole").text == "The text of the file.\n"
+        (warning,) = readers.wall_warnings
+    assert (readers.tier, warning.startswith("files were read behind the walls of the tier 'container'")) == (
+        "container",
+        True,
+    )
+
+
+def test_a_fork_server_with_other_walls_than_the_first_reads_nothing(
+    readers: ParserProcess, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _read(readers, path, "whole")
+    assert readers._walled is not None
+    assert isinstance(readers._walled.children, WalledChildren)
+    serving = _fork_server(readers)
+    monkeypatch.setattr(walled_children, "_missing_of", lambda children: ("landlock",))
+    while below := _children(serving):
+        (serving,) = below
+    os.kill(serving, 9)
+    assert _reason(readers, path, "whole") == "the walls around its reader are not those of the files before"
 
 
 def test_files_that_are_too_large_empty_or_of_another_kind_are_named(

@@ -5,9 +5,10 @@ files of the formats in ``ingest/formats``. A text that is long, or has a very l
 child splits it into chunks and mines it for the graph, as the ingest does afterwards with the same result, so that
 a document which takes too much time or memory does so in the child.
 
-Where the walls of the sandbox stand, each document has a child of its own behind them (``walled_children.py``).
-Where they do not, markup and texts are parsed in a process that limits itself (``confined_process.py``); files of
-other formats are not read unless the operator accepts that. A child has processor time by the document's size, and
+Where a tier of the sandbox's walls stands (``sandbox/walls/tiers.py``), each document has a child of its own
+behind them (``walled_children.py``), and a report names a tier that is not the full one. Where none stands, markup
+and texts are parsed in a process that limits itself (``confined_process.py``); files of other formats are not read
+unless the operator accepts that. A child has processor time by the document's size, and
 four times that on the clock. Its answers are checked like any foreign data (``answers.py``).
 """
 
@@ -21,6 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from sandbox.walls.tiers import TIERS
 from server.ingest.bounded_files import open_file, read_whole, size_of
 from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
 from server.ingest.formats.common import ocr_package
@@ -58,6 +60,15 @@ _NO_WALLS = (
     "the walls around its reader are missing here ({why}; see: winnow doctor); to read such files without them: "
     "--allow-weaker-reader"
 )
+_LESSER_TIER = (
+    "files were read behind the walls of the tier {tier!r}, not all of them ({stands}); winnow doctor says how to "
+    "get the others"
+)
+_UNREAD = (
+    "PDF, office files, books and mail are not read here: the walls around their readers are missing ({why}); "
+    "winnow doctor says how to get them"
+)
+_UNWALLED = "files were read without walls, as allow_weaker_reader allows: {why}; a harmful file has the rights of its reader"
 _REASON_CHARS = 200
 _NEEDS_OCR = "an image; {advice}"
 _NO_OPTIONS = ReadOptions()
@@ -74,7 +85,7 @@ class ParserProcess:
     """The children of one ingest: taken from a pool at their first use, and given back at the end of the context.
 
     For one thread at a time. ``allows_weaker``: files of other formats than text are read without walls where
-    these are missing. ``pool`` keeps the children for a later ingest; without one they end with this ingest.
+    no tier of them stands. ``pool`` keeps the children for a later ingest; without one they end with this ingest.
     """
 
     def __init__(
@@ -89,6 +100,9 @@ class ParserProcess:
         self._pool = pool
         self._is_closed = False
         self._walled: StartedChildren | None = None
+        # The walls that files met: the name of a tier, "none", or "" where no file needed them.
+        self.tier = ""
+        self.wall_warnings: tuple[str, ...] = ()
         self._confined = ConfinedProcess()
         # The readers that were tried on the last file, each with why it failed, "" where it did not.
         self.tried: list[tuple[str, str]] = []
@@ -220,17 +234,27 @@ class ParserProcess:
             raise UnreadableFile(STOPPED)
         if not self._walled:
             self._walled = self._pool.take(self.options) if self._pool else start_walled_children(self.options)
-        why = self._walled.missing
-        if needs_walls and why and not self._allows_weaker:
-            raise UnreadableFile(_NO_WALLS.format(why=why))
+        if needs_walls:
+            self._note_tier(self._walled)
+            if self._walled.children is None and not self._allows_weaker:
+                raise UnreadableFile(_NO_WALLS.format(why=self._walled.missing))
         return self._walled.children or self._confined
+
+    def _note_tier(self, started: StartedChildren) -> None:
+        self.tier = started.tier or "none"
+        if started.children is None:
+            text = _UNWALLED if self._allows_weaker else _UNREAD
+            self.wall_warnings = (text.format(why=started.missing),)
+        elif started.missing:
+            self.wall_warnings = (_LESSER_TIER.format(tier=started.tier, stands=TIERS[started.tier].stands),)
 
 
 @dataclass(frozen=True, slots=True)
 class WallsTrial:
-    """Whether files can be read here: what is ``missing`` of the walls, "" for nothing, and what was tried."""
+    """Whether files can be read here: the ``tier`` of the walls, "" for none, what is missing, what was tried."""
 
     missing: str
+    tier: str = ""
     evidence: str = ""
 
 
@@ -245,10 +269,12 @@ def try_walls() -> WallsTrial:
         request = {"do": "parse", "kind": "html", "uri": "trial.html", "text": "<title>trial</title>"}
         _ask(children, request, _seconds("parse", 0), None)
     except (ChildFailed, UnreadableFile) as error:
-        return WallsTrial(missing or str(error))
+        return WallsTrial(str(error))
     finally:
         children.close()
-    return WallsTrial(missing, f"a child parsed a page in {(time.perf_counter() - began) * 1000:.0f} ms")
+    return WallsTrial(
+        missing, started.tier, f"a child parsed a page in {(time.perf_counter() - began) * 1000:.0f} ms"
+    )
 
 
 def _ask(

@@ -40,13 +40,14 @@ class PooledChildren(Children, Protocol):
 class StartedChildren:
     """Children for documents that are read with these options.
 
-    ``children`` is None where there are no walls to speak of; ``missing`` says what is missing of them, "" for
-    nothing.
+    ``children`` is None where no tier of walls stands; ``tier`` names it otherwise. ``missing`` says what is
+    missing of the walls, "" for nothing.
     """
 
     options: ReadOptions
     children: PooledChildren | None
     missing: str
+    tier: str = ""
 
     @property
     def is_idle(self) -> bool:
@@ -71,10 +72,11 @@ def start_walled_children(options: ReadOptions) -> StartedChildren:
         children = WalledChildren(uses_ocr=options.uses_ocr)
     except SandboxUnavailable as error:
         return StartedChildren(options, None, str(error)[:_REASON_CHARS])
-    if not children.holds:
+    missing = ", ".join((*children.missing, *children.breaches))[:_REASON_CHARS]
+    if children.tier is None:
         children.close()
-        return StartedChildren(options, None, ", ".join((*children.missing, *children.breaches))[:_REASON_CHARS])
-    return StartedChildren(options, children, ", ".join(children.missing)[:_REASON_CHARS])
+        return StartedChildren(options, None, missing)
+    return StartedChildren(options, children, missing, children.tier.name)
 
 
 class ReaderPool:

@@ -18,8 +18,8 @@ from sandbox.protocol.limits import MIB, Limits
 from sandbox.protocol.outcome import SandboxUnavailable
 from sandbox.runners.launch import ForkServerProgram
 from sandbox.runners.locked_children import ChildEnd, ChildRequest, LockedChildren
-from sandbox.runners.runner_table import CONTAINER_WALLS
 from sandbox.walls.profiles import READER
+from sandbox.walls.tiers import Tier, find_tier
 from server.ingest.documents import UnreadableFile
 from server.ingest.parsing import frames
 from server.ingest.parsing.failures import STOPPED, TOO_LARGE, ChildFailed, crashed, too_slow
@@ -57,14 +57,13 @@ class WalledChildren:
         self._memory_bytes = _OCR_MEMORY_BYTES if uses_ocr else _MEMORY_BYTES
         self._is_closed = False
         self._children = self._start()
-        walls = self._children.walls
-        self.missing = tuple(wall.name for wall in walls if not wall.stands and not wall.reinforces)
+        self.missing = _missing_of(self._children)
         self.breaches = self._children.breaches
 
     @property
-    def holds(self) -> bool:
-        """Whether the walls keep what they must: nothing broke through, and only namespaces may be missing."""
-        return not self.breaches and CONTAINER_WALLS.issuperset(self.missing)
+    def tier(self) -> Tier | None:
+        """The tier of the walls that stand; None where too few do, or something broke through."""
+        return None if self.breaches else find_tier(self.missing)
 
     @property
     def is_idle(self) -> bool:
@@ -101,11 +100,18 @@ class WalledChildren:
             self._children = self._start()
         except SandboxUnavailable as error:
             raise ChildFailed(str(error)) from None
+        if (_missing_of(self._children), self._children.breaches) != (self.missing, self.breaches):
+            self._children.close()  # the next document starts another
+            raise ChildFailed("the walls around its reader are not those of the files before")
 
     def close(self) -> None:
         """End the fork server and its child; a document that is being read in another thread fails."""
         self._is_closed = True
         self._children.close()
+
+
+def _missing_of(children: LockedChildren) -> tuple[str, ...]:
+    return tuple(wall.name for wall in children.walls if not wall.stands and not wall.reinforces)
 
 
 def _failure_reason(end: ChildEnd, limits: Limits) -> str:
