@@ -146,7 +146,7 @@ class Settings(BaseModel):
     )
     allow_weaker_reader: bool = Field(
         default=False,
-        description="read PDF, office files, books and mail where the walls around their readers are missing, in "
+        description="read PDF, office files, books and mail where no tier of walls stands around readers, in "
         "a process that limits only its memory and time",
     )
     enable_writes: bool = Field(
@@ -241,7 +241,8 @@ class Settings(BaseModel):
         description="what runs scripts; auto: CPython behind kernel walls (Linux only), monty: a smaller language",
     )
     allow_weaker_sandbox: Names = Field(
-        default=(), description="walls whose absence you accept; must list exactly the missing ones"
+        default=(),
+        description="walls whose absence you accept, exactly the missing ones; or a tier: container, namespaces",
     )
 
     skills: Folders = Field(

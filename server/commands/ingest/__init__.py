@@ -60,8 +60,9 @@ resumes.
 PDF, office files and the like are parsed behind the walls that scripts run behind. Text that a person does not
 see (white, tiny, off the page) is left out, unless --hidden keep. --ocr reads images, and pages that are images.
 Both hold for this run: give them again when you ingest again; only what was read of images stays without --ocr.
-Where the walls are missing, such files are named in the report, not read; --allow-weaker-reader reads them in a
-process that limits only its memory and time.
+On a host that refuses namespaces, or has no Landlock, they are read behind the other walls, and the report names
+that tier. Where too few stand, such files are named in the report, not read; --allow-weaker-reader reads them in a
+process that limits only its memory and time. winnow doctor says what stands and how to get the rest.
 
 Documents state doc_tag, environment and repository in their front matter or a record's metadata. --doc-tag,
 --environment and --repository are for those that state none, in this run: give them again when you ingest again.
@@ -119,9 +120,7 @@ def ingest(
     ocr: Ocr = False,
     allow_weaker_reader: Annotated[
         bool,
-        typer.Option(
-            "--allow-weaker-reader", help="read such files even where the walls around readers are missing"
-        ),
+        typer.Option("--allow-weaker-reader", help="read such files even where no tier of walls stands"),
     ] = False,
     references: References = None,
     explain: Annotated[

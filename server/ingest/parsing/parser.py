@@ -68,7 +68,7 @@ _UNREAD = (
     "PDF, office files, books and mail are not read here: the walls around their readers are missing ({why}); "
     "winnow doctor says how to get them"
 )
-_UNWALLED = "files were read without walls, as allow_weaker_reader allows: {why}; a harmful file has the rights of its reader"
+_UNWALLED = "files were read without walls, as allow_weaker_reader allows ({why}); a harmful one has your rights"
 _REASON_CHARS = 200
 _NEEDS_OCR = "an image; {advice}"
 _NO_OPTIONS = ReadOptions()
