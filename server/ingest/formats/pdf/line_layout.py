@@ -218,13 +218,17 @@ class _Layout:
         if self.sizes.is_mono or is_barred(self.lines[place], self.rules) or (self.open and self._is_name(place)):
             return 0
         count = 0
-        for line in self.lines[place:]:
-            if not line.is_mono or (
-                count and line.box.top - self.lines[place + count - 1].box.top > _PROGRAM_GAP * line.size
-            ):
-                break
+        while place + count < len(self.lines) and self._is_program(place + count, is_first=count == 0):
             count += 1
         return count
+
+    def _is_program(self, place: int, *, is_first: bool) -> bool:
+        """Whether a line belongs to a program, as does the number of an empty line within one."""
+        line = self.lines[place]
+        if not is_first and line.box.top - self.lines[place - 1].box.top > _PROGRAM_GAP * line.size:
+            return False
+        is_number = not is_first and line.text.isdigit() and self.lines[place - 1].text[:1].isdigit()
+        return line.is_mono or is_number
 
     def _is_name(self, place: int) -> bool:
         """Whether a short line ends a paragraph: a name or a path in letters of one width."""

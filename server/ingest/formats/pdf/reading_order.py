@@ -241,9 +241,9 @@ def _join_row(row: Sequence[Line]) -> Line:
 
 def _is_mono(row: Sequence[Line]) -> bool:
     """Whether a row of pieces is a line of a program; its number and a few signs may be in another font."""
-    first = row[1] if row[0].text.isdigit() else row[0]
-    letters = sum(len(piece.text) for piece in row)
-    return first.is_mono and sum(len(piece.text) for piece in row if piece.is_mono) >= _MONO_SHARE * letters
+    words = row[1:] if row[0].text.isdigit() else row
+    letters = sum(len(piece.text) for piece in words)
+    return words[0].is_mono and sum(len(piece.text) for piece in words if piece.is_mono) >= _MONO_SHARE * letters
 
 
 def _is_stretched(row: Sequence[Line]) -> bool:

@@ -21,7 +21,7 @@ from server.ingest.formats.pdf.lines import Line
 # Shares of the height of a page between which its text stands.
 UPPER, LOWER = 0.1, 0.9
 _LONGEST = 160
-_FEWEST_PAGES, _SHARE = 3, 0.6
+_FEWEST_PAGES, _FEWEST_PLACES, _SHARE = 3, 4, 0.6
 # Heads that change with the chapter: between which shares of the height, on which share of the pages, how long,
 # how much larger than most lines, and how far from the text, in sizes of the font.
 HEAD, FOOT = 0.17, 0.83
@@ -77,7 +77,7 @@ def drop_running_heads(pages: Sequence[Sequence[Line]], heights: Sequence[float]
     usual = _usual(pages)
     for at_top in (True, False):
         edges = [_edge(lines, height, at_top, usual) for lines, height in zip(left, heights, strict=True)]
-        places = Counter(edge.place for edge in edges if edge is not None and edge.is_apart)
+        places = _head_places(edges)
         dropped = _drop(left, edges, places)
         for _ in range(_MORE_LINES):  # such as a number below a note
             inner = [_edge(lines, height, at_top, usual) for lines, height in zip(left, heights, strict=True)]
@@ -95,7 +95,7 @@ def _drop(
     stands apart from the text.
     """
     texts = Counter(_key(edge.text) for edge in edges if edge is not None and (edge.is_apart or edge.is_far))
-    fewest = max(_FEWEST_PAGES, _PLACE_SHARE * len(pages))
+    fewest = max(_FEWEST_PLACES, _PLACE_SHARE * len(pages))
     out: list[_Edge | None] = [None] * len(pages)
     for number, edge in enumerate(edges):
         if edge is not None and (
@@ -105,6 +105,13 @@ def _drop(
             pages[number] = [line for line in pages[number] if id(line) not in ids]
             out[number] = edge
     return out
+
+
+def _head_places(edges: Sequence[_Edge | None]) -> Counter[tuple[bool, int]]:
+    """On how many pages a line stands apart at each height; none where other pages have text at this height."""
+    apart = Counter(edge.place for edge in edges if edge is not None and edge.is_apart)
+    others = Counter(edge.place for edge in edges if edge is not None and not edge.is_apart)
+    return Counter({place: count for place, count in apart.items() if 4 * _near(others, place) <= count})
 
 
 def _if_beside(edge: _Edge | None, outer: _Edge | None) -> _Edge | None:

@@ -28,6 +28,8 @@ _FARTHEST = 3.2
 _FULL_SHARE = 0.34
 _NEAR_ROW, _FAR_ROW = 1.15, 1.3
 _LONG_CELL = 45
+# In points: a bar that is nearer to the edge of a line stands beside it.
+_BAR_ROOM = 3.0
 
 
 def has_leaders(text: str) -> bool:
@@ -69,8 +71,8 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
 
 def is_barred(line: Line, rules: Rules) -> bool:
     """Whether vertical lines are drawn between the words of a line."""
-    middle = line.box.middle
-    return any(top <= middle <= bottom and line.box.left < x < line.box.right for x, top, bottom in rules.vertical)
+    middle, left, right = line.box.middle, line.box.left + _BAR_ROOM, line.box.right - _BAR_ROOM
+    return any(top <= middle <= bottom and left < x < right for x, top, bottom in rules.vertical)
 
 
 def is_row(line: Line) -> bool:
