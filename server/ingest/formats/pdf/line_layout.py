@@ -33,8 +33,8 @@ _SMALLER, _WIDE_GAP = 0.93, 3.0
 _SHORT_LINE = 0.6
 # Of ten letters; with more in a font of one width, such a font does not mark programs.
 _MONO_TENTHS = 8
-_ITEM = re.compile(r"(?:([•◦▪‣–·∙*○●■□➢✓-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)")
-_BULLET = re.compile(r"[•◦▪‣·∙*○●■□➢✓-]\s")
+_ITEM = re.compile(r"(?:([•◦▪‣–·∙*○●■□➢✓▶►▸-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)")
+_BULLET = re.compile(r"[•◦▪‣·∙*○●■□➢✓▶►▸-]\s")
 _ENTRY, _FEWEST_ENTRIES = re.compile(r"\w.*,\s*[\divxlc]+(?:[-–]\d+)?\Z"), 3
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
 _NOTE = re.compile(r"(?:\d{1,3}|[*†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
@@ -155,7 +155,7 @@ class _Layout:
     def _take(self, place: int) -> int:
         """Take the block that begins with this line, or one line; how many lines that was."""
         line = self.lines[place]
-        if (count := self._count_program(place)) > 0:
+        if (count := self._count_program(place)) > 1 or (count == 1 and len(line.cells) == 1):
             self._close()
             self.found.append(_program(self.lines[place : place + count]))
             return count
@@ -163,6 +163,10 @@ class _Layout:
             self._close()
             self.found.append(table.block)
             return table.lines
+        if count == 1:
+            self._close()
+            self.found.append(_program(self.lines[place : place + 1]))
+            return 1
         if (count := self._count_rows(place)) > 0:
             self._close()
             self.found.append(_kept_apart(self.lines[place : place + count]))

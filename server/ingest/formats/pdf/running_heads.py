@@ -122,7 +122,7 @@ def _if_beside(edge: _Edge | None, outer: _Edge | None) -> _Edge | None:
 
 
 def _is_running(edge: _Edge, texts: Counter[str]) -> bool:
-    if edge.is_far and _PAGE_NUMBER.fullmatch(edge.text):
+    if _PAGE_NUMBER.fullmatch(edge.text) and (edge.is_far or (edge.is_apart and not edge.place[0])):
         return True
     return (edge.is_apart or edge.is_far) and texts[_key(edge.text)] >= _FEWEST_PAGES
 

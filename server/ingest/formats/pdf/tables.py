@@ -17,7 +17,7 @@ from server.ingest.formats.pdf.lines import Cell, Line
 ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
 # "•", "1.", "(a)", "2.4": what stands before the text of an item or a heading is no cell.
 MARKER = re.compile(
-    r"(?:[•◦▪‣–·∙*○●■□➢✓-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)"
+    r"(?:[•◦▪‣–·∙*○●■□➢✓▶►▸-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)"
 )
 LEADERS = re.compile(r"(?:\s?[.…·]){4,}")
 # Fewest rows of a table without rules, with rules, and with three columns or more.
@@ -168,7 +168,7 @@ def _is_enough(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) 
 def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> list[list[str]]:
     """The texts of the cells, row by row."""
     rows: list[list[str]] = []
-    groups = _groups(lines, rules)
+    groups, is_barred_table = _groups(lines, rules)
     distances = [then.box.middle - first.box.middle for first, then in pairwise(lines)]
     near = min(distances, default=0.0)
     begins_large = sum(line.cells[-1].text[:1].isupper() for line in lines) * 2 > len(lines)
@@ -178,7 +178,9 @@ def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> li
         for cell in line.cells:
             met = _met(cell, columns) or [0]
             cells[met[0]] = f"{cells[met[0]]} {cell.text}".strip()
-        if place and _goes_on(cells, place, groups, distances, near if is_spread else 0.0, begins_large):
+        if place and _goes_on(
+            cells, place, groups, distances, near if is_spread else 0.0, begins_large, is_barred_table
+        ):
             rows[-1] = [_join(above, cell) for above, cell in zip(rows[-1], cells, strict=True)]
         else:
             rows.append(cells)
@@ -192,13 +194,16 @@ def _goes_on(
     distances: Sequence[float],
     near: float,
     begins_large: bool,
+    is_barred_table: bool,
 ) -> bool:
     """Whether a line belongs to the row above it; ``near`` is 0 where the rows are not farther apart than lines.
 
-    ``begins_large``: most of the last cells begin with capitals.
+    ``begins_large``: most of the last cells begin with capitals. ``is_barred_table``: rules part all of its rows.
     """
-    if groups:
-        return groups[place] == groups[place - 1]
+    if groups and groups[place] != groups[place - 1]:
+        return False
+    if groups and is_barred_table:
+        return True
     if cells[0] == "":
         return distances[place - 1] <= 1.6 * min(distances)
     return (
@@ -208,8 +213,8 @@ def _goes_on(
     )
 
 
-def _groups(lines: Sequence[Line], rules: Rules) -> list[int]:
-    """The number of the rules above each line; none unless rules part the rows of a table with bars."""
+def _groups(lines: Sequence[Line], rules: Rules) -> tuple[list[int], bool]:
+    """The number of the rules above each line, if there are any; and whether there are bars, too."""
     box = _box(lines)
     inner = _inner(rules, box)
     bars = [
@@ -217,9 +222,7 @@ def _groups(lines: Sequence[Line], rules: Rules) -> list[int]:
         for x, top, bottom in rules.vertical
         if box.left - 9 < x < box.right + 9 and top < box.bottom and bottom > box.top
     ]
-    if len(inner) < 1 or not bars:
-        return []
-    return [sum(y < line.box.middle for y in inner) for line in lines]
+    return ([sum(y < line.box.middle for y in inner) for line in lines] if inner else []), bool(inner and bars)
 
 
 def _inner(rules: Rules, box: Box) -> list[float]:
