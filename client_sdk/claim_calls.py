@@ -77,7 +77,8 @@ def read(entry_id: Any, start_char: int = 0, *, project: str | None = None) -> R
             print(entry.status_why, [quote.status for each in entry.claims for quote in each.evidence])
 
     entry_id: an id or a row. Up to 8,000 characters of content; the rest from entry.next_start_char. quote.status:
-    "verified", "drifted", "missing" or "unchecked"; quote.section_id is the passage, for fetch.
+    "verified", "elided" (quote.in_full has what it leaves out), "weak", "drifted", "missing" or
+    "unchecked"; quote.section_id is the passage, for fetch.
     """
     params = {"entry_id": _entry_id(entry_id), "start_char": start_char, "project": project}
     return _request_row("read", params)

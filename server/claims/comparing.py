@@ -8,7 +8,8 @@
     status             "probation" until compared, with a verified support, and while a claim lacks its own;
                        "contested" from a friction of .3 on
 
-s and r are the votes for and against a claim. Only verified evidence votes, and each document once, however many
+s and r are the votes for and against a claim. Only verified evidence votes (not a quote that leaves text out or is
+too weak), and each document once, however many
 quotes of it there are: one that both supports and refutes a claim gives half a vote to each. Where somebody judged
 that two claims contradict each other, what supports one of them refutes the other.
 

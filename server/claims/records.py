@@ -16,6 +16,8 @@ from server.models import PROJECT_NAME
 
 MAX_CLAIMS, MAX_EVIDENCE, MAX_WARNINGS, MAX_PAIRS = 20, 20, 10, 20
 CLAIM_CHARS, QUOTE_CHARS, CONTENT_CHARS, NOTE_CHARS = 300, 1_000, 50_000, 300
+# Of the text that a quote leaves a part of out.
+FULL_CHARS = 1_000
 TITLE_CHARS, TOPIC_CHARS, SOURCE_CHARS, NAME_CHARS = 200, 200, 500, 100
 
 # The alphabet of all ids. Those of entries are random: an entry changes and remains the same entry.
@@ -31,7 +33,7 @@ TOPIC = rf"^{_LEVEL}(?:/{_LEVEL})*$"
 MODEL_PREFIX = "nli:"
 
 Stance = Literal["supports", "refutes", "mentions"]
-EvidenceStatus = Literal["verified", "drifted", "missing", "unchecked"]
+EvidenceStatus = Literal["verified", "elided", "weak", "drifted", "missing", "unchecked"]
 # "distilled": claims that an agent wrote; "extracted": sentences that the server took from the content.
 ClaimsStatus = Literal["extracted", "distilled"]
 IntegrationStatus = Literal["probation", "integrated", "contested"]
@@ -62,6 +64,7 @@ class Evidence(ClaimRecord):
     ``start`` and ``end`` are character offsets of the quote in the document's text, None where it was not found.
     ``page`` is the physical page, counted from 1, 0 for none; ``locator`` the place in words
     ("p. 3 (file page 6)", "slide 3").
+    ``in_full`` is the text that the quote leaves a part of out, "" where it leaves out nothing.
     ``digest`` is that of the document's content when the quote was last found. ``checked_at``: the last check.
     """
 
@@ -78,6 +81,7 @@ class Evidence(ClaimRecord):
     locator: Annotated[str, Field(max_length=200)] = ""
     citekey: Annotated[str, Field(max_length=200)] = ""
     digest: Annotated[str, Field(max_length=128)] = ""
+    in_full: Annotated[str, Field(max_length=FULL_CHARS)] = ""
     status: EvidenceStatus = "unchecked"
     checked_at: _Seconds = 0.0
 

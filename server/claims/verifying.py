@@ -2,17 +2,20 @@
 
     status     when
     verified   the quote stands there word for word; its offsets, page and passage are those where it stands now
+    elided     it stands there and leaves text out, which may have turned its meaning: the whole is kept beside it
+    weak       it stands there and proves nothing: fewer than four words, or no word of content of the claim
     drifted    it does not, but a text that is close to it does: the document or the quote was altered
     missing    the document is gone, or has nothing like the quote
 
-A document is found by its id, by the named passage, or by its uri; one that was moved by its digest, because the
-id changes with the uri. Of several places where a quote stands, the one in the named passage counts, then the one
-nearest to where it stood. A quote that stands in another place than the one named is verified, and said to stand
-elsewhere.
+Only ``verified`` evidence counts for a claim. A document is found by its id, by the named passage, or by its
+uri; one that was moved by its digest, because the id changes with the uri. Of several places where a quote
+stands, the one in the named passage counts, then the one nearest to where it stood. A quote that stands in
+another place than the one named is verified, and said to stand elsewhere.
 """
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,19 +24,22 @@ from hashlib import blake2b
 from typing import Protocol
 
 from server.backends.base import IndexedDocument, admits
-from server.claims.language.wording import check_wording
-from server.claims.records import MAX_WARNINGS, NOTE_CHARS, Claim, Entry, Evidence
+from server.claims.language.wording import check_wording, shares_words
+from server.claims.records import FULL_CHARS, MAX_WARNINGS, NOTE_CHARS, Claim, Entry, Evidence
 from server.ids import is_chunk_id
 from server.locators import address_of, locate, work_fields
 from server.models import Chunk, ChunkSpan, Document, DocumentReading, Filters, Passage, Place
-from server.quotes.finding import QuoteMatch, SourceText, closest, find_quote
+from server.quotes.finding import QuoteMatch, SourceText, closest, find_quote, has_omissions
 from server.text.printable import one_line, shorten
 
 # Texts of documents that are held, folded, while entries are verified one after the other.
 _MOST_HELD = 8
 # Places of a quote that are considered: more means that it is too short to be found again.
 _MOST_PLACES = 100
-_LEAST_WORDS = 3
+_LEAST_WORDS = 4
+# From here on scripts write without spaces: each character counts as a word.
+_FIRST_UNSPACED = "\u0e00"
+_WORD = re.compile(r"\w+")
 _CLOSEST_CHARS = 160
 
 
@@ -147,7 +153,9 @@ def check_entry(entry: Entry, index: CurrentIndex, at: float) -> Entry:
     Claims whose evidence was all verified in documents that have not changed since stay as they are.
     """
     claims = tuple(
-        claim if all(is_settled(each, index) for each in claim.evidence) else check_claim(claim, index, at)
+        claim
+        if all(is_settled(each, index) and not _is_brief(each.quote) for each in claim.evidence)
+        else check_claim(claim, index, at)
         for claim in entry.claims
     )
     return entry if claims == entry.claims else entry.model_copy(update={"claims": claims})
@@ -155,7 +163,10 @@ def check_entry(entry: Entry, index: CurrentIndex, at: float) -> Entry:
 
 def check_claim(claim: Claim, index: CurrentIndex, at: float) -> Claim:
     """The claim with the status of its evidence, and its warnings: about its quotes, then about its words."""
-    checked = [_keep_time(evidence, check_evidence(evidence, index, at)) for evidence in claim.evidence]
+    checked = [
+        _keep_time(evidence, _judge_weight(claim, check_evidence(evidence, index, at), index))
+        for evidence in claim.evidence
+    ]
     supporting = [each.evidence for each in checked if each.evidence.stance == "supports"]
     languages = (document.language for each in supporting if (document := index.document(each.document_id)))
     wording = check_wording(claim.text, [each.quote for each in supporting], next(languages, ""))
@@ -172,9 +183,33 @@ def _keep_time(was: Evidence, now: CheckedEvidence) -> CheckedEvidence:
     return CheckedEvidence(was, now.note) if same_time == was else now
 
 
+def _judge_weight(claim: Claim, checked: CheckedEvidence, index: CurrentIndex) -> CheckedEvidence:
+    """Evidence as it was checked; ``weak`` where its quote stands there and proves nothing of the claim."""
+    evidence = checked.evidence
+    if evidence.status != "verified":
+        return checked
+    document = index.document(evidence.document_id)
+    if _is_brief(evidence.quote):
+        why = f"has fewer than {_LEAST_WORDS} words"
+    elif not shares_words(claim.text, evidence.quote, document.language if document else ""):
+        why = "has no word of the claim"
+    else:
+        return checked
+    shown = shorten(one_line(evidence.quote), 60)
+    note = f'the quote "{shown}" {why}, so it does not count; quote the sentence that says it'
+    return CheckedEvidence(evidence.model_copy(update={"status": "weak"}), note)
+
+
+def _is_brief(quote: str) -> bool:
+    words = _WORD.findall(quote)
+    return sum(len(word) if word[0] >= _FIRST_UNSPACED else 1 for word in words) < _LEAST_WORDS
+
+
 def is_settled(evidence: Evidence, index: CurrentIndex) -> bool:
     """Whether evidence was verified in its document as that is now."""
-    if evidence.status != "verified":  # before the hashes are read: evidence that is new needs none of them
+    # Before the hashes are read: evidence that is new needs none of them. What an earlier version verified
+    # although it leaves text out is looked for again.
+    if evidence.status != "verified" or has_omissions(evidence.quote):
         return False
     return index.content_hashes.get(evidence.document_id) == evidence.digest.partition(".")[0]
 
@@ -193,7 +228,7 @@ def check_evidence(evidence: Evidence, index: CurrentIndex, at: float) -> Checke
     named = passage.chunk if passage and passage.document.id == document.id else None
     match = _choose(matches, evidence, named)
     found = _verified(evidence, index, document, match, at)
-    return CheckedEvidence(found, _note(evidence, found, match, named, len(matches)))
+    return CheckedEvidence(found, _note(evidence, found, match, named))
 
 
 def _choose(matches: Sequence[QuoteMatch], evidence: Evidence, passage: Chunk | None) -> QuoteMatch:
@@ -225,17 +260,26 @@ def _verified(
             "locator": shorten(locator.text, 200) if locator else "",
             "citekey": work_fields(document.metadata).get("citekey", ""),
             "digest": index.digest(document),
-            "status": "verified",
+            "in_full": _in_full(index.text(document), match),
+            "status": "elided" if match.omitted else "verified",
             "checked_at": at,
         }
     )
 
 
-def _note(evidence: Evidence, found: Evidence, match: QuoteMatch, passage: Chunk | None, places: int) -> str:
+def _in_full(source: SourceText, match: QuoteMatch) -> str:
+    """The text that a quote leaves a part of out; "" for one that leaves out nothing."""
+    return one_line(source.text[match.start : match.end], FULL_CHARS) if match.omitted else ""
+
+
+def _note(evidence: Evidence, found: Evidence, match: QuoteMatch, passage: Chunk | None) -> str:
     """What to know about a quote that stands in its document; "" for nothing."""
     shown = shorten(one_line(evidence.quote), 60)
-    if len(evidence.quote.split()) < _LEAST_WORDS and places > 1:
-        return f'the quote "{shown}" is short and stands in {places} places or more'
+    if match.omitted:
+        return (
+            f'the quote "{shown}" leaves out text, so it does not count; quote it whole, or its parts one by one: '
+            f"{shorten(found.in_full, _CLOSEST_CHARS)}"
+        )
     where = found.locator or f"characters {match.start}-{match.end}"
     if evidence.page and found.page and evidence.page != found.page:
         was = evidence.locator or f"file page {evidence.page}"
@@ -257,7 +301,7 @@ def _describe_closest(evidence: Evidence, source: SourceText, document: Document
 
 
 def _failed(evidence: Evidence, status: str, note: str, at: float) -> CheckedEvidence:
-    place = {"start": None, "end": None, "page": 0, "locator": ""}
+    place = {"start": None, "end": None, "page": 0, "locator": "", "in_full": ""}
     return CheckedEvidence(evidence.model_copy(update={**place, "status": status, "checked_at": at}), note)
 
 

@@ -29,7 +29,7 @@ from tests.tiny_models import write_nli_model
 pytestmark = pytest.mark.anyio
 
 QUOTE = "The proxy stands before the gateway."
-OTHER_QUOTE = "It was inspected in spring"
+OTHER_QUOTE = "the proxy knows the policy of the gateway"
 FIRST, OPPOSED = "The proxy stands first.", "The proxy never stands first."
 
 

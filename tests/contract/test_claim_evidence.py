@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from server.claims.comparing import claim_friction
 from server.claims.life_cycle import weigh
 from server.claims.records import Claim, Comparison, Entry, Evidence, Verdict
 from server.claims.store import Notebook, View
@@ -125,6 +126,49 @@ def test_a_claim_gets_the_warnings_of_its_quotes_and_of_its_words(store: Store) 
     )
 
 
+@pytest.mark.parametrize(
+    ("quote", "in_full"),
+    [
+        ("Backups are … on a second machine.", QUOTE.rstrip(".")),
+        ("Backups are kept [...] on a second machine", QUOTE.rstrip(".")),
+        ("… kept for ninety days on a second machine …", ""),
+    ],
+)
+def test_a_quote_that_leaves_text_out_shows_it_and_does_not_count(store: Store, quote: str, in_full: str) -> None:
+    """What is left out may be a negation, a number or an exception: the author of a quote can give it whole."""
+    index = store.ingest()
+    text = "Backups are kept on a second machine."
+    claim = Claim(id="aaaaaaaaaaaa.1", text=text, evidence=(Evidence(document="backups.md", quote=quote),))
+    found = check_claim(claim, index, 1.0)
+    (evidence,) = found.evidence
+    assert (evidence.status, evidence.in_full) == ("elided" if in_full else "verified", in_full)
+    assert any("leaves out text, so it does not count" in each for each in found.warnings) == bool(in_full)
+    assert claim_friction(found).supports == (0 if in_full else 1)
+    earlier = evidence.model_copy(update={"status": "verified", "in_full": ""})
+    assert is_settled(earlier, index) is not bool(in_full)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "status"),
+    [
+        ("Backups are kept for ninety days.", "of", "missing"),
+        ("Backups are kept for ninety days.", "kept", "weak"),
+        ("Backups are kept for ninety days.", "are kept for", "weak"),
+        ("Backups are kept for ninety days.", "kept for ninety days", "verified"),
+        ("The gateway is closed at ten.", "kept for ninety days", "weak"),
+        ("The backup is not deleted.", "They are never deleted earlier", "verified"),
+        ("Sicherungen werden aufbewahrt.", "kept for ninety days", "verified"),  # another language: not compared
+    ],
+)
+def test_a_quote_of_fewer_than_four_words_or_about_something_else_does_not_count(
+    store: Store, text: str, quote: str, status: str
+) -> None:
+    evidence = (Evidence(document="backups.md", quote=quote),)
+    found = check_claim(Claim(id="aaaaaaaaaaaa.1", text=text, evidence=evidence), store.ingest(), 1.0)
+    assert found.evidence[0].status == status
+    assert claim_friction(found).supports == (status == "verified")
+
+
 def test_evidence_that_stands_in_an_unchanged_document_is_not_looked_at_again(store: Store) -> None:
     claim = Claim(
         id="aaaaaaaaaaaa.1", text="Backups are kept.", evidence=(Evidence(document="backups.md", quote=QUOTE),)
@@ -216,7 +260,5 @@ def test_a_page_is_that_where_the_quote_stands(tmp_path: Path) -> None:
         assert (
             elsewhere.note == f'the quote "{quote}" is not in the named passage: it stands in p. 35 (file page 47)'
         )
-        repeated = check(index, "opens at", document="guide.pdf")
-        assert repeated.note == 'the quote "opens at" is short and stands in 12 places or more'
     finally:
         backends.close()

@@ -307,7 +307,7 @@ async def test_a_verdict_of_contradiction_makes_both_entries_contested_and_anoth
     client: Client, passage: str
 ) -> None:
     first = await answer(client, "wild_write", topic="dispute", claims=[claim("The proxy stands first.", passage)])
-    other_quote = "It was inspected in spring"
+    other_quote = "the proxy knows the policy of the gateway"
     second = await answer(
         client,
         "wild_write",

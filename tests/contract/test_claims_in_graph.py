@@ -81,7 +81,9 @@ async def walked(opened: Opened) -> AsyncIterator[Walked]:
             return str((await kb.call("claims.write", entry, MINE)).payload["entry_id"])
 
         first = await write("Kept for 90 days.", (passage, QUOTE, "supports"), (old, "Whales sing.", "supports"))
-        second = await write("Deleted after a week.", (passage, QUOTE, "refutes"), (old, OTHER_QUOTE, "supports"))
+        second = await write(
+            "Backups are deleted after a week.", (passage, QUOTE, "refutes"), (old, OTHER_QUOTE, "supports")
+        )
         verdict = {"claim": 1, "other": f"{second}.1", "judgement": "contradicts"}
         await kb.call("claims.revise", {"entry_id": first, "verdicts": [verdict]}, MINE)
         yield Walked(application, first, second, passage, old)
@@ -96,7 +98,10 @@ async def test_a_claim_leads_to_its_verified_sources_its_entry_and_what_contradi
         f"claim:{walked.second}.1": ("Claim", "CONTRADICTS", None),
     }
     opposed = next(row for row in rows if row["label"] == "Claim")
-    assert (opposed["title"], opposed["section_ids"]) == ("Deleted after a week.", [walked.old, walked.passage])
+    assert (opposed["title"], opposed["section_ids"]) == (
+        "Backups are deleted after a week.",
+        [walked.old, walked.passage],
+    )
 
 
 async def test_a_passage_leads_to_the_claims_for_and_against_it(walked: Walked) -> None:

@@ -35,6 +35,8 @@ _SHOWN_CHARS = 60
 _NEGATION_REACH = 5
 # Words are compared by so many of their first characters: "increase" and "increased" are one word.
 _STEM_CHARS = 6
+# Whether a quote is about a claim at all is asked more loosely: "backup" and "backed".
+_BEGINNING_CHARS = 4
 
 _PLAIN = str.maketrans(
     {**dict.fromkeys("‐‑‒–—−", "-"), **dict.fromkeys("’‘ʼ′", "'"), **dict.fromkeys("\u00a0\u2009\u202f", " ")}
@@ -127,6 +129,33 @@ def check_wording(claim: str, quotes: Sequence[str], language: str = "en") -> tu
     else:
         found.extend(_check_negations(stated, proofs))
     return tuple(dict.fromkeys(found))[:_MOST_WARNINGS]
+
+
+def shares_words(claim: str, quote: str, language: str = "en") -> bool:
+    """Whether a claim and a quote have a number or a word of content in common; the ends of words do not count.
+
+    True also where that cannot be told: for a language without a table, and a claim in another one.
+
+    >>> [shares_words("Backups are kept.", quote) for quote in ("a backup is on tape", "it is in the yard")]
+    [True, False]
+    """
+    table = LANGUAGES.get(language or "en")
+    words = [token.folded for token in _tokens(claim)]
+    if table is None or table.fillers.isdisjoint(words):
+        return True
+    ours, theirs = ({_beginning(word, table) for word in each} - {""} for each in (words, _folded(quote)))
+    return bool(ours & theirs)
+
+
+def _folded(text: str) -> Iterator[str]:
+    return (token.folded for token in _tokens(text))
+
+
+def _beginning(word: str, table: LanguageTable) -> str:
+    """What is compared of a word: all of a number, the beginning of a word of content, "" of any other."""
+    if _DIGIT.search(word):
+        return word
+    return word[:_BEGINNING_CHARS] if _is_content(word, table) else ""
 
 
 # --- what a text states

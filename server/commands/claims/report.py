@@ -10,7 +10,14 @@ from server.claims.records import Claim, Entry, Evidence, Verdict
 from server.claims.store import Notebook
 from server.text.markup.markdown_escaping import escape_line
 
-_MARKS = {"verified": "verified", "drifted": "DRIFTED", "missing": "MISSING", "unchecked": "not checked"}
+_MARKS = {
+    "verified": "verified",
+    "elided": "LEAVES OUT TEXT",
+    "weak": "TOO WEAK",
+    "drifted": "DRIFTED",
+    "missing": "MISSING",
+    "unchecked": "not checked",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,8 @@ def _claim_lines(claim: Claim) -> Iterator[str]:
         )
         quote = escape_line(evidence.quote)
         yield f'  - {evidence.stance}, **{_MARKS[evidence.status]}**: "{quote}" ({place or "no place"})'
+        if evidence.in_full:
+            yield f'    - in full: "{escape_line(evidence.in_full)}"'
     for warning in claim.warnings:
         yield f"  - warning: {escape_line(warning)}"
 

@@ -112,12 +112,16 @@ class EntryClaimsAnswer(Payload):
 
 
 class CheckedQuote(Payload):
-    """Evidence of a claim, as it was last checked. ``section_id`` is what kb_read_excerpt takes."""
+    """Evidence of a claim, as it was last checked. ``section_id`` is what kb_read_excerpt takes.
+
+    ``in_full`` is the text of the document where the quote leaves a part of it out.
+    """
 
     quote: _Text
     stance: StanceName
     status: EvidenceStatusName
     document: _Text | None = None
+    in_full: _Text | None = None
     section_id: _Text | None = None
     locator: _Text | None = None
     citekey: _Text | None = None

@@ -18,7 +18,7 @@ MAX_CONTENT_CHARS = 50_000
 ClaimsStatusName = Literal["extracted", "distilled"]
 IntegrationStatusName = Literal["probation", "integrated", "contested"]
 StanceName = Literal["supports", "refutes", "mentions"]
-EvidenceStatusName = Literal["verified", "drifted", "missing", "unchecked"]
+EvidenceStatusName = Literal["verified", "elided", "weak", "drifted", "missing", "unchecked"]
 JudgementName = Literal["contradicts", "agrees", "unrelated"]
 
 EntryId = Annotated[str, StringConstraints(min_length=1, max_length=64)]

@@ -72,6 +72,7 @@ def evidence_row(evidence: Evidence) -> dict[str, Any]:
         "quote": one_line(evidence.quote, 1_000),
         "stance": evidence.stance,
         "status": evidence.status,
+        **({"in_full": one_line(evidence.in_full)} if evidence.in_full else {}),
         **{name: one_line(value) for name, value in known.items() if value},
     }
 

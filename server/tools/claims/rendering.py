@@ -52,6 +52,8 @@ def render_checked_claim(claim: dict[str, Any]) -> Iterator[str]:
         place = ", ".join(each[name] for name in ("document", "locator", "citekey", "section_id") if name in each)
         yield f"  {each['stance']}, {each['status']}:"
         yield from frame_text(f'"{each["quote"]}" [{place}]')
+        if "in_full" in each:
+            yield from frame_text(f"in full: {each['in_full']}")
     for warning in claim.get("warnings", ()):
         yield from frame_text(f"warning: {warning}")
     if why := claim.get("friction_why"):
