@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from server.backends.files.store_folder import require_store
 from server.commands.terminal.output import (
     Json,
     LimitsOption,
@@ -24,7 +25,7 @@ from server.commands.terminal.output import (
     report_errors,
 )
 from server.errors import WinnowError
-from server.settings import Settings
+from server.settings import Settings, default_store
 from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def exec_(
             limits=limits,
             execute_code="on",
         )
+        require_store(settings.store, default_store())
         outcome = asyncio.run(_run_script(settings, _read_script(file)))
         _print_outcome(outcome, as_json=as_json)
         raise typer.Exit(_EXIT_CODES[outcome.status])

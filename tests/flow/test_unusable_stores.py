@@ -217,6 +217,19 @@ async def test_a_mistyped_path_is_not_made_by_what_only_reads(tmp_path: Path, co
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.parametrize("command", [("exec", "script.py"), ("serving.keys", "add", "ann"), ("serve",)])
+async def test_a_mistyped_path_is_an_error_that_names_the_stores_that_there_are(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """Only what puts something into a store makes one."""
+    open_backends(settings_of(tmp_path / "right"), wait_for_model=False).close()
+    (tmp_path / "script.py").write_text("1", "utf-8")
+    words = [str(tmp_path / word) if word.endswith(".py") else word for word in command]
+    done = await winnow(*words, "--store", tmp_path / "wrong")
+    assert (done.exit_code != 0, str(tmp_path / "right") in done.output) == (True, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["right", "script.py"]
+
+
 @pytest.fixture
 def complete_store(tmp_path: Path) -> Iterator[Path]:
     """A store with all of its files."""

@@ -1,7 +1,8 @@
 """Checks of a store's folder, and error messages that name the path in the way and what to do.
 
 ``prepare_store`` may create a folder and is called before every use that may do so (``lock``, ``opening``).
-``require_index`` is for commands that only read, so that a mistyped path is an error and not an empty index.
+``require_index`` is for commands that only read, ``require_store`` for those that work on a store which other
+commands make, so that a mistyped path is an error and not an empty index.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -24,6 +25,7 @@ FILES = (CATALOGUE, "graph.sqlite3", "ledger.sqlite3")
 _OTHER_FILES = ("holder", "writer", "engine", "starter", "watcher", "sources", "runner", "engine.log")
 _FOLDERS = ("run", "jobs", "vectors")
 _MIB = 1 << 20
+_SHOWN_STORES = 5
 
 _OTHER_STORE = "or choose another folder: --store DIR, or WINNOW_STORE"
 _OWNER = f"give it to the user who runs winnow (chown, chmod u+rwX), {_OTHER_STORE}"
@@ -78,6 +80,25 @@ def require_index(store: Path) -> None:
                 "NOT_FOUND",
                 f"there is no index in {store}; make one with: winnow ingest PATH --store {store}, {_OTHER_STORE}",
             )
+
+
+def require_store(store: Path, usual: Path | None = None) -> None:
+    """Check that the folder exists. Creates nothing. ``usual`` is the folder of the default settings.
+
+    Raises ``WinnowError("NOT_FOUND")`` with the names of the stores that there are.
+    """
+    if os.path.lexists(store):
+        return
+    near = list[Path]()
+    with suppress(OSError):
+        near = [path.parent for path in sorted(store.parent.glob(f"*/{CATALOGUE}"))[:_SHOWN_STORES]]
+    if usual is not None and (usual / CATALOGUE).exists() and usual not in near:
+        near.append(usual)
+    known = f"; stores that there are: {', '.join(map(str, near))}" if near else ""
+    raise WinnowError(
+        "NOT_FOUND",
+        f"there is no store {store}{known}; make one with: winnow ingest PATH --store {store}, {_OTHER_STORE}",
+    )
 
 
 def probe_store(store: Path) -> Path:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from server.backends.files.store_folder import require_store
 from server.commands.terminal.output import (
     Json,
     Store,
@@ -21,6 +23,7 @@ from server.commands.terminal.output import (
 )
 from server.configuration.value_types import split_names
 from server.errors import WinnowError
+from server.settings import default_store
 from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
@@ -89,7 +92,7 @@ def add(
             "expires_at": None if expires is None else _end_of(expires, now),
         }
         key, text = new_key(name, int(now), **options)
-        add_key(load_settings(store=store).store, key, int(now))
+        add_key(_existing(store), key, int(now))
     print_to_stderr(*_note_unknown(store, key.projects))
     _print_secret(key, text, as_json=as_json)
 
@@ -117,7 +120,7 @@ def revoke(name: Name, store: Store = None, as_json: Json = False) -> None:
     from server.keys.key_file import revoke_key
 
     with report_errors(as_json=as_json):
-        key = revoke_key(load_settings(store=store).store, name, int(time.time()))
+        key = revoke_key(_existing(store), name, int(time.time()))
     if as_json:
         print_json(_build_row(key))
     else:
@@ -130,7 +133,7 @@ def rotate(name: Name, store: Store = None, as_json: Json = False) -> None:
     from server.keys.key_file import rotate_key
 
     with report_errors(as_json=as_json):
-        key, text = rotate_key(load_settings(store=store).store, name, int(time.time()))
+        key, text = rotate_key(_existing(store), name, int(time.time()))
     _print_secret(key, text, as_json=as_json)
 
 
@@ -140,13 +143,20 @@ def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
     from server.keys.key_file import remove_key
 
     with report_errors(as_json=as_json):
-        key, left = remove_key(load_settings(store=store).store, name, int(time.time()))
+        key, left = remove_key(_existing(store), name, int(time.time()))
     if as_json:
         print_json(_build_row(key))
         return
     print_lines(f"removed: {_format_row(_build_row(key))}")
     if not left:
         print_lines("that was the last key: a server that starts from now on asks its clients for none")
+
+
+def _existing(store: str | None) -> Path:
+    """The folder of the store. Raises ``WinnowError("NOT_FOUND")`` where there is none: keys are of a store."""
+    folder = load_settings(store=store).store
+    require_store(folder, default_store())
+    return folder
 
 
 def _split_projects(given: list[str]) -> tuple[str, ...]:
