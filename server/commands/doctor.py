@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from itertools import groupby
@@ -123,12 +123,12 @@ def doctor(
             raise typer.Exit(run_soak(soak, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
         if family:
             raise WinnowError("INVALID_REQUEST", "--family chooses what to audit: add --audit")
-        findings = examine(settings)
-        healthy = is_healthy(findings)
         if as_json:
+            findings = list(examine(settings))
+            healthy = is_healthy(findings)
             print_json({"ok": healthy, "checks": [finding.to_json() for finding in findings]})
         else:
-            _print_findings(findings if show_all else _fold_gaps(findings), healthy=healthy)
+            healthy = _print_findings(examine(settings), folds_gaps=not show_all)
         raise typer.Exit(0 if healthy else FAILED)
 
 
@@ -178,25 +178,29 @@ def _print_thin_documents(settings: Settings, only: str | None, *, as_json: bool
     )
 
 
-def _fold_gaps(findings: Sequence[Finding]) -> list[Finding]:
+def _fold_gaps(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings, with one in place of those about gaps of the smaller language."""
-    gaps = [finding for finding in findings if finding.check == GAP]
-    others = [finding for finding in findings if finding.check != GAP]
-    if not gaps:
-        return others
-    told = f"{len(gaps)} parts of Python; they are listed by: winnow doctor --all"
-    place = findings.index(gaps[0])
-    return [*others[:place], replace(gaps[0], detail=told, advice=""), *others[place:]]
+    for is_gap, members in groupby(findings, key=lambda finding: finding.check == GAP):
+        if is_gap:
+            gaps = list(members)
+            told = f"{len(gaps)} parts of Python; they are listed by: winnow doctor --all"
+            yield replace(gaps[0], detail=told, advice="")
+        else:
+            yield from members
 
 
-def _print_findings(findings: Sequence[Finding], *, healthy: bool) -> None:
+def _print_findings(findings: Iterable[Finding], *, folds_gaps: bool) -> bool:
+    """Print each group of findings as soon as it is complete; whether all essential ones are fine."""
     console = Screen(highlight=False)
+    healthy = True
+    findings = _fold_gaps(findings) if folds_gaps else findings
     for group, members in groupby(findings, key=lambda finding: finding.group):
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         for finding in members:
+            healthy = healthy and (finding.ok or not finding.essential)
             table.add_row(_format_mark(finding), escape(finding.check), escape(_describe(finding)))
             if finding.advice:
                 table.add_row("", "", f"[bold]→ {escape(finding.advice)}[/bold]")
@@ -204,6 +208,7 @@ def _print_findings(findings: Sequence[Finding], *, healthy: bool) -> None:
     console.print(
         "Everything essential is right." if healthy else "Not everything is right; the arrows say what to do."
     )
+    return healthy
 
 
 def _describe(finding: Finding) -> str:

@@ -55,9 +55,10 @@ MENDS_MODEL = "run: winnow model install"
 MENDS_VECTORS = "run: winnow reindex"
 
 
-def examine(settings: Settings) -> list[Finding]:
-    """Run every check; returns their findings in order."""
-    return [finding for check in CHECKS for finding in _run_check(check, settings)]
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Run every check; yields their findings in order, each as soon as it is there."""
+    for check in CHECKS:
+        yield from _run_check(check, settings)
 
 
 def is_healthy(findings: Sequence[Finding]) -> bool:

@@ -284,7 +284,8 @@ class _Run:
                     release_memory()
 
     def _write(self, batch: Batch) -> None:
-        self._writer.write(batch)
+        self._meter.begin(batch.chunks, batch.bytes)
+        self._writer.write(batch, self._meter.advance)
         self._deletions.add_written(each.entry.origin for each in batch.prepared)
         self._meter.add([document.entry for document in batch.prepared], batch.chunks, batch.bytes)
 
@@ -391,7 +392,7 @@ class _Run:
         self, source: str, origins: Iterable[Origin], embedding: EmbeddingStage
     ) -> Generator[Batch, None, None]:
         batches = self._batches(source, origins, embedding)
-        return read_ahead(batches, _BATCHES_HELD * _BATCH_CHUNKS, lambda batch: batch.weight)
+        return read_ahead(batches, _BATCHES_HELD * _BATCH_CHUNKS, lambda batch: batch.weight, self._meter.report)
 
     def _batches(self, source: str, origins: Iterable[Origin], embedding: EmbeddingStage) -> Iterator[Batch]:
         """Batches of changed documents, whose embedding has begun."""

@@ -10,12 +10,19 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def read_ahead(items: Iterable[T], most: int, weight: Callable[[T], int]) -> Generator[T, None, None]:
+# How often the loop hears that it waits.
+_WAIT_SECONDS = 1.0
+
+
+def read_ahead(
+    items: Iterable[T], most: int, weight: Callable[[T], int], on_wait: Callable[[], None] = lambda: None
+) -> Generator[T, None, None]:
     """The items in order, produced by a thread that runs ahead of the loop over them.
 
     An item is queued once the item in use and the queued ones weigh less than ``most`` together; the thread may
     hold one more that it has just produced. An exception of ``items`` is raised here. Closing the iterator (or an
-    exception in the loop over it) ends the thread before its next item.
+    exception in the loop over it) ends the thread before its next item. ``on_wait`` is called once a second while
+    the loop waits for an item, in the loop's thread.
     """
     queue: deque[T | None] = deque()  # None marks the end
     errors: list[BaseException] = []
@@ -46,8 +53,9 @@ def read_ahead(items: Iterable[T], most: int, weight: Callable[[T], int]) -> Gen
     thread.start()
     try:
         while True:
+            while not _has_item(changed, queue):
+                on_wait()
             with changed:
-                changed.wait_for(lambda: bool(queue))
                 item = queue.popleft()
             if item is None:
                 break
@@ -64,3 +72,9 @@ def read_ahead(items: Iterable[T], most: int, weight: Callable[[T], int]) -> Gen
             is_closed = True
             changed.notify_all()
         thread.join()
+
+
+def _has_item(changed: threading.Condition, queue: deque[T]) -> bool:
+    """Wait for an item, at most for a second; whether there is one."""
+    with changed:
+        return changed.wait_for(lambda: bool(queue), _WAIT_SECONDS)

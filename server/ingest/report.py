@@ -20,6 +20,8 @@ from server.text.sizes import name_numbers
 NAME_CHARS = 500
 _REASON_CHARS = 300
 _LABEL_CHARS = 40
+_REPORT_SECONDS = 0.25
+_SMOOTHING = 0.3
 _MOST_NOTES = 100  # different ones, as a report lists them
 _MOST_COUNTED = 10_000  # different ones: notes name sheets and files, and every file may have a thousand
 _MOST_FILES = 100  # with hidden text, and with pages that are images
@@ -46,9 +48,10 @@ def failure_of(name: str, reason: str) -> IngestFailure:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an ingest has come; what is counted here is durable.
+    """How far an ingest has come; what is counted here is durable, but for ``computed``.
 
-    ``fraction`` is the part that is done, 0 to 1, None where the total is unknown; ``documents_total`` is 0 then.
+    ``computed`` counts the passages of the batch that is being written whose points are there. ``fraction`` is
+    the part that is done, 0 to 1, None where the total is unknown; ``documents_total`` is 0 then.
     ``seconds_left`` is an estimate from the pace so far. ``bytes`` are those of files, ``pages`` counts pages,
     slides and sheets, ``current`` is the file that is being read, "" where none is.
     """
@@ -63,6 +66,7 @@ class Progress:
     bytes_total: int = 0
     pages: int = 0
     current: str = ""
+    computed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +200,11 @@ class ProgressMeter:
     current: str = ""
     reading: ReadingTally = field(default_factory=ReadingTally)
     began: float = field(default_factory=time.monotonic)
+    _batch_chunks: int = 0
+    _batch_bytes: int = 0
+    _computed: int = 0
+    _reported: float = 0.0
+    _left: tuple[float, float] | None = None  # the last estimate of the seconds left, and when it was made
 
     @property
     def seconds(self) -> float:
@@ -204,21 +213,33 @@ class ProgressMeter:
 
     def add(self, entries: Sequence[CatalogueEntry], chunks: int, bytes: int) -> None:
         """Count what a batch has written."""
+        self.begin(0, 0)
         self.documents += len(entries)
         self.reading.add(entries)
         self.chunks += chunks
         self.bytes += bytes
         self.report()
 
+    def begin(self, chunks: int, bytes: int) -> None:
+        """Take over the size of the batch that is being written."""
+        self._batch_chunks, self._batch_bytes, self._computed = chunks, bytes, 0
+
+    def advance(self, computed: int) -> None:
+        """Count points that were computed for the batch, and report that a few times a second."""
+        self._computed += computed
+        if time.monotonic() - self._reported >= _REPORT_SECONDS:
+            self.report()
+
     def report(self) -> None:
         """Report the counts so far."""
+        self._reported = time.monotonic()
         if self.on_progress:
             self.on_progress(self._progress())
 
     def _progress(self) -> Progress:
         done = self._fraction()
-        left = self.seconds / done * (1 - done) if done else None
-        rate = self.chunks / max(self.seconds, 1e-9)
+        left = self._estimate(self.seconds / done * (1 - done)) if done else None
+        rate = (self.chunks + self._computed) / max(self.seconds, 1e-9)
         return Progress(
             self.documents,
             self.documents_total,
@@ -230,11 +251,22 @@ class ProgressMeter:
             self.bytes_total,
             self.reading.counts["pages"],
             self.current,
+            self._computed,
         )
+
+    def _estimate(self, left: float) -> float:
+        """The seconds left by the pace so far, smoothed: files of one size take very different times."""
+        now = time.monotonic()
+        if self._left is not None:
+            expected = max(self._left[0] - (now - self._left[1]), 0.0)
+            left = expected + _SMOOTHING * (left - expected)
+        self._left = left, now
+        return left
 
     def _fraction(self) -> float | None:
         if self.bytes_total:
-            return min(self.bytes / self.bytes_total, 1.0)
+            part = self._computed / self._batch_chunks if self._batch_chunks else 0.0
+            return min((self.bytes + part * self._batch_bytes) / self.bytes_total, 1.0)
         return min(self.documents / self.documents_total, 1.0) if self.documents_total else None
 
 

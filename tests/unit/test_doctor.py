@@ -32,7 +32,7 @@ def _by_name(findings: list[Finding]) -> dict[str, Finding]:
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> list[Finding]:
     """The doctor's findings on this machine, for a store that does not exist yet."""
-    return examine(load_settings(store=tmp_path_factory.mktemp("doctor") / "store"))
+    return list(examine(load_settings(store=tmp_path_factory.mktemp("doctor") / "store")))
 
 
 def test_this_installation_is_right(findings: list[Finding]) -> None:
@@ -55,7 +55,9 @@ def test_every_line_that_is_not_right_says_what_to_do(tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        found = examine(load_settings(store=tmp_path / "file" / "store", models=tmp_path / "none", qdrant_url=url))
+        found = list(
+            examine(load_settings(store=tmp_path / "file" / "store", models=tmp_path / "none", qdrant_url=url))
+        )
     named = _by_name(found)
     assert (named["store/folder"].ok, named["backends/qdrant"].ok, is_healthy(found)) == (False, False, False)
     assert [finding for finding in found if not finding.ok and not finding.advice] == []
@@ -68,7 +70,7 @@ def test_a_check_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> Non
         raise OSError("no such device")
 
     monkeypatch.setattr(health, "CHECKS", (broken,))
-    found = examine(load_settings())
+    found = list(examine(load_settings()))
     detail = "the check itself failed: OSError: no such device"
     assert [(f.check, f.ok, f.detail, f.advice) for f in found] == [("broken", False, detail, health.REINSTALL)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from rich.progress import Progress as Bar
 
 from server.commands.terminal.output import print_to_stderr
 from server.commands.terminal.screen import Screen
+from server.text.printable import one_line
 from server.text.sizes import count_of
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130  # what a shell expects after Ctrl-C
 _PLAIN_EVERY_SECONDS = 3.0
+_NAME_CHARS = 50
 OnStep = Callable[[str, int, int], None]  # the step, how much of it is done, how much there is
 
 
@@ -58,7 +61,8 @@ def show_progress(what: str = "indexing") -> Iterator[Callable[[Progress], None]
         with _show_bar(what) as on_progress:
             yield on_progress
     else:
-        yield _print_steps(what)
+        with _print_steps(what) as on_progress:
+            yield on_progress
 
 
 @contextmanager
@@ -79,26 +83,42 @@ def _show_bar(what: str) -> Iterator[Callable[[Progress], None]]:
         yield show
 
 
-def _print_steps(what: str) -> Callable[[Progress], None]:
-    last = time.monotonic()
+@contextmanager
+def _print_steps(what: str) -> Iterator[Callable[[Progress], None]]:
+    """A line every few seconds, also while nothing is reported: the last steps of an ingest report nothing."""
+    last: list[Progress] = []
+    is_over = threading.Event()
+
+    def print_lines() -> None:
+        began = time.monotonic()
+        while not is_over.wait(_PLAIN_EVERY_SECONDS):
+            if last:
+                part = "" if last[0].fraction is None else f" {last[0].fraction:.0%}"
+                print_to_stderr(f"{what}{part}: {_format_pace(last[0])}")
+            else:
+                print_to_stderr(f"{what}: {_format_duration(time.monotonic() - began)}")
 
     def show(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _PLAIN_EVERY_SECONDS:
-            last = time.monotonic()
-            part = "" if progress.fraction is None else f" {progress.fraction:.0%}"
-            print_to_stderr(f"{what}{part}: {_format_pace(progress)}")
+        last[:] = [progress]
 
-    return show
+    printer = threading.Thread(target=print_lines, name="winnow-progress", daemon=True)
+    printer.start()
+    try:
+        yield show
+    finally:
+        is_over.set()
+        printer.join()
 
 
 def _format_pace(progress: Progress) -> str:
     # An ingest knows how many files there are, a rebuild how many documents.
     noun = "file" if progress.bytes_total else "document"
     of = f" of {count_of(progress.documents_total, noun)}" if progress.documents_total else ""
-    counts = f"{count_of(progress.documents, 'document')}{of}, {count_of(progress.chunks, 'chunk')}"
+    chunks = count_of(progress.chunks + progress.computed, "chunk")
+    counts = f"{count_of(progress.documents, 'document')}{of}, {chunks}"
     left = "" if progress.seconds_left is None else f", {_format_duration(progress.seconds_left)} left"
-    return f"{counts}, {progress.chunks_per_second:.0f} chunks/s{left}"
+    current = f"; {one_line(progress.current, _NAME_CHARS)}" if progress.current else ""
+    return f"{counts}, {progress.chunks_per_second:.0f} chunks/s{left}{current}"
 
 
 def _format_duration(seconds: float) -> str:

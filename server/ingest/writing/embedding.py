@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
@@ -34,12 +34,17 @@ class EmbeddedBatch:
         self._tasks: deque[Future[list[Point]]] = deque()
         self._submit()
 
-    def portions(self) -> Iterator[list[Point]]:
-        """The points in order, in portions to write; each is computed and returned once."""
+    def portions(self, on_computed: Callable[[int], None] = lambda count: None) -> Iterator[list[Point]]:
+        """The points in order, in portions to write; each is computed and returned once.
+
+        ``on_computed`` hears how many more were computed.
+        """
         held: list[Point] = []
         while self._tasks:
-            held += self._tasks.popleft().result()
+            computed = self._tasks.popleft().result()
             self._submit()
+            held += computed
+            on_computed(len(computed))
             if len(held) >= _POINTS_PER_WRITE or not self._tasks:
                 yield held
                 held = []

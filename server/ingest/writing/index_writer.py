@@ -55,8 +55,11 @@ class IndexWriter:
         self.has_written = False
         self.deleted = 0
 
-    def write(self, batch: Batch) -> None:
-        """Write new points, then the catalogue, then delete old points: see the theory of operation above."""
+    def write(self, batch: Batch, on_computed: Callable[[int], None] = lambda count: None) -> None:
+        """Write new points, then the catalogue, then delete old points: see the theory of operation above.
+
+        ``on_computed`` hears how many more points were computed, and may raise to end the run.
+        """
         target = self._target
         stale = [id for document in batch.prepared for id in document.stale]
         stale += [id for document in batch.deleted for id in self._chunk_ids(document)]
@@ -64,7 +67,7 @@ class IndexWriter:
             self._mark_unfinished()
             if doubtful := [each.entry.document.id for each in batch.prepared if each.is_doubtful]:
                 target.catalogue.mark_doubtful(doubtful)
-            for points in batch.points.portions() if batch.points else ():
+            for points in batch.points.portions(on_computed) if batch.points else ():
                 target.store.upsert(points)
             for each in batch.prepared:
                 target.store.relabel(each.relabelled, payload_of(each.entry.document))

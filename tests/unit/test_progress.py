@@ -1,0 +1,63 @@
+"""Progress of an ingest: by passage, with the name of the file, and an estimate that does not jump."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from server.commands.terminal import progress as terminal
+from server.commands.terminal.progress import show_progress
+from server.ingest.read_ahead import read_ahead
+from server.ingest.report import Progress, ProgressMeter
+from tests.patience import LIMIT
+
+
+def test_progress_within_a_large_document_is_reported_by_passage() -> None:
+    """One document is one batch: its computed passages count before it is written."""
+    seen: list[Progress] = []
+    meter = ProgressMeter(seen.append, documents_total=1, bytes_total=1_000, current="large.md")
+    meter.began -= 10
+    meter.begin(100, 1_000)
+    for _ in range(4):
+        meter.advance(25)
+        meter.report()
+    shares = [(each.computed, each.fraction, each.documents, each.current) for each in seen[-1:]]
+    assert shares == [(100, 1.0, 0, "large.md")]
+    assert sorted({each.fraction or 0.0 for each in seen}) == [0.25, 0.5, 0.75, 1.0]
+    meter.add((), 100, 1_000)
+    assert (seen[-1].computed, seen[-1].chunks, seen[-1].fraction) == (0, 100, 1.0)
+
+
+def test_the_estimate_moves_towards_the_pace_and_does_not_jump() -> None:
+    """A file that takes ten times as long does not make ten times as much of what is left at once."""
+    meter = ProgressMeter(None)
+    first = meter._estimate(100.0)
+    second = meter._estimate(1_000.0)
+    assert (first, second < 400.0, meter._estimate(1_000.0) > second) == (100.0, True, True)
+
+
+def test_the_loop_hears_that_it_waits_for_the_next_item() -> None:
+    """So the name of a file that takes long to read is shown."""
+    may_go_on = threading.Event()
+
+    def items() -> Iterator[int]:
+        may_go_on.wait(LIMIT)
+        yield 1
+
+    assert list(read_ahead(items(), 3, lambda item: item, may_go_on.set)) == [1]
+    assert may_go_on.is_set()
+
+
+def test_a_pipe_gets_lines_also_while_nothing_is_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last steps of an ingest report nothing; a person still sees that it works, and on which file."""
+    monkeypatch.setattr(terminal, "_PLAIN_EVERY_SECONDS", 0.01)
+    with show_progress() as on_progress:
+        on_progress(Progress(1, 3, 10, 5.0, 4.0, 0.5, 10, 20, current="second.md", computed=2))
+        said = ""
+        while said.count("second.md") < 2:
+            said += capsys.readouterr().err
+    assert "indexing 50%: 1 document of 3 files, 12 chunks, 5 chunks/s, 4 s left; second.md" in said
