@@ -48,6 +48,7 @@ _RARE = (
     "tests/flow/test_interop.py",
     "tests/flow/test_project_archives.py",
     "tests/flow/test_project_removal.py",
+    "tests/fuzz/test_all_spies.py",
     "tests/unit/test_model_install.py",
     "tests/walls/test_attack_controls.py",
 )

@@ -12,8 +12,9 @@ import client_sdk.transport
 from client_sdk.awaitable import Nothing
 from sandbox.diagnosis import error_reports, help_text, precheck, tracebacks, unawaited
 from sandbox.language import compiler, policy, refusals, script_source
-from sandbox.language.guards import methods, script_builtins, trust
-from sandbox.modules import asyncio_loop, asyncio_module, copy_module, facades, skills
+from sandbox.language.guards import methods, operands, script_builtins, trust
+from sandbox.language.guards.stand_ins import OFFERED
+from sandbox.modules import asyncio_loop, asyncio_module, copy_module, facades, library_changes, skills
 from sandbox.modules.printing_modules import OutputStreams, Stream, target_of
 from sandbox.protocol import frames
 from sandbox.protocol.jobs import ScriptJob
@@ -52,6 +53,9 @@ def warm_up() -> None:
     """Build the façades, fix the trusted classes, and run a varied script once. Runs in the fork server."""
     facades.build()
     trust.trust_existing_classes()
+    library_changes.make()
+    library_changes.freeze_data(OFFERED)
+    operands.guard_operands(facades.offered_functions())
     methods.bind_methods()
     trust.freeze_trusted_classes()
     copy_module.install()

@@ -56,6 +56,16 @@ OPERATORS = frozenset(
     )
 )
 
+# Operators that get another object: the library calls them with its own.
+WITH_OPERANDS = OPERATORS - {
+    f"__{name}__"
+    for name in words(
+        "hash bool str repr bytes format len length_hint iter next reversed call enter exit aenter aexit aiter "
+        "anext await int float complex index round trunc floor ceil abs neg pos invert sizeof getitem "
+        "setitem delitem"
+    )
+} | {"__get__", "__set__", "__delete__"}
+
 # Methods that a class of a script may define.
 DEFINABLE = OPERATORS | {
     "__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__",
@@ -87,6 +97,9 @@ DOCUMENTED_PRIVATE = frozenset(
     {"_", "_asdict", "_replace", "_fields", "_make", "_field_defaults", "_value_", "_name_", "_missing_"}
 )
 
+# What an enumeration keeps of its members. Scripts read copies.
+ENUMERATION_TABLES = frozenset({"_member_map_", "_member_names_", "_value2member_map_"})
+
 
 _INNARDS = "scripts do not reach into the interpreter: frames, code, globals and the class graph are closed"
 _CLASSES = "isinstance(x, cls) and issubclass(a, b) tell what a class is"
@@ -116,6 +129,11 @@ def instead(name: str, otherwise: str = _INNARDS) -> str:
 def is_dunder(name: str) -> bool:
     """Whether the name is written ``__like_this__``."""
     return len(name) > 4 and name.startswith("__") and name.endswith("__")
+
+
+def is_sunder(name: str) -> bool:
+    """Whether the name is written ``_like_this_``, as those are that an enumeration works with."""
+    return len(name) > 2 and name[0] == name[-1] == "_" and name[1] != "_" and name[-2] != "_"
 
 
 def is_stable(name: str) -> bool:

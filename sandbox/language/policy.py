@@ -27,7 +27,8 @@ from .refusals import Rejected
 from .transformer import MATCH_ARGS_NAME, SLOTS_NAME, CheckedTransformer
 
 # The names under which the compiled code calls the guards.
-ATTRIBUTE, TARGET, SLOTS, LAST, END = "@attribute", "@target", "@slots", "@last", "@end"
+ATTRIBUTE, TARGET, CHANGED, SLOTS, LAST, END = "@attribute", "@target", "@changed", "@slots", "@last", "@end"
+OPERATOR, OPERAND, TYPE, CLOSED = "@operator", "@operand", "@type", "@closed"
 
 ENTRY = "<module>"  # the function that the module becomes
 
@@ -64,10 +65,16 @@ class Policy(CheckedTransformer):
             self.refuse(node, f"the attribute {name!r} may not be set", "define it in the class body")
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """Refuse watched attributes: ``x.name += 1`` also reads the attribute, without a guard."""
-        if isinstance(node.target, ast.Attribute) and node.target.attr in names.WATCHED:
-            self.refuse(node, f"the attribute {node.target.attr!r} may not be changed in place")
-        return self.node_contents_visit(node)
+        """Guard ``x._name += 1`` as a write and as a read: the interpreter reads the attribute without a guard."""
+        if not isinstance(node.target, ast.Attribute):
+            return self.node_contents_visit(node)
+        name = self._mangled(node.target.attr)
+        if name in names.WATCHED:
+            self.refuse(node, f"the attribute {name!r} may not be changed in place")
+        node = self.node_contents_visit(node)
+        if not names.is_plain(name):
+            node.target.value.func.id = CHANGED  # type: ignore[union-attr]
+        return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         """Admit it: items carry nothing dangerous."""
@@ -78,15 +85,16 @@ class Policy(CheckedTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         """Admit it; `__match_args__` names attributes, so it must be a literal tuple of plain names."""
         self._check_match_args(node.targets, node.value)
-        return self._guard_slots(node, node.targets)
+        return self._guard_value(node, node.targets)
 
-    def _guard_slots(self, node: ast.Assign | ast.AnnAssign, targets: Iterable[ast.expr]) -> ast.AST:
-        """Guard the value of `__slots__`, which names attributes as well."""
-        slots = [target for target in targets if isinstance(target, ast.Name) and target.id == SLOTS_NAME]
-        self._plainly_bound.update(slots)
+    def _guard_value(self, node: ast.Assign | ast.AnnAssign, targets: Iterable[ast.expr]) -> ast.AST:
+        """Guard the value of `__slots__`, which names attributes as well, and that of an operator."""
+        bound = [target for target in targets if isinstance(target, ast.Name) and target.id in _GUARDED_VALUES]
+        self._plainly_bound.update(bound)
         self.node_contents_visit(node)
-        if slots and node.value is not None:
-            node.value = _call_guard(SLOTS, [node.value], node.value)
+        for target in bound:
+            if node.value is not None:
+                node.value = _call_guard(_GUARDED_VALUES[target.id], [node.value], node.value)
         return node
 
     def _check_match_args(self, targets: Iterable[ast.expr], value: ast.expr | None) -> None:
@@ -105,7 +113,7 @@ class Policy(CheckedTransformer):
         """Keep annotations in class bodies, where they have a meaning; remove them elsewhere."""
         self._check_match_args([node.target], node.value)
         if self._in_class_body():
-            return self._guard_slots(node, [node.target])
+            return self._guard_value(node, [node.target])
         if node.value is not None:
             plain = ast.Assign(targets=[node.target], value=node.value)
             return self.visit_Assign(ast.copy_location(plain, node))
@@ -163,6 +171,9 @@ class Policy(CheckedTransformer):
         if names.is_dunder(node.name) and not (self._in_class_body() and node.name in names.DEFINABLE):
             hint = names.instead(node.name, "name it without double underscores")
             self.refuse(node, f"a method {node.name!r} may not be defined", hint)
+        takes_operands = self._in_class_body() and node.name in names.WITH_OPERANDS
+        if takes_operands:
+            self._plainly_bound.add(node)
         self._bind(node, node.name)
         node.returns = None
         node.type_comment = None
@@ -176,6 +187,8 @@ class Policy(CheckedTransformer):
             self._visit_body(node)
         if registered is not None:
             node.args.args[0].annotation = registered
+        if takes_operands:
+            _check_operands(node)
         return node  # type: ignore[no-any-return]
 
     def _visit_register_annotation(self, node: Any) -> ast.expr | None:
@@ -422,6 +435,31 @@ def _admit(*kinds: str) -> None:
 
 _admit("Call", "Match", "match_case", "MatchSequence", "MatchSingleton", "MatchOr", "Expression", "withitem")
 _admit("TypeAlias")
+
+
+_GUARDED_VALUES = {SLOTS_NAME: SLOTS, **dict.fromkeys(names.WITH_OPERANDS, OPERATOR)}
+
+
+def _check_operands(node: Any) -> None:
+    """Let an operator look at its operands before anything else, and guard what decorators make of it."""
+    first = int(bool(node.body) and ast.get_docstring(node, clean=False) is not None)
+    positional = [*node.args.posonlyargs, *node.args.args]
+    checks = [_check_operand(ast.Name(each.arg, ast.Load()), node) for each in positional[1:]]
+    if node.args.vararg is not None:
+        operand = ast.Name(f"@{node.args.vararg.arg}", ast.Load())
+        several = ast.Name(node.args.vararg.arg, ast.Load())
+        loop = ast.For(ast.Name(operand.id, ast.Store()), several, [_check_operand(operand, node)], [])
+        checks.append(ast.copy_location(loop, node))
+    node.body[first:first] = checks
+    if node.decorator_list:
+        node.decorator_list.insert(0, ast.copy_location(ast.Name(OPERATOR, ast.Load()), node.decorator_list[0]))
+
+
+def _check_operand(operand: ast.expr, where: ast.AST) -> ast.stmt:
+    """``if type(operand) is looked at: check(operand)``, in line: most operands are of a type that is not."""
+    test = ast.Compare(_call_guard(TYPE, [operand], where), [ast.In()], [ast.Name(CLOSED, ast.Load())])
+    check = ast.Expr(_call_guard(OPERAND, [operand], where))
+    return ast.fix_missing_locations(ast.copy_location(ast.If(test, [check], []), where))
 
 
 def _call_guard(guard: str, arguments: list[ast.expr], where: ast.AST) -> ast.Call:

@@ -20,6 +20,7 @@ from sandbox.language.guards import attributes, classes, trust
 from sandbox.language.refusals import Refused
 
 from .copy_module import deepcopy
+from .ordered_dict import OrderedDict
 
 _module: Any = dataclasses
 _OWN_FIELD, _CLASS_VARIABLE, _INIT_VARIABLE = _module._FIELD, _module._FIELD_CLASSVAR, _module._FIELD_INITVAR
@@ -44,11 +45,21 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
         raise Refused("@dataclass works on classes of your own")
     own = [name for base in cls.__mro__ if base not in trust.TRUSTED for name in _annotated(base)]
     inherited = [name for base in cls.__mro__ for name in _checked(vars(base).get(_FIELDS, {}))]
-    fields = [check_generated(name) for name in own + inherited]
+    fields = [_check_field(cls, check_generated(name)) for name in own + inherited]
     if not all(names.is_plain(name) for name in fields):
         options["match_args"] = False  # patterns read attributes without a guard
     _describe(cls)
     return dataclasses.dataclass(cls, **options)
+
+
+def _check_field(cls: type, name: str) -> str:
+    """Refuse a field that a class of ours has under this name: the library reads it there, without a guard."""
+    if not names.is_plain(name):
+        metaclass: type = type(cls)
+        for owner in (*cls.__mro__, *metaclass.__mro__):
+            if owner in trust.TRUSTED and name in type.__getattribute__(owner, "__dict__"):
+                raise Refused(f"{name!r} is no name for a field of {cls.__name__!r}", "choose another name")
+    return name
 
 
 def _describe(cls: type) -> None:
@@ -143,7 +154,7 @@ def _take_apart(value: Any, combine: Callable[[Any], Any]) -> Any:
         made: Any = collections.defaultdict(value.default_factory)
         made.update((_take_apart(key, combine), _take_apart(part, combine)) for key, part in value.items())
         return made
-    if cls in (dict, collections.OrderedDict) or (cls not in trust.TRUSTED and issubclass(cls, dict)):
+    if cls in (dict, OrderedDict) or (cls not in trust.TRUSTED and issubclass(cls, dict)):
         return cls([(_take_apart(key, combine), _take_apart(part, combine)) for key, part in value.items()])
     return deepcopy(value)
 
@@ -207,7 +218,7 @@ _stand_for(typed_dict, _make_typed_dict)
 
 OWN: Mapping[str, Mapping[str, Any]] = types.MappingProxyType(
     {
-        "collections": {"namedtuple": namedtuple},
+        "collections": {"namedtuple": namedtuple, "OrderedDict": OrderedDict},
         "dataclasses": {
             "dataclass": dataclass,
             "fields": fields,

@@ -37,6 +37,8 @@ from sandbox.language.guards.stand_ins import is_offered
 from sandbox.language.guards.trust import TRUSTED, WRITABLE_TYPES, is_script_function
 from sandbox.language.refusals import Refused
 
+from .ordered_dict import OrderedDict
+
 _HERE = f"{__package__}."
 
 _ATOMIC = frozenset(
@@ -56,7 +58,7 @@ _ATOMIC_BASES: tuple[type, ...] = (
     typing.ParamSpecArgs, typing.ParamSpecKwargs, typing.NewType,
 )  # fmt: skip
 
-_STATELESS = frozenset({dict, list, set, frozenset, bytearray, collections.OrderedDict, collections.deque})
+_STATELESS = frozenset({dict, list, set, frozenset, bytearray, OrderedDict, collections.deque})
 # Dunders that the library itself puts into an instance's dict.
 _COPIED_DUNDERS = frozenset({"__orig_class__", "__notes__"})
 _NOTHING = object()
@@ -317,7 +319,6 @@ def _new_arguments(base: Any) -> Callable[[Any], tuple[Any, ...]]:
 
 _COPIERS: Mapping[type, Callable[[Any, type, CopyPart, OnCreated], Any]] = {
     dict: _copier_of_mapping(dict),
-    collections.OrderedDict: _copier_of_mapping(collections.OrderedDict),
     collections.defaultdict: _copier_of_mapping(collections.defaultdict, _set_same_factory),
     list: _copier_of_container(list, lambda x: list(list.__iter__(x)), list.append),
     set: _copier_of_container(set, lambda x: list(set.__iter__(x)), set.add),

@@ -11,7 +11,6 @@ from __future__ import annotations
 import abc
 import enum
 import importlib
-import itertools
 import random
 import re
 import struct
@@ -37,6 +36,7 @@ from . import (
     printing_modules,
     time_zones,
 )
+from .ordered_dict import OrderedDict
 from .printing_modules import OutputStreams
 from .single_dispatch import SingleDispatch
 
@@ -118,6 +118,11 @@ def _origin(alias: Any) -> Any:
     return stand_ins.public_class(found) if isinstance(found, type) else found
 
 
+def _ordered_alias() -> Any:
+    """typing.OrderedDict, of our own class."""
+    return vars(typing)["_alias"](OrderedDict, 2)
+
+
 def _clear_typing_caches() -> None:
     """Empty typing's caches of aliases: a lookup there would pass arguments of the library to an ``__eq__`` of the
     script.
@@ -150,7 +155,13 @@ _OWN: Mapping[str, Mapping[str, Any]] = {
     "dataclasses": class_factories.OWN["dataclasses"],
     "enum": _ENUMS,
     "functools": {"wraps": _wraps, "singledispatch": SingleDispatch},
-    "typing": {"Match": re.Match, "Pattern": re.Pattern, "get_origin": _origin, **class_factories.OWN["typing"]},
+    "typing": {
+        "Match": re.Match,
+        "Pattern": re.Pattern,
+        "get_origin": _origin,
+        "OrderedDict": _ordered_alias(),
+        **class_factories.OWN["typing"],
+    },
     "zoneinfo": time_zones.OWN,
 }
 # Modules that are built for each script, because they write to its output.
@@ -188,14 +199,27 @@ def _members(module: str, own: Mapping[str, Any]) -> dict[str, Any]:
         real = importlib.import_module(module)
         for name in ALLOWED[module] - members.keys():
             if hasattr(real, name):  # some exist in later Pythons only
-                members[name] = getattr(real, name)
+                members[name] = _copy_of_data(getattr(real, name))
     return members
+
+
+def _copy_of_data(member: Any) -> Any:
+    """A copy of a list: scripts can write to it."""
+    return member.copy() if type(member) in (list, dict, set) else member
+
+
+def _named() -> Iterable[Any]:
+    """What scripts have by name. The guards among the builtins have names that no source can spell."""
+    for module in _FACADES.values():
+        yield from members_of(module).values()
+    for name, value in script_builtins.get_builtins().items():
+        if not name.startswith("@"):
+            yield value
 
 
 def _offered_classes() -> Iterable[type]:
     """The classes that a script can name."""
-    offered = itertools.chain(*(members_of(module).values() for module in _FACADES.values()))
-    for value in (*offered, *script_builtins.get_builtins().values()):
+    for value in _named():
         if isinstance(value, type) and value is not types.ModuleType:
             yield value
     yield from (type(None), type(...), type(NotImplemented))
@@ -252,6 +276,11 @@ class SkillProvider(Protocol):
 
     def functions(self, wanted: tuple[str, ...]) -> Mapping[str, Any]:
         """The functions of these names; all of them if none is named."""
+
+
+def offered_functions() -> Iterable[Any]:
+    """What scripts have by name and is no class."""
+    return (value for value in _named() if not isinstance(value, type))
 
 
 def script_sdk() -> dict[str, Any]:

@@ -6,7 +6,7 @@ A script has one console; its streams in `OutputStreams` write to it, or to the 
 from __future__ import annotations
 
 import contextlib
-import functools
+import operator
 import platform
 import pprint
 import re
@@ -71,8 +71,11 @@ class OutputStreams:
 
 
 def _set_recursion_limit(limit: int, /) -> None:
-    """sys.setrecursionlimit, up to the depth that the stack of a child can hold."""
-    sys.setrecursionlimit(min(limit, DEEPEST))
+    """sys.setrecursionlimit, up to the depth that the stack of a child can hold.
+
+    The number is read once: an object of the script could compare as one number and count as another.
+    """
+    sys.setrecursionlimit(min(int.__add__(operator.index(limit), 0), DEEPEST))
 
 
 def sys_module(streams: OutputStreams) -> dict[str, Any]:
@@ -224,4 +227,7 @@ def pprint_module(streams: OutputStreams) -> dict[str, Any]:
     def show(value: Any, stream: Any = None, *arguments: Any, **options: Any) -> None:
         (stream or streams.out).write(pprint.pformat(value, *arguments, **options) + "\n")
 
-    return {"pprint": show, "pp": functools.partial(show, sort_dicts=False), "pformat": pprint.pformat}
+    def show_in_order(value: Any, *arguments: Any, sort_dicts: bool = False, **options: Any) -> None:
+        show(value, *arguments, sort_dicts=sort_dicts, **options)
+
+    return {"pprint": show, "pp": show_in_order, "pformat": pprint.pformat}

@@ -25,8 +25,8 @@ class SingleDispatch:
 
     @property
     def registry(self) -> Mapping[type, Callable[..., Any]]:
-        """Every implementation by its class."""
-        return types.MappingProxyType(self._implementations)
+        """A view of a copy of every implementation by its class."""
+        return types.MappingProxyType(dict(self._implementations))
 
     def dispatch(self, cls: type) -> Callable[..., Any]:
         """The implementation for a class: its own, that of a matching abstract class, or that of a base."""

@@ -38,7 +38,7 @@ from . import oracle
 
 _ROOT = Path(__file__).parents[2]
 # Of wall clock for one program. A program that loops is no finding; a compilation that does is one.
-_SECONDS = {"judge": 1.0, "compile": 10.0, "compare": 5.0, "control": 5.0}
+_SECONDS = {"judge": 1.0, "probe": 60.0, "compile": 10.0, "compare": 5.0, "control": 5.0}
 _MEMORY_BYTES = 1024 * MIB
 _PROGRAMS_PER_WORKER = 400
 _SPENT = 77  # how a worker ends that has served its number
@@ -92,7 +92,13 @@ class Worker:
 
     def serve(self) -> None:
         """Read, run, answer; until there is no more to read, or this process is no longer as good as new."""
-        services = {"judge": self.judge, "compile": self.compile, "compare": self.compare, "control": self.control}
+        services = {
+            "judge": self.judge,
+            "probe": self.judge,
+            "compile": self.compile,
+            "compare": self.compare,
+            "control": self.control,
+        }
         for number, request in enumerate(_requests()):
             signal.setitimer(signal.ITIMER_REAL, _SECONDS[request["do"]])
             try:
@@ -297,6 +303,10 @@ class Harness:
     def judge(self, source: str) -> dict[str, Any]:
         """The ending of the program, and the forbidden objects that it held."""
         return self._ask("judge", source)
+
+    def probe(self, source: str) -> dict[str, Any]:
+        """The same of a program that takes its time."""
+        return self._ask("probe", source)
 
     def compare(self, source: str) -> dict[str, Any]:
         """What the program prints behind the fence and on CPython."""

@@ -155,6 +155,21 @@ class Keys:
                 self._known[id(module.__dict__)] = f"globals of {name}"
         self._known |= {id(sys.modules): "sys.modules", id(trust.script_globals): "the script's own globals"}
         self._known |= {id(facades.members_of(facade)): "a façade's dict" for facade in _facades()}
+        offered = {id(value) for facade in _facades() for value in facades.members_of(facade).values()}
+        spaces = [(name, vars(module)) for name, module in list(sys.modules.items())]
+        spaces += [
+            (cls.__name__, type.__dict__["__dict__"].__get__(cls))
+            for cls in trust.TRUSTED
+            if not issubclass(cls, facades.Facade)  # their lists are copies
+        ]
+        for owner, space in spaces:
+            for name, value in list(space.items()):
+                if type(value) in _DATA and not owner.startswith(("sandbox.", "client_sdk", "tests.")):
+                    self._known.setdefault(id(value), f"data of {owner}: {name}")
+        for owner, module in list(sys.modules.items()):
+            for name, value in list(vars(module).items()):
+                if type(value) is types.FunctionType and id(value) not in offered and _is_of_library(owner, name):
+                    self._known.setdefault(id(value), f"the function {owner}.{name}, which is not offered")
         # An address identifies an object until it is reused.
         self._kept = [sys.modules.copy(), [facades.members_of(facade) for facade in _facades()]]
 
@@ -173,6 +188,17 @@ class Keys:
         if kind is dict and "@attribute" in value:  # type: ignore[operator]
             return "the builtins of a script"
         return None
+
+
+_DATA = (dict, list, set, bytearray)  # what a script could change
+
+
+# Attributes of each JSONDecoder, and what @overload returns: they read no attributes by name.
+_HARMLESS_FUNCTIONS = ("JSONArray", "JSONObject", "_overload_dummy")
+
+
+def _is_of_library(module: str, name: str) -> bool:
+    return module.partition(".")[0] in sys.stdlib_module_names and name not in _HARMLESS_FUNCTIONS
 
 
 def _facades() -> list[facades.Facade]:
@@ -195,7 +221,7 @@ def _what_method(method: Any) -> str | None:
 
 SEE = "@see"
 _NOT_WRAPPED = (ast.Constant, ast.Starred, ast.Slice, ast.JoinedStr, ast.FormattedValue)
-_NEITHER = frozenset({"@last", "@target"})  # what these return goes back to the compiled code
+_NEITHER = frozenset({"@last", "@target", "@changed"})  # what these return goes back to the compiled code
 
 
 class Wrapping(ast.NodeTransformer):
@@ -203,7 +229,7 @@ class Wrapping(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Patterns hold names and constants; what they capture is seen when it is read, or walked at the end."""
-        if isinstance(node, ast.pattern):
+        if isinstance(node, ast.pattern) or _looks_at_operand(node):
             return node
         # super() without arguments looks for its own name in the code that calls it.
         if isinstance(node, ast.Name) and (node.id.startswith("@") or node.id == "super"):
@@ -216,6 +242,12 @@ class Wrapping(ast.NodeTransformer):
         seen = ast.Call(ast.Name(SEE, ast.Load()), [node], [])
         ast.copy_location(seen.func, node)
         return ast.copy_location(seen, node)
+
+
+def _looks_at_operand(node: ast.AST) -> bool:
+    """Whether the policy put this in front of an operator's body: it refuses what the body must not see."""
+    test = node.test if isinstance(node, ast.If) else None
+    return isinstance(test, ast.Compare) and getattr(test.comparators[0], "id", None) == "@closed"
 
 
 def _calls(node: ast.expr, names: frozenset[str]) -> bool:
@@ -296,7 +328,11 @@ def _given_out(value: Any) -> Iterator[tuple[str, object]]:
     if which in _probed:
         return
     _probed.add(which)
-    for name in dir(value):
+    try:
+        listed = dir(value)
+    except Exception:  # it lists keys that the script chose
+        return
+    for name in listed:
         try:
             found = attributes.read_by_name(value, name)
         except Exception:  # refused, or there is nothing

@@ -45,7 +45,8 @@ def roots() -> dict[str, Any]:
     facades.build()
     importer = facades.Importer(OutputStreams(Console(_Nowhere(), 1000)))
     modules = {name: importer(name, fromlist=(min(offered),)) for name, offered in allow_list.ALLOWED.items()}
-    return {**script_builtins.get_builtins(), **facades.script_sdk(), **modules}
+    builtin_names = {name: value for name, value in script_builtins.get_builtins().items() if name[0] != "@"}
+    return {**builtin_names, **facades.script_sdk(), **modules}
 
 
 def _reachable(roots: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,8 @@ from sandbox.language import names
 from sandbox.language.refusals import Refused, check_attribute_name, kind_of, refuse_attribute
 
 from .dunders import read_dunder, read_members
-from .trust import ALIASES, TRUSTED, instance_dict, is_made_by_script
+from .trust import ALIASES, TRUSTED, instance_dict, is_enumeration, is_made_by_script
+from .writes import writable_target
 
 
 def read_attribute(obj: Any, name: str) -> Any:
@@ -37,14 +38,31 @@ def read_by_name(obj: Any, name: Any) -> Any:
 
 def _read_private(obj: Any, name: str) -> Any:
     """Read ``_name``, if the script itself set it."""
-    if name in names.DOCUMENTED_PRIVATE:
-        return getattr(obj, name)
-    if is_made_by_script(obj, name):
-        return getattr(obj, name)
+    _check_private(obj, name)
+    return _copy_of_members(getattr(obj, name)) if name in names.ENUMERATION_TABLES else getattr(obj, name)
+
+
+def _check_private(obj: Any, name: str) -> None:
+    if name in names.DOCUMENTED_PRIVATE or is_made_by_script(obj, name):
+        return
     # A __getattr__ of the script may still answer.
     if type(obj) not in TRUSTED and not _has_entry(obj, name):
-        return getattr(obj, name)
+        return
+    if name in names.ENUMERATION_TABLES and is_enumeration(obj):
+        return
     raise Refused(f"{name!r} is private to {kind_of(obj)}", "use the public attributes; dir(x) lists them")
+
+
+def _copy_of_members(value: Any) -> Any:
+    """A copy of a table of members: whatever it is compared or united with would get the table itself."""
+    return value.copy() if type(value) in (dict, list) else value
+
+
+def changed_target(obj: Any, name: str) -> Any:
+    """The object itself, if the script may read and set this attribute of it: ``x._name += 1`` does both."""
+    if not names.is_dunder(name):
+        _check_private(obj, name)
+    return writable_target(obj, name)
 
 
 def _has_entry(obj: Any, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import enum
+import functools
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -12,7 +13,7 @@ from typing import Any
 from sandbox.language import names
 from sandbox.language.refusals import Refused, kind_of, refuse_attribute
 
-from .stand_ins import OFFERED, Type
+from .stand_ins import OFFERED, Type, set_stand_in
 from .trust import ALIASES, TRUSTED, inherits_from, instance_dict, script_globals
 
 
@@ -67,7 +68,39 @@ def make_metaclass_name(real: type) -> type:
     return named
 
 
-_REFUSED_BASES: set[type] = {super, staticmethod, classmethod}
+class _ClassMethodName(type):
+    """The metaclass of `ClassMethod`: calling it makes a real class method, of a function or a class.
+
+    Two bound methods are compared by what they call: an object of the script would get the other one's function.
+    """
+
+    def __call__(cls, function: Any, /) -> Any:
+        if not issubclass(type(function), type) and type(function) not in _FUNCTION_TYPES:
+            raise Refused(f"classmethod() takes a function, not {kind_of(function)}", "write it above a def")
+        return classmethod(function)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, classmethod)
+
+
+_FUNCTION_TYPES: frozenset[type] = frozenset(
+    {
+        types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+        types.MethodType, property, staticmethod, classmethod, functools.partial, functools.cached_property,
+        type(functools.cache(len)),
+    }
+)  # fmt: skip
+
+
+class ClassMethod(metaclass=_ClassMethodName):
+    """What scripts call ``classmethod``."""
+
+
+ClassMethod.__name__ = ClassMethod.__qualname__ = "classmethod"
+ClassMethod.__module__ = "builtins"
+set_stand_in(classmethod, ClassMethod)
+
+_REFUSED_BASES: set[type] = {super, staticmethod, classmethod, ClassMethod}
 
 
 def refuse_bases(*refused: type) -> None:
@@ -129,6 +162,8 @@ def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
     """The class statement: check module name, bases and metaclass, then create the class."""
     _check_module_name()
     for base in _resolve_bases(bases):
+        if not isinstance(base, type):  # before any look-up, which would pass our classes to its `__eq__`
+            raise Refused(f"{kind_of(base)} are no base classes", "name classes as bases")
         _check_base(base)
         # A hook of the script sees the new class before we do: by then, nothing unsafe may be inherited.
         for above in base.__mro__:
@@ -142,9 +177,9 @@ def build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
 
 def remove_unsafe_match_args(cls: Any) -> None:
     """Remove positional patterns from a class whose ``__match_args__`` names guarded attributes."""
-    if cls in TRUSTED:
+    if not isinstance(cls, type) or cls in TRUSTED:
         return
-    fields = vars(cls).get("__match_args__", ()) if isinstance(cls, type) else ()
+    fields = vars(cls).get("__match_args__", ())
     if not all(type(field) is str and names.is_plain(field) for field in fields):
         type.__setattr__(cls, "__match_args__", ())
 

@@ -7,12 +7,24 @@ import os
 from typing import Any
 
 from sandbox.language import names
-from sandbox.language.policy import ATTRIBUTE, END, LAST, SLOTS, TARGET
+from sandbox.language.policy import (
+    ATTRIBUTE,
+    CHANGED,
+    CLOSED,
+    END,
+    LAST,
+    OPERAND,
+    OPERATOR,
+    SLOTS,
+    TARGET,
+    TYPE,
+)
 from sandbox.language.refusals import Refused
 
-from .attributes import read_attribute, read_by_name
-from .classes import build_class, check_slots
+from .attributes import changed_target, read_attribute, read_by_name
+from .classes import ClassMethod, build_class, check_slots
 from .dunders import read_namespace
+from .operands import LOOKED_AT, check_operand, guard_operator
 from .stand_ins import Type
 from .trust import script_globals
 from .writes import check_write, writable_target
@@ -86,7 +98,7 @@ def exit_script(code: Any = None, /) -> None:
 
 
 _UNGUARDED = names.words(
-    "abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod "
+    "abs aiter all anext any ascii bin bool bytearray bytes callable chr complex dict divmod "
     "enumerate filter float format frozenset hash hex int isinstance issubclass iter len list map max min "
     "next object oct ord pow property range repr reversed round set slice sorted staticmethod str sum "
     "super tuple zip Ellipsis NotImplemented True False None __debug__"
@@ -114,6 +126,7 @@ _BUILTINS: dict[str, Any] = {
     **{name: getattr(builtins, name) for name in _UNGUARDED},
     **_EXCEPTIONS,
     "type": Type,
+    "classmethod": ClassMethod,
     "getattr": guarded_getattr,
     "hasattr": guarded_hasattr,
     "setattr": guarded_setattr,
@@ -126,6 +139,11 @@ _BUILTINS: dict[str, Any] = {
     "__build_class__": build_class,
     ATTRIBUTE: read_attribute,
     TARGET: writable_target,
+    CHANGED: changed_target,
+    OPERATOR: guard_operator,
+    OPERAND: check_operand,
+    TYPE: type,
+    CLOSED: LOOKED_AT,
     SLOTS: check_slots,
     LAST: Last,
     END: ENDED,

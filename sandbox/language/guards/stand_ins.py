@@ -81,6 +81,11 @@ def is_stand_in(cls: type) -> bool:
     return type(cls) is _StandIn
 
 
+def set_stand_in(cls: type, stand_in: type) -> None:
+    """Let scripts see this class of ours in place of one of the interpreter."""
+    _STAND_INS[cls] = stand_in
+
+
 def _make_stand_in(cls: type) -> type:
     namespace = {"__slots__": (), "__module__": cls.__module__, "__qualname__": cls.__qualname__}
     stand_in = _StandIn(cls.__name__, (), namespace)

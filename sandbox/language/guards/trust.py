@@ -7,12 +7,14 @@ every instance of one, was made by the script.
 
 from __future__ import annotations
 
+import enum
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any
 
 from client_sdk.rows import Part, Row
+from sandbox.language import names
 
 from .freezing import freeze
 
@@ -56,14 +58,16 @@ def is_made_by_script(obj: Any, name: str) -> bool:
     if cls is super:
         return _is_made_in(_super_classes(obj), name)
     if isinstance(obj, type):
-        return obj not in TRUSTED and (_is_made_in(obj.__mro__, name) or _is_made_in(cls.__mro__, name))
+        if obj in TRUSTED or is_set_by_library(obj, name):
+            return False
+        return _is_made_in(obj.__mro__, name) or _is_made_in(cls.__mro__, name)
     if cls is types.FunctionType:
         return is_script_function(obj)
     if cls in WRITABLE_TYPES:
         return True
     if cls in TRUSTED:
         return False
-    return name in instance_dict(obj) or _is_made_in(cls.__mro__, name)
+    return not is_set_by_library(cls, name) and (name in instance_dict(obj) or _is_made_in(cls.__mro__, name))
 
 
 def _is_made_in(classes: tuple[type, ...], name: str) -> bool:
@@ -72,6 +76,26 @@ def _is_made_in(classes: tuple[type, ...], name: str) -> bool:
         if name in type.__getattribute__(cls, "__dict__"):
             return cls not in TRUSTED
     return False
+
+
+def is_enumeration(obj: Any) -> bool:
+    """Whether this is an enumeration or a member of one."""
+    return issubclass(type(obj), enum.EnumType) or issubclass(type(type(obj)), enum.EnumType)
+
+
+def is_set_by_library(cls: type, name: str) -> bool:
+    """Whether this private name of a script's class is one that a metaclass of the library keeps its own state in:
+    ``_member_type_`` of an enumeration, ``_abc_impl`` of an abstract class, ``_is_protocol`` of a protocol.
+    """
+    if type(cls) is type or name in names.DOCUMENTED_PRIVATE:
+        return False
+    if issubclass(type(cls), enum.EnumType):
+        return names.is_sunder(name) or name in _STATE_OF_ENUMERATIONS
+    return name in _STATE_OF_CLASSES
+
+
+_STATE_OF_CLASSES = frozenset({"_abc_impl", "_is_protocol", "_is_runtime_protocol"})
+_STATE_OF_ENUMERATIONS = frozenset(name for cls in (enum.Enum, enum.Flag, enum.EnumType) for name in vars(cls))
 
 
 def inherits_from(owner: type, cls: type) -> bool:

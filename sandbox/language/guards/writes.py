@@ -7,7 +7,7 @@ from typing import Any
 from sandbox.language import names
 from sandbox.language.refusals import Refused, check_attribute_name, kind_of
 
-from .trust import TRUSTED, WRITABLE_TYPES, is_script_function
+from .trust import TRUSTED, WRITABLE_TYPES, is_script_function, is_set_by_library
 
 
 def writable_target(obj: Any, name: str) -> Any:
@@ -17,7 +17,8 @@ def writable_target(obj: Any, name: str) -> Any:
             refuse_write(obj, name)
         return obj
     if isinstance(obj, type):
-        return obj if obj not in TRUSTED else refuse_write(obj, name)
+        private = name.startswith("_") and not names.is_dunder(name)
+        return refuse_write(obj, name) if obj in TRUSTED or (private and is_set_by_library(obj, name)) else obj
     if type(obj) in WRITABLE_TYPES or is_script_function(obj):
         return obj
     if isinstance(obj, BaseException) and name not in names.WATCHED:
@@ -27,7 +28,10 @@ def writable_target(obj: Any, name: str) -> Any:
 
 def _is_unclaimed(obj: Any, name: str) -> bool:
     """Whether no trusted base class of the script's instance uses this private name."""
-    return not any(cls in TRUSTED and name in cls.__dict__ for cls in type(obj).__mro__)
+    cls = type(obj)
+    return not (
+        is_set_by_library(cls, name) or any(base in TRUSTED and name in base.__dict__ for base in cls.__mro__)
+    )
 
 
 def refuse_write(obj: Any, name: str) -> Any:

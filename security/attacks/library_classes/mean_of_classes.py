@@ -1,0 +1,23 @@
+# fence: error | walls: -
+import statistics
+from abc import ABC
+
+class Shape(ABC):
+    pass
+
+class Sum:
+    def __radd__(self, other):
+        return self
+    def __truediv__(self, count):
+        return Shape
+    @staticmethod
+    def is_finite():
+        return False
+
+class Item:
+    @staticmethod
+    def as_integer_ratio():
+        return (Sum(), None)
+
+Meta = statistics.mean([Item])
+print(Meta("Made", (), {"__str__": lambda self: "BREACHED"})())
