@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from functools import lru_cache
 
+import pylatexenc
 from pylatexenc.latex2text import LatexNodes2Text  # type: ignore[import-untyped]
+from pylatexenc.latexwalker import LatexWalkerError  # type: ignore[import-untyped]
 
 # Text without these needs no parser: braces are left out, and typewriter marks replaced.
 _MARKUP = re.compile(r"[\\$~]")
@@ -18,7 +22,17 @@ _COMMAND = re.compile(r"\\[A-Za-z]+\s?|[{}]|\\")
 # Signs that LaTeX would take as a comment or a column; BibTeX has them as text.
 _SIGN = re.compile(r"(?<!\\)([%&])")
 _DECODER = LatexNodes2Text(math_mode="verbatim", keep_comments=True)
+# What the parser raises on text that is not LaTeX. An import that fails is none of them: it must not pass unseen.
+_NOT_LATEX = (LatexWalkerError, ValueError, TypeError, AttributeError, LookupError, RecursionError, AssertionError)
 _TEXTS_KEPT = 4_096  # decoded texts in memory: names and journals repeat
+
+
+def warm_up() -> None:
+    """Import what pylatexenc imports at its first text: a child behind walls cannot open the files."""
+    for module in pkgutil.walk_packages(pylatexenc.__path__, "pylatexenc."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    _decode_markup(r"M{\"u}ller $x$")
 
 
 @lru_cache(_TEXTS_KEPT)
@@ -43,8 +57,7 @@ def _decode_markup(text: str) -> str:
         return strip_markup(text)
     try:
         return str(_DECODER.latex_to_text(_SIGN.sub(r"\\\1", text)))
-    # The parser raises exceptions of many types on text that is not LaTeX.
-    except Exception:
+    except _NOT_LATEX:
         return strip_markup(text)
 
 

@@ -249,3 +249,18 @@ def test_a_bibliography_among_the_paths_is_refused_with_the_flag(library: Librar
     result = CliRunner().invoke(app, [str(library.file), "--store", str(tmp_path / "store")])
     assert result.exit_code == 2
     assert f"winnow ingest FOLDER --references {library.file}" in result.stderr
+
+
+@pytest.mark.walls
+def test_accents_of_latex_are_kept_behind_the_walls_of_the_reader(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_EMBEDDING", "off")
+    monkeypatch.setenv("WINNOW_GRAPH", "off")
+    library.file.write_text(
+        r"""@article{mo, title={Na{\"\i}ve {\ss}ets of $x^2$}, author={M{\"u}ller-{\O}rsted, Zo\"e}, year={1999}}"""
+    )
+    _run(["--references", str(library.file), "--store", str(tmp_path / "store")])
+    with closing(Catalogue(catalogue_path(tmp_path / "store"))) as catalogue:
+        (found,) = [each for each in catalogue.documents("default") if each.metadata.get("citekey") == "mo"]
+    assert (found.title, found.metadata["authors"]) == ("Naïve ßets of $x^2$", ["Müller-Ørsted, Zoë"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -94,3 +95,17 @@ def _read_long(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 
 def _read_places(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     return ParsedFile("x", Reading("test"), places=(Place(2, "page", 1),))
+
+
+def _read_late(file: BinaryIO, options: ReadOptions) -> ParsedFile:
+    """Go on without a module that no child has, as libraries do."""
+    with contextlib.suppress(ImportError):
+        import turtledemo  # noqa: F401
+    return _parsed("less")
+
+
+def _read_optional(file: BinaryIO, options: ReadOptions) -> ParsedFile:
+    """Go on without a module that is not installed."""
+    with contextlib.suppress(ImportError):
+        import no_such_module_anywhere  # type: ignore[import-not-found] # noqa: F401
+    return _parsed("whole")

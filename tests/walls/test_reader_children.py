@@ -136,6 +136,16 @@ def test_a_reader_that_does_not_end_is_ended(
     assert _read(readers, path, "whole").text
 
 
+def test_a_reader_that_went_on_without_a_module_which_is_installed_has_not_read_the_file(
+    readers: ParserProcess, path: Path
+) -> None:
+    reason = (
+        "its reader needs the module turtledemo, which was not loaded before its walls stood; please report it"
+    )
+    assert _reason(readers, path, "late") == reason
+    assert _read(readers, path, "optional").text == "whole"
+
+
 def test_no_process_is_left_behind(path: Path) -> None:
     before = _children(os.getpid())
     with ParserProcess() as readers:

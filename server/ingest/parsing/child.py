@@ -32,7 +32,9 @@ from server.ingest.formats.parsed_file import FormatReader, NotForThisReader, Pa
 from server.ingest.formats.pdf import ocr
 from server.ingest.parsing import frames, markup
 from server.ingest.parsing.failures import TOO_LARGE
+from server.ingest.parsing.late_imports import LATE_IMPORTS, LateImports
 from server.ingest.readers import parse
+from server.libraries import latex
 from server.libraries.reading import SUFFIXES, pack, read_bibliography
 from server.models import Document, DocumentType, Place
 
@@ -56,6 +58,7 @@ Answer = tuple[dict[str, Any], str]
 def warm_up(*, uses_ocr: bool) -> None:
     """Import every reader and codec, and load OCR if it is used: a child cannot open their files any more."""
     markup.warm_up()
+    latex.warm_up()
     for suffix in SUFFIXES:
         read_bibliography("", suffix)
     # Callbacks of native libraries need executable memory. ctypes keeps what it has, and the child gets no more.
@@ -84,7 +87,10 @@ def prepare(*, uses_ocr: bool) -> Callable[[], None]:
 
 def _serve_one(requests: BinaryIO, answers: BinaryIO, document: BinaryIO) -> None:
     request = frames.load(frames.receive(requests, frames.MAX_REQUEST_BYTES))
-    _send(answers, _serve(request, lambda: document)[0])
+    late = LateImports()
+    late.watch()
+    facts, text = _serve(request, lambda: document)[0]
+    _send(answers, ({**facts, LATE_IMPORTS: late.names} if late.names else facts, text))
 
 
 def _send(stream: BinaryIO, answer: Answer) -> None:

@@ -32,6 +32,7 @@ from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.parsing import answers, frames
 from server.ingest.parsing.confined_process import ConfinedProcess
 from server.ingest.parsing.failures import STOPPED, ChildFailed
+from server.ingest.parsing.late_imports import LATE_IMPORTS, find_installed
 from server.ingest.parsing.reader_pool import Children, ReaderPool, StartedChildren, start_walled_children
 from server.ingest.readers import ReaderOutput, decode, kind_of, parse, stem
 from server.libraries.reading import SUFFIXES, Bibliography, unpack
@@ -69,6 +70,9 @@ _UNREAD = (
     "winnow doctor says how to get them"
 )
 _UNWALLED = "files were read without walls, as allow_weaker_reader allows ({why}); a harmful one has your rights"
+_LATE_IMPORT = (
+    "its reader needs the module {module}, which was not loaded before its walls stood; please report it"
+)
 _REASON_CHARS = 200
 _NEEDS_OCR = "an image; {advice}"
 _NO_OPTIONS = ReadOptions()
@@ -295,6 +299,8 @@ def _load_facts(body: bytes) -> dict[str, Any]:
         facts = frames.load(body)
     except frames.ParserProtocolError:
         raise ChildFailed(_INVALID) from None
+    if module := find_installed(facts.pop(LATE_IMPORTS, [])):
+        raise ChildFailed(_LATE_IMPORT.format(module=module))
     for name, error in (("flaw", UnreadableFile), ("failure", ChildFailed)):
         if (reason := facts.get(name)) is not None:
             raise error(str(reason)[:_REASON_CHARS])
