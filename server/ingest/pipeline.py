@@ -51,7 +51,7 @@ from server.ingest.parsing.parser import ParserProcess
 from server.ingest.parsing.reader_pool import ReaderPool
 from server.ingest.read_ahead import read_ahead
 from server.ingest.readers import ReadFlaw
-from server.ingest.references.references import References, plain_stamp, read_references
+from server.ingest.references.references import References, has_entry, plain_stamp, read_references
 from server.ingest.report import (
     NAME_CHARS,
     IngestFailure,
@@ -73,6 +73,7 @@ from server.models import Chunk, Document, Environment
 from server.projects.states import check_state
 from server.runtime.memory import release_memory
 from server.text.printable import one_line
+from server.text.sizes import count_of
 
 __all__ = [
     "DefaultLabels",
@@ -99,6 +100,10 @@ _LARGE_WEIGHT = 16 * _BATCH_CHUNKS
 _MOST_SUFFIXES = 20  # of skipped files, in a report
 _NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
 _ENVIRONMENTS = frozenset(get_args(Environment))
+_ENTRIES_LOST = (
+    "{files} no entry any more (citekey, authors, year): this ingest named no bibliography; ingest again with it "
+    "(--references, or references_path), or let a watched source keep it (winnow sources add --references)"
+)
 _NAME_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
 _GRAPH_OUTDATED = "the graph is not up to date, the next ingest tries again: {why}"
 
@@ -199,7 +204,7 @@ class _Run:
         self._labels = with_project_labels(labels, own.doc_tag, own.environment, own.repository)
         self._stamp = partial(stamp_of, labels=self._labels, options=parser.options)
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
-        self._unchanged = self._ignored = self._images = 0
+        self._unchanged = self._ignored = self._images = self._entries_lost = 0
         self._batch_chunks = _FIRST_BATCH_CHUNKS
         self._skipped: Counter[str] = Counter()
         self._failures: list[IngestFailure] = []
@@ -262,6 +267,7 @@ class _Run:
                 self._unchanged += len(known)
             elif self._may_read(file):
                 files.append(file)
+                self._entries_lost += self._references is None and has_entry(former)
             else:
                 self._images += 1  # the documents that it has are kept
         return files
@@ -353,6 +359,7 @@ class _Run:
                 *self._parser.wall_warnings,
                 *altered,
                 *self._deletions.warnings(),
+                *self._lost_entries(),
                 *environments,
                 *indexing,
                 *warnings,
@@ -363,6 +370,11 @@ class _Run:
             references=self._references.report() if self._references else None,
             reader_tier=self._parser.tier,
         )
+
+    def _lost_entries(self) -> tuple[str, ...]:
+        """A warning of files that had an entry before, in an ingest without a bibliography."""
+        lost = count_of(self._entries_lost, "file has", "files have")
+        return (_ENTRIES_LOST.format(files=lost),) if self._entries_lost else ()
 
     def _check_altered(self) -> tuple[str, ...]:
         """Have the store sealed, or warn of documents that are still not as they were ingested."""

@@ -10,6 +10,7 @@ from server.errors import WinnowError
 from server.ingest.file_discovery import SourcePart, find_files, resolve_roots
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.pipeline import Target, ingest_parts
+from server.ingest.references.reference_report import ReferenceReport
 from server.ingest.report import IngestReport, Progress, group_failures
 from server.ingest.selection.deletions import CAUTIOUS
 from server.ingest.target import open_target
@@ -28,7 +29,7 @@ _HIDDEN = (
     "force_rebuild embeds the whole store again, and its deleted projects could not be restored then; ask the "
     "operator to run: winnow reindex"
 )
-_FAILURES_SHOWN, _REASONS_SHOWN = 10, 10
+_FAILURES_SHOWN, _REASONS_SHOWN, _NAMED_SHOWN = 10, 10, 5
 
 
 def run_ingest(
@@ -124,6 +125,7 @@ def _describe(report: IngestReport, request: JobRequest) -> Iterator[str]:
             f"{count_of(count, 'file')}: {reason}"
             for reason, count in group_failures(report.failures)[:_REASONS_SHOWN]
         )
+    yield from _describe_references(report.references)
     if report.skipped:
         skipped = count_of(report.skipped, "file of an unknown type was", "files of unknown types were")
         yield f"{skipped} skipped"
@@ -136,6 +138,20 @@ def _describe(report: IngestReport, request: JobRequest) -> Iterator[str]:
         f"{count_of(count, 'document')}: {note}"
         for note, count in islice(report.reading.notes.items(), _REASONS_SHOWN)
     )
+
+
+def _describe_references(references: ReferenceReport | None) -> Iterator[str]:
+    """Entries that were not read, and files and entries without a counterpart: the first of each, and how many."""
+    if references is None:
+        return
+    for head, named, count in (
+        ("entry not read", references.flaws, len(references.flaws)),
+        ("no entry", references.unmatched_files, references.unmatched_files_count),
+        ("no file", references.missing_files, references.missing_files_count),
+    ):
+        yield from (f"{head}: {each.name}: {each.reason}" for each in named[:_NAMED_SHOWN])
+        if count > _NAMED_SHOWN:
+            yield f"{head}: {count:,} in all"
 
 
 def _bound(warnings: list[str]) -> tuple[str, ...]:

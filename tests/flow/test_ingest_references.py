@@ -257,10 +257,11 @@ def test_accents_of_latex_are_kept_behind_the_walls_of_the_reader(
 ) -> None:
     monkeypatch.setenv("WINNOW_EMBEDDING", "off")
     monkeypatch.setenv("WINNOW_GRAPH", "off")
+    author = r"M{\"u}ller-{\O}rsted, Zo\"e"
     library.file.write_text(
-        r"""@article{mo, title={Na{\"\i}ve {\ss}ets of $x^2$}, author={M{\"u}ller-{\O}rsted, Zo\"e}, year={1999}}"""
+        rf"@misc{{mo, title={{Na{{\"\i}}ve {{\ss}}ets of $x^2$}}, author={{{author}}}, year={{1999}}}}"
     )
     _run(["--references", str(library.file), "--store", str(tmp_path / "store")])
-    with closing(Catalogue(catalogue_path(tmp_path / "store"))) as catalogue:
+    with closing(Catalogue(catalogue_path(load_settings(store=tmp_path / "store")))) as catalogue:
         (found,) = [each for each in catalogue.documents("default") if each.metadata.get("citekey") == "mo"]
     assert (found.title, found.metadata["authors"]) == ("Naïve ßets of $x^2$", ["Müller-Ørsted, Zoë"])

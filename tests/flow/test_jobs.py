@@ -150,16 +150,23 @@ async def test_labels_of_the_project_are_those_of_its_documents(store: Path, fil
 
 async def test_a_bibliography_below_the_roots_gives_its_facts_to_the_documents(store: Path, files: Path) -> None:
     entry = "@book{heron2020, title = {Herons}, author = {Ada Wader}, year = {2020}, file = {notes/heron.md}}"
-    (files / "works.bib").write_text(entry, "utf-8")
+    others = ["@misc{heron2020, title = {Again}}", "@misc{gone, title = {Gone}, file = {gone.pdf}}"]
+    (files / "works.bib").write_text("\n".join([entry, *others]), "utf-8")
     asked = {"project": "birds", "source": "notes"}
     kb = knowledge_of(settings_of(store, files))
     try:
         error = await refusal(kb, "ingest_from_source", **asked, options={"references_path": "../works.bib"})
         job = await ask(kb, "ingest_from_source", **asked, options={"references_path": "works.bib"})
-        assert (await ended(kb, job["job_id"]))["state"] == "done"
+        done = await ended(kb, job["job_id"])
         rows = (await ask(kb, "kb.documents", where={"citekey": "heron2020"}))["results"]
+        job = await ask(kb, "ingest_from_source", **asked)
+        without = await ended(kb, job["job_id"])
     finally:
         await kb.aclose()
+    assert (done["state"], without["state"]) == ("done", "done")
+    told = [line.partition(":")[0] for line in done["warnings"]]
+    assert {"entry not read", "no entry", "no file"} <= set(told), done["warnings"]
+    assert [line for line in without["warnings"] if line.startswith("1 file has no entry any more (citekey")]
     assert (error.reason, "references_path" in error.message) == ("SCOPE_VIOLATION", True)
     assert [row["file"] for row in rows] == ["heron.md"]
 

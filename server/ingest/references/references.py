@@ -50,6 +50,13 @@ def plain_stamp(stamp: str | None) -> str | None:
     return stamp and stamp.partition(_MARK)[0]
 
 
+def has_entry(stamp: str | None) -> bool:
+    """Whether the file with this stamp had an entry in the bibliography of the ingest that left it."""
+    mark = (stamp or "").partition(_MARK)[2]
+    *_, digest = json.loads(mark) if mark else ("",)
+    return bool(digest)
+
+
 class References:
     """The bibliography of one ingest. ``source`` is the name of its documents' source: the path of its file."""
 
