@@ -119,7 +119,7 @@ def test_an_explanation_shows_readers_pages_passages_and_hidden_text_and_changes
         [{"reader": "liteparse", "failure": ""}], 4, 1, [3])  # fmt: skip
     assert document["places"] == 3  # the picture has no text
     assert document["passages"][0]["locator"].startswith("p")
-    assert document["passages"][-1]["locator"].endswith("4")
+    assert document["passages"][-1]["locator"].endswith("2 (file pages 2-4)")
     assert document["tokens"] == sum(passage["tokens"] for passage in document["passages"])
     code, shown = run(ingest, "--explain", report_pdf, "--store", store, "--allow-weaker-reader")
     assert (code, "reader liteparse: read it" in shown, "--hidden keep" in shown) == (0, True, True)
