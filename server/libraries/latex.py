@@ -7,7 +7,7 @@ import pkgutil
 import re
 from functools import lru_cache
 
-import pylatexenc
+import pylatexenc  # type: ignore[import-untyped]
 from pylatexenc.latex2text import LatexNodes2Text  # type: ignore[import-untyped]
 from pylatexenc.latexwalker import LatexWalkerError  # type: ignore[import-untyped]
 
