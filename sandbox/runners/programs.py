@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from sandbox.protocol.limits import KIB, MIB, Limits
 from sandbox.protocol.outcome import SandboxUnavailable, WallReport
 from sandbox.walls import cgroups
@@ -60,7 +62,8 @@ class ProgramEnd:
     """How a program ended: its output, the end of what it wrote to standard error, and its exit code.
 
     ``code`` is negative for a signal. ``is_late``, ``is_oversized``: it was killed at its time, or because its
-    output was longer than ``output_bytes``; ``is_cancelled``: because its caller left.
+    output was longer than ``output_bytes``; ``is_cancelled``: because its caller left; ``is_out_of_memory``:
+    because its processes together held more than ``memory_bytes``.
     """
 
     stdout: bytes
@@ -69,6 +72,7 @@ class ProgramEnd:
     is_late: bool = False
     is_oversized: bool = False
     is_cancelled: bool = False
+    is_out_of_memory: bool = False
 
 
 def run_program(call: ProgramCall, is_cancelled: Callable[[], bool] = lambda: False) -> ProgramEnd:
@@ -129,6 +133,17 @@ class _Processes:
     def __exit__(self, *_: object) -> None:
         self.end()
 
+    def held_bytes(self) -> int:
+        """The memory of all processes of the call; 0 where the kernel bounds it by a memory group."""
+        if self._group is not None:
+            return 0
+        held = 0
+        with contextlib.suppress(psutil.Error):
+            for process in psutil.Process(self.process.pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    held += _held_by(process)
+        return held
+
     def read_message(self) -> dict[str, Any] | None:
         """The next message on the control socket; None at its end."""
         while b"\n" not in self._received:
@@ -175,6 +190,15 @@ class _Processes:
             self.process.wait()
 
 
+def _held_by(process: psutil.Process) -> int:
+    """The memory of one process, with its share of what it shares, or without where that is unknown."""
+    try:
+        return int(process.memory_full_info().pss)
+    except psutil.AccessDenied:
+        usage = process.memory_info()
+        return max(0, int(usage.rss - usage.shared))
+
+
 def _command(descriptor: int) -> list[str]:
     root = str(Path(__file__).resolve().parents[2])
     code = f"import sys; sys.path[:0] = [{root!r}]\nfrom sandbox.child.program import main\nmain({descriptor})"
@@ -207,6 +231,7 @@ class _Conversation:
     _stdout: bytearray = field(default_factory=bytearray)
     _stderr: bytearray = field(default_factory=bytearray)
     _sent: int = 0
+    _next_look: float = 0.0
 
     def hold(self) -> ProgramEnd:
         """Start the program, feed it and read it; returns how it ended."""
@@ -224,7 +249,16 @@ class _Conversation:
                     key.data(selector, key.fileobj)
                 if len(self._stdout) > self.call.output_bytes:
                     return self._end(is_oversized=True)
+                if self._holds_too_much():
+                    return self._end(is_out_of_memory=True)
             return self._await_status(until)
+
+    def _holds_too_much(self) -> bool:
+        """Whether its processes together hold more than their limit; looks ten times a second at most."""
+        if time.monotonic() < self._next_look:
+            return False
+        self._next_look = time.monotonic() + _POLL_SECONDS
+        return self.processes.held_bytes() > self.call.memory_bytes + _OURS_BYTES
 
     def _register(self, selector: selectors.BaseSelector) -> None:
         process = self.processes.process
@@ -268,6 +302,8 @@ class _Conversation:
             left = until - time.monotonic()
             if left <= 0 or self.is_cancelled():
                 return self._end(is_late=left <= 0, is_cancelled=left > 0)
+            if self._holds_too_much():
+                return self._end(is_out_of_memory=True)
             self.processes.control.settimeout(min(left, _POLL_SECONDS))
             try:
                 message = self.processes.read_message()
@@ -279,10 +315,17 @@ class _Conversation:
                 return self._end(-int(signal.SIGKILL))
 
     def _end(
-        self, code: int = 0, *, is_late: bool = False, is_oversized: bool = False, is_cancelled: bool = False
+        self,
+        code: int = 0,
+        *,
+        is_late: bool = False,
+        is_oversized: bool = False,
+        is_cancelled: bool = False,
+        is_out_of_memory: bool = False,
     ) -> ProgramEnd:
         stdout = bytes(self._stdout[: self.call.output_bytes])
-        return ProgramEnd(stdout, self._stderr.decode(errors="replace"), code, is_late, is_oversized, is_cancelled)
+        stderr = self._stderr.decode(errors="replace")
+        return ProgramEnd(stdout, stderr, code, is_late, is_oversized, is_cancelled, is_out_of_memory)
 
 
 def _read(stream: Any) -> bytes | None:

@@ -15,7 +15,7 @@ from typing import Literal
 from server.toolpacks.pack_files import UnusableFile, find_closed
 from server.toolpacks.records import PackProgram, PackRequest
 from server.toolpacks.specification import CliField, HttpField, NodeField, PythonField
-from server.toolpacks.templates import TemplateRefused, check_template, is_literal
+from server.toolpacks.templates import TemplateRefused, check_json_template, check_template, is_literal
 
 PROGRAM_PATH = "/usr/local/bin:/usr/bin:/bin"
 # These read an argument as a program, and what follows the file of a script as its arguments.
@@ -39,6 +39,8 @@ _RESERVED_VARIABLES = re.compile(
     r"^(LD_|DYLD_|PYTHON|NODE_|WINNOW_|BASH_|GIT_SSH|GCONV_|PERL5|RUBY)|^(ENV|IFS|PATH|HOME|TMPDIR)$"
 )
 _LARGEST_PORT = 65_535
+# An argument or an input that is an object of JSON.
+_JSON_OBJECT = re.compile(r'\s*\{\s*"')
 _PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
 
 Locate = Callable[[str], Path]
@@ -60,9 +62,9 @@ def _(field: CliField, find: Locate, variables: Collection[str]) -> PackProgram:
         raise UnusableFile("execution.cmd: the program is no template")
     program = _find_program(name, find)
     for place, text in enumerate(arguments, 1):
-        _check(text, f"execution.cmd.{place}", variables)
+        _check(text, f"execution.cmd.{place}", variables, is_json=bool(_JSON_OBJECT.match(text)))
     arguments = [str(find(text)) if text.startswith("./") and is_literal(text) else text for text in arguments]
-    _check(field.stdin, "execution.stdin", variables)
+    _check(field.stdin, "execution.stdin", variables, is_json=bool(_JSON_OBJECT.match(field.stdin)))
     if any(not is_literal(text) for text in (*arguments, field.stdin)):
         _check_starter(program)
         _check_interpreter(program, arguments)
@@ -125,7 +127,7 @@ def _(field: HttpField, find: Locate, variables: Collection[str]) -> PackRequest
         if name.lower() in _RESERVED_HEADERS:
             raise UnusableFile(f"execution.headers.{name}: winnow sends this header itself")
         _check(text, f"execution.headers.{name}", variables)
-    _check(field.body, "execution.body", variables)
+    _check(field.body, "execution.body", variables, is_json=True)
     if field.body and field.method == "GET":
         raise UnusableFile("execution.body: a GET has none")
     return PackRequest(field.method, origin[0], path, tuple(field.headers.items()), field.body)
@@ -138,9 +140,13 @@ def _own_python(find: Locate) -> Path:
     return _find_program("python3", find) if is_roots else own
 
 
-def _check(text: str, place: str, variables: Collection[str], *, in_url: bool = False) -> None:
+def _check(
+    text: str, place: str, variables: Collection[str], *, in_url: bool = False, is_json: bool = False
+) -> None:
     try:
         check_template(text, variables=variables, in_url=in_url)
+        if is_json:
+            check_json_template(text)
     except TemplateRefused as error:
         raise UnusableFile(f"{place}: {error}") from None
 

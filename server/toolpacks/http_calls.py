@@ -22,6 +22,7 @@ import httpx
 from server.errors import WinnowError
 from server.text.printable import one_line
 from server.toolpacks.program_calls import template_values
+from server.toolpacks.public_addresses import is_public
 from server.toolpacks.records import PackRequest, ToolPack
 from server.toolpacks.templates import TemplateRefused, render
 
@@ -149,18 +150,12 @@ async def _resolve(host: str, port: int) -> str:
     except (OSError, UnicodeError):  # an empty part of a name, or one that is too long, is no text of a name
         raise _unavailable(f"the name {host} is not known") from None
     addresses = [str(each[4][0]).partition("%")[0] for each in found]
-    is_right = _is_loopback if host.lower() == _LOCAL else _is_public
+    is_right = _is_loopback if host.lower() == _LOCAL else is_public
     if not addresses or not all(map(is_right, addresses)):
         raise _unavailable(
             f"the name {host} leads to a private address, which is asked only where the pack names it literally"
         )
     return addresses[0]
-
-
-def _is_public(address: str) -> bool:
-    parsed = ipaddress.ip_address(address)
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return (mapped or parsed).is_global and not parsed.is_multicast
 
 
 def _is_loopback(address: str) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.runners.programs import ProgramCall
+from server.settings import default_store
 from server.toolpacks.execution import PROGRAM_PATH
 from server.toolpacks.records import PackProgram, ToolPack
 from server.toolpacks.templates import TemplateRefused, is_literal, render
@@ -21,6 +22,7 @@ from server.toolpacks.templates import TemplateRefused, is_literal, render
 _SCRATCH = "/dev/shm"  # of the program's own, mounted for each call
 _MIB = 1024 * 1024
 _END_OF_OPTIONS = "--"
+_PRIVATE_VARIABLES = ("WINNOW_STORE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
 _ARGUMENT_BYTES = 100_000  # the kernel takes 128 KiB
 _RUN_SCRIPT = (
     "import runpy, sys; sys.argv.pop(0); sys.path.insert(0, sys.argv.pop(0)); "
@@ -108,10 +110,29 @@ def _readable(pack: ToolPack, program: PackProgram) -> Iterator[Path]:
     yield program.program.resolve()
     if program.script:
         yield program.script
+    yield from (folder for folder in _prefixes(program) if not _holds_private_files(folder))
+
+
+def _prefixes(program: PackProgram) -> Iterator[Path]:
+    """The folders of an interpreter: its own, and that of an environment that it belongs to."""
     if program.program == Path(sys.executable):
         yield from map(Path, dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix)))
     elif program.kind != "cli":
-        # The prefix of another interpreter: "/opt/python3.13" for "/opt/python3.13/bin/python".
-        yield from (
-            path.parents[1] for path in (program.program, program.program.resolve()) if len(path.parts) > 3
-        )
+        # "/opt/python3.13" for "/opt/python3.13/bin/python".
+        own, environment = program.program.resolve().parents[1], program.program.parent.parent
+        yield own
+        if (environment / "pyvenv.cfg").is_file():
+            yield environment
+
+
+def _holds_private_files(folder: Path) -> bool:
+    """Whether a folder holds the home, the store, or a folder of settings, data or caches: never for a program.
+
+    An interpreter in "~/bin" has the home as its prefix, one in "~/.local/bin" the folder of the default store.
+    ``caps.read`` names what such a program needs.
+    """
+    home = Path.home()
+    private = (home, default_store(), *(home / name for name in (".config", ".cache", ".local/share", ".ssh")))
+    named = (os.environ.get(name, "") for name in _PRIVATE_VARIABLES)
+    real = folder.resolve()
+    return any(path.resolve().is_relative_to(real) for path in (*private, *map(Path, filter(None, named))))

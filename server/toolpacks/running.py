@@ -176,6 +176,8 @@ def _check_end(pack: ToolPack, end: ProgramEnd) -> bytes:
         raise _too_late(pack)
     if end.is_oversized:
         raise _too_large(pack)
+    if end.is_out_of_memory:
+        raise _ContractBroken("MEMORY", f"took more than its {pack.bounds.memory_bytes >> 20:,} MiB of memory")
     if end.code:
         how = f"was ended by signal {-end.code}" if end.code < 0 else f"ended with status {end.code}"
         raise _ContractBroken("SOURCE_UNAVAILABLE", f"broke its contract: its program {how}")

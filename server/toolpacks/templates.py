@@ -7,7 +7,8 @@ Loops, calls, arithmetic and filters that can make a long text of a short one ar
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +22,7 @@ MOST_CHARS = 64 * 1024
 _TEMPLATE_CHARS = 8_000
 _NAMES = frozenset({"input", "env", "id", "version"})
 _ENV = "env"
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
 _NODES = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Const),
     *(nodes.Filter, nodes.Test, nodes.If, nodes.CondExpr, nodes.And, nodes.Or, nodes.Not, nodes.Compare),
@@ -47,6 +49,49 @@ def check_template(text: str, *, variables: Collection[str] = (), in_url: bool =
         _check_node(node, variables, _environment(in_url).filters)
     if unknown := sorted(meta.find_undeclared_variables(parsed) - _NAMES):
         raise TemplateRefused(f"{one_line(unknown[0], 40)!r} is unknown; there are {', '.join(sorted(_NAMES))}")
+
+
+def check_json_template(text: str) -> None:
+    """Raise ``TemplateRefused`` for a template of JSON in which a value could become more than one value.
+
+    What is inserted stands outside of JSON's strings and is written by ``tojson``, so that no character of it is
+    read as JSON. A longer string is made within the expression: ``{{ ("to " ~ input.name) | tojson }}``.
+    """
+    if _walk_json(_environment(False).parse(text).body, in_string=False):
+        raise TemplateRefused("a string of the JSON has no end")
+
+
+def _walk_json(body: Sequence[nodes.Node], *, in_string: bool) -> bool:
+    """Whether the JSON is within a string after these nodes; checks what they insert."""
+    for node in body:
+        if isinstance(node, nodes.Output):
+            in_string = _walk_json(node.nodes, in_string=in_string)
+        elif isinstance(node, nodes.TemplateData):
+            in_string = _ends_in_string(node.data, in_string=in_string)
+        elif isinstance(node, nodes.If):
+            branches = (node.body, *(each.body for each in node.elif_), node.else_)
+            if any(_walk_json(branch, in_string=in_string) != in_string for branch in branches):
+                raise TemplateRefused("a string of the JSON begins or ends within an {% if %}")
+        elif in_string:
+            raise TemplateRefused(
+                'a value is inserted within a string of the JSON; write {{ ("text " ~ input.q) | tojson }} '
+                "without quotes around it"
+            )
+        elif not _is_json(node):
+            raise TemplateRefused("what is inserted into JSON ends in | tojson: {{ input.q | tojson }}")
+    return in_string
+
+
+def _ends_in_string(text: str, *, in_string: bool) -> bool:
+    """Whether a text of JSON that begins within a string, or not, ends in one."""
+    plain = _ESCAPED.sub("", text) if in_string or "\\" in text else text
+    return in_string ^ bool(plain.count('"') % 2)
+
+
+def _is_json(node: nodes.Node) -> bool:
+    if isinstance(node, nodes.CondExpr):
+        return _is_json(node.expr1) and node.expr2 is not None and _is_json(node.expr2)
+    return isinstance(node, nodes.Filter) and node.name == "tojson"
 
 
 def _check_node(node: nodes.Node, variables: Collection[str], filters: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from sandbox.runners import programs
 from sandbox.runners.programs import ProgramCall, run_program, try_program_walls
 from server.commands.packs.tools import app
 from server.errors import WinnowError
@@ -226,6 +227,18 @@ print(json.dumps({{"answer": [tried({str(tmp_path / "private")!r}), tried("/etc/
     (answer,) = call(folder, {"q": "x"})
     assert answer["answer"] == ["PermissionError"] * 4 + ["written"]
     assert answer["env"] == ["GIVEN", "HOME", "LANG", "PATH", "TMPDIR", "TZ"]
+
+
+def test_the_memory_of_a_call_is_that_of_all_its_processes_where_no_group_bounds_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each process stays below the limit; all together take ten times of it."""
+    monkeypatch.setattr(programs.cgroups, "create_around", lambda pid, limit: (None, None))
+    holds = "head -c 41943040 /dev/zero | tail -c 41943040 | sleep 60"
+    script = f"for each in 1 2 3 4 5 6 7 8 9 10; do ({holds}) & done; wait"
+    environment = {"PATH": "/usr/bin:/bin"}
+    end = run_program(ProgramCall(("/bin/sh", "-c", script), environment, b"", memory_bytes=64 << 20))
+    assert (end.is_out_of_memory, end.is_late) == (True, False)
 
 
 def test_no_grandchild_outlives_a_call(folder: Path) -> None:

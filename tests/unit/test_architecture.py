@@ -155,7 +155,7 @@ ROOMS: Mapping[str, str] = {
     "server.scripts server.settings server.text",
     "server.prompts": "server.reference server.runtime server.errors server.text",
     "server.toolpacks": "sandbox.protocol sandbox.runners server.backends server.runtime server.errors "
-    "server.text server.tiers",
+    "server.settings server.text server.tiers",
     "server.tools": "server sandbox server.jobs server.sessions server.knowledge server.scripts server.contracts "
     "server.toolpacks server.tiers server.reference server.locators server.configuration server.errors "
     "server.text server.settings",
@@ -190,7 +190,8 @@ VENDORS: Mapping[str, str] = {
     "orjson": "server.engine.wire",
     "cachetools": "server.runtime.caches server.sessions.result_store server.sessions.saved_values"
     " server.sessions.passage_store server.transports.facade.replays",
-    "psutil": "server.bench.sandbox server.health sandbox.runners.child_process security.soak",
+    "psutil": "server.bench.sandbox server.health sandbox.runners.child_process sandbox.runners.programs "
+    "security.soak",
     "packaging": "server.health",
     "qdrant_edge": "server.backends.vectors.edge",
     "qdrant_client": "server.backends.vectors.qdrant",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.toolpacks.program_calls import build_call
 from server.toolpacks.reading import ToolPacks, load_packs, read_folder
 from server.toolpacks.records import PackProgram, PackRequest, ToolPack
 from server.toolpacks.schemas import SchemaRefused, read_schema
-from server.toolpacks.templates import TemplateRefused, check_template, render
+from server.toolpacks.templates import TemplateRefused, check_json_template, check_template, render
 
 PACK: dict[str, Any] = {
     "id": "text.count",
@@ -217,3 +220,95 @@ def test_a_template_that_cannot_be_filled_in_says_so(text: str) -> None:
 def _fill_in(text: str) -> str:
     check_template(text)
     return render(text, {"input": {"q": "x"}})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"q": "{{ input.q }}"}',
+        '{"q": {{ input.q }}}',
+        '["{{ input.q | tojson }}"]',
+        '{"q": {{ input.q | tojson | lower }}}',
+        '{"q": {{ input.q | tojson if input.a else input.b }}}',
+        '{"q": {{ input.q | tojson if input.a }}}',
+        '{"a": "\\"{{ input.q | tojson }}"}',
+        '{"a": "{% if input.a %}"{{ input.q | tojson }}{% endif %}}',
+        '{"q": {% if input.a %}{{ input.q }}{% else %}1{% endif %}}',
+        '{"q": "{{ input.q | tojson }}',
+    ],
+)
+def test_a_template_of_json_that_an_input_could_extend_is_refused(text: str) -> None:
+    with pytest.raises(TemplateRefused):
+        check_json_template(text)
+
+
+@pytest.mark.parametrize("value", ['", "admin": true, "x": "', "\\", '\\", "admin": "', "\x00\u2028", "}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": "\\\\", "q": {{ input.q | tojson }}}',
+        '{"q": {{ ("for " ~ input.q) | tojson }}, "b": "\\""}',
+        '{"q": {% if input.q %}{{ input.q | tojson }}{% else %}null{% endif %}}',
+        '{"q": {{ input.q | tojson if input.q else 1 | tojson }}}',
+    ],
+)
+def test_a_value_in_json_stays_one_value_whatever_it_says(text: str, value: str) -> None:
+    check_json_template(text)
+    filled = json.loads(render(text, {"input": {"q": value}}))
+    assert (filled["q"].removeprefix("for "), filled.keys() <= {"a", "b", "q"}) == (value, True)
+
+
+@pytest.mark.parametrize(
+    "execution",
+    [
+        {"kind": "http", "url": "http://localhost/", "body": '{"q": "{{ input.q }}"}'},
+        {"kind": "cli", "cmd": ["cat"], "stdin": '{"q": "{{ input.q }}"}'},
+        {"kind": "cli", "cmd": ["echo", '{"q": "{{ input.q }}"}']},
+    ],
+)
+def test_a_pack_whose_json_an_input_could_extend_is_left_out(tmp_path: Path, execution: dict[str, Any]) -> None:
+    write_pack(tmp_path, execution=execution, caps={"network": ["http"]})
+    assert "is inserted within a string of the JSON" in reason(read_folder(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("folder", "granted"),
+    [("bin", False), (".local/bin", False), (".local/share/pythons/3.13/bin", True), ("python/bin", True)],
+)
+def test_an_interpreter_in_the_home_grants_no_folder_that_holds_the_home_or_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, granted: bool
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("WINNOW_STORE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    program = tmp_path / folder / "python3"
+    program.parent.mkdir(parents=True)
+    program.write_text("")
+    program.chmod(0o755)
+    assert (str(program.parents[1]) in _readable(tmp_path, program)) is granted
+    monkeypatch.setenv("WINNOW_STORE", str(program.parents[1] / "store"))
+    assert str(program.parents[1]) not in _readable(tmp_path, program)
+
+
+def test_an_environment_grants_its_own_folder_and_that_of_its_interpreter(tmp_path: Path) -> None:
+    own, environment = tmp_path / "python", tmp_path / "environment"
+    for each in (own, environment):
+        (each / "bin").mkdir(parents=True)
+    (own / "bin" / "python3").write_text("")
+    (own / "bin" / "python3").chmod(0o755)
+    (environment / "bin" / "python3").symlink_to(own / "bin" / "python3")
+    program = environment / "bin" / "python3"
+    assert str(environment) not in _readable(tmp_path, program)  # a folder with a link is no environment
+    (environment / "pyvenv.cfg").write_text("")
+    assert {str(environment), str(own)} <= set(_readable(tmp_path, program))
+
+
+def _readable(folder: Path, python: Path) -> Sequence[str]:
+    """What a pack with this interpreter may read."""
+    script = folder / "packs" / "a" / "tool.py"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text("")
+    write_pack(folder / "packs", execution={"kind": "python", "script": "./tool.py", "python": "python3"})
+    pack = only_pack(read_folder(folder / "packs"))
+    assert isinstance(pack.execution, PackProgram)
+    return build_call(pack, replace(pack.execution, program=python), {"q": "x"}, b"").readable

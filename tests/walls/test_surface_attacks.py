@@ -35,7 +35,7 @@ FAMILIES: Mapping[str, int] = {
     "claims": 5,
     "prompt_packs": 5,
     "quotes": 3,
-    "tool_packs": 12,
+    "tool_packs": 13,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
 
