@@ -1,8 +1,10 @@
 """Finds a quote in a text, word for word; where it is not there, the part of the text that is closest to it.
 
-Word for word means: equal after folding (``folding``), and not a part of a word. A quote may leave out text and
-mark that with "…" or "[...]"; then each of its parts must stand there in order, and the number of characters left
-out is known. Marks of omission, quotation marks and a full stop or comma around a quote do not count.
+Word for word means: equal after folding (``folding``) to the text or to what a reader of its Markdown sees
+(``sources``), and not a part of a word; a number before its first word may be the mark of a footnote. A quote may
+leave out text and mark that with "…" or "[...]"; then each of its parts must stand there in order, and the number
+of characters left out is known. Marks of omission, quotation marks and a full stop or comma around a quote do not
+count.
 
 A quote that leaves out nothing and is not there so is looked for once more: a dash between letters may be a hyphen
 in the text or the other way round, and a slash between letters may end a line. Readers of PDF write a hyphen for a
@@ -16,14 +18,33 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
-from functools import cached_property
 from itertools import islice, pairwise
 
-from server.quotes.folding import FoldedText, fold
+from server.quotes.folding import fold
+from server.quotes.sources import (
+    UNSPACED,
+    FoldedPart,
+    SourceText,
+    Word,
+    best_window,
+    fold_marked,
+    lower,
+    split_words,
+)
+
+__all__ = (
+    "ClosestText",
+    "Difference",
+    "QuoteMatch",
+    "SourceText",
+    "closest",
+    "find_phrase",
+    "find_quote",
+    "has_words",
+)
 
 # Two parts of a quote that leaves out text are at most this far from each other.
 MOST_OMITTED_CHARS = 2_000
@@ -34,6 +55,10 @@ _MOST_WORDS = 300
 _MOST_DIFFERENCES = 5
 # A quote that leaves out text more often, or whose first part stands in more places, is not looked for further.
 _MOST_PARTS, _MOST_STARTS = 20, 2_000
+# Places of a phrase in one part of a text.
+MOST_PLACES = 100_000
+# Digits of the mark of a footnote.
+_NOTE_DIGITS = 3
 # The closest text is looked for in a window that is so much longer than the quote, on each side.
 _MARGIN, _LEAST_MARGIN = 4, 2
 
@@ -44,8 +69,6 @@ _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u2011]\s*(?=[^\W\d_])")
 _DASH = "\u2014"
 _AROUND = " \"'.,;:"
 _WORD = re.compile(r"\w+")
-# Scripts without spaces between words: a part of a run of their characters can be a word.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,33 +107,6 @@ class ClosestText:
         return self.likeness >= LEAST_LIKENESS
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    start: int
-    end: int
-    text: str
-
-    @property
-    def folded(self) -> str:
-        return self.text.casefold()
-
-
-@dataclass(frozen=True)
-class SourceText:
-    """A text in which quotes are looked for; it is folded once, and only if it is used."""
-
-    text: str
-
-    @cached_property
-    def folded(self) -> FoldedText:
-        return fold(self.text)
-
-    @cached_property
-    def words(self) -> Sequence[_Word]:
-        """The words of the folded text."""
-        return _words(self.folded.text)
-
-
 def has_words(quote: str) -> bool:
     """Whether a quote has anything to look for."""
     return bool(_parts(quote))
@@ -131,13 +127,31 @@ def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatc
     >>> find_quote("kept … ninety days", SourceText("Backups are kept for ninety days."))
     [QuoteMatch(start=12, end=32, omitted=5)]
     """
-    whole = fold(quote).text.strip(_AROUND)
+    parts = _parts(quote)
+    if not parts:
+        return []
+    spans = source.parts(quote, MOST_OMITTED_CHARS if len(parts) > 1 else 0)
+    as_is, as_seen = ([look(*span) for span in spans] for look in (source.as_is, source.as_seen))
     # A text may have an ellipsis of its own.
-    return (
-        _find_parts([whole], source, most)
-        or _find_parts(_parts(quote), source, most)
-        or list(islice(_find_joined(quote, source), most))
-    )
+    for asked in _distinct([fold(quote).text.strip(_AROUND)], [fold_marked(quote).strip(_AROUND)], parts):
+        looks = (_find_parts(asked, part, most) for part in (*as_is, *as_seen))
+        if found := _merge(looks):
+            return found[:most]
+    return _merge(list(islice(_find_joined(quote, part), most)) for part in (*as_is, *as_seen))[:most]
+
+
+def find_phrase(phrase: str, source: SourceText, *, case: bool = True) -> list[QuoteMatch]:
+    r"""The places where a phrase of several words stands in a text, in its order; ``case``: whether case matters.
+
+    >>> find_phrase("is kept for", SourceText("It *is kept*\nfor ninety days."))
+    [QuoteMatch(start=4, end=16, omitted=0)]
+    """
+    asked = list(_distinct([fold(phrase).text.strip(_AROUND)], [fold_marked(phrase).strip(_AROUND)]))
+    spans = source.parts(phrase, case=case)
+    found: list[list[QuoteMatch]] = []
+    for part in (look(*span) for span in spans for look in (source.as_is, source.as_seen)):
+        found += (_find_parts(each, part, MOST_PLACES, case=case) for each in asked)
+    return _merge(found)
 
 
 def closest(quote: str, source: SourceText) -> ClosestText | None:
@@ -146,21 +160,34 @@ def closest(quote: str, source: SourceText) -> ClosestText | None:
     >>> closest("kept for sixty days", SourceText("Backups are kept for ninety days.")).differences
     (Difference(quoted='sixty', source='ninety'),)
     """
-    asked = _words(" ".join(_parts(quote)))[:_MOST_WORDS]
+    asked = split_words(" ".join(_parts(quote)))[:_MOST_WORDS]
     wanted = [word.folded for word in asked]
-    first = _best_window(wanted, [word.folded for word in source.words])
-    if first is None:
+    part = source.closest_part(wanted, len(asked) // _MARGIN + _LEAST_MARGIN)
+    if part is None or (first := best_window(wanted, part.words)) is None:
         return None
     margin = len(asked) // _MARGIN + _LEAST_MARGIN
-    near = source.words[max(first - margin, 0) : first + len(asked) + margin]
+    near = part.words[max(first - margin, 0) : first + len(asked) + margin]
     blocks = _common_blocks(wanted, [word.folded for word in near])
     # Words before the first and after the last one in common have counterparts in the text, too.
     begin = max(blocks[0].b - blocks[0].a, 0)
     end = min(blocks[-1].b + len(asked) - blocks[-1].a, len(near))
     same = sum(block.size for block in blocks)
-    start, stop = source.folded.span(near[begin].start, near[end - 1].end)
+    start, stop = part.span(near[begin].start, near[end - 1].end)
     differences = tuple(_differences(asked, near[begin:end]))
     return ClosestText(start, stop, 2 * same / (len(asked) + end - begin), differences)
+
+
+def _distinct(*asked: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (each for number, each in enumerate(asked) if each not in asked[:number])
+
+
+def _merge(found: Iterable[Sequence[QuoteMatch]]) -> list[QuoteMatch]:
+    """The places of several looks in the order of the text, each once."""
+    merged: list[QuoteMatch] = []
+    for match in sorted((each for some in found for each in some), key=lambda each: (each.start, each.omitted)):
+        if not merged or match.start >= merged[-1].end:
+            merged.append(match)
+    return merged
 
 
 def _parts(quote: str) -> list[str]:
@@ -169,12 +196,14 @@ def _parts(quote: str) -> list[str]:
     return [part for part in parts if _WORD.search(part)]
 
 
-def _find_parts(parts: Sequence[str], source: SourceText, most: int) -> list[QuoteMatch]:
+def _find_parts(parts: Sequence[str], part: FoldedPart, most: int, *, case: bool = True) -> list[QuoteMatch]:
     found: list[QuoteMatch] = []
     if not parts or len(parts) > _MOST_PARTS or not _WORD.search(parts[0]):
         return found
-    for start in islice(_occurrences(parts[0], source.folded.text, 0), _MOST_STARTS):
-        match = _follow(parts, source, start)
+    text = part.text if case else lower(part.text)
+    parts = parts if case else [lower(each) for each in parts]
+    for start in islice(_occurrences(parts[0], text, 0), _MOST_STARTS):
+        match = _follow(parts, text, part, start)
         if match is not None:
             found.append(match)
         if len(found) == most:
@@ -182,36 +211,36 @@ def _find_parts(parts: Sequence[str], source: SourceText, most: int) -> list[Quo
     return found
 
 
-def _follow(parts: Sequence[str], source: SourceText, start: int) -> QuoteMatch | None:
+def _follow(parts: Sequence[str], text: str, part: FoldedPart, start: int) -> QuoteMatch | None:
     """The match whose first part begins at ``start``, if the others follow."""
     end, omitted = start + len(parts[0]), 0
-    for part in parts[1:]:
-        following = next(_occurrences(part, source.folded.text, end, end + MOST_OMITTED_CHARS + len(part)), None)
+    for each in parts[1:]:
+        following = next(_occurrences(each, text, end, end + MOST_OMITTED_CHARS + len(each)), None)
         if following is None:
             return None
         omitted += following - end
-        end = following + len(part)
-    return QuoteMatch(*source.folded.span(start, end), omitted)
+        end = following + len(each)
+    return QuoteMatch(*part.span(start, end), omitted)
 
 
-def _find_joined(quote: str, source: SourceText) -> Iterator[QuoteMatch]:
+def _find_joined(quote: str, part: FoldedPart) -> Iterator[QuoteMatch]:
     """The places of a quote whose joints (``_JOINT``) are otherwise in the text."""
     # Folding removes hyphens between letters, and keeps dashes.
     first, *others = _JOINT.split(fold(_HYPHEN.sub(_DASH, quote)).text.strip(_AROUND))
     if not others or not _WORD.search(first):
         return
-    text = source.folded.text
+    text = part.text
     for start in islice(_starts(first, text, 0), _MOST_STARTS):
         end = start + len(first)
-        for before, part in pairwise((first, *others)):
+        for before, after in pairwise((first, *others)):
             joint = " " if before.endswith("/") else "-"
             end += text.startswith(joint, end)
-            if not text.startswith(part, end):
+            if not text.startswith(after, end):
                 break
-            end += len(part)
+            end += len(after)
         else:
             if not _is_within_word(text, end):
-                yield QuoteMatch(*source.folded.span(start, end))
+                yield QuoteMatch(*part.span(start, end))
 
 
 def _occurrences(part: str, text: str, start: int, end: int | None = None) -> Iterator[int]:
@@ -223,9 +252,17 @@ def _starts(part: str, text: str, start: int, end: int | None = None) -> Iterato
     """Where a part begins in a text, not within a word."""
     at = text.find(part, start, end)
     while at >= 0:
-        if not _is_within_word(text, at):
+        if not _is_within_word(text, at) or _follows_note(text, at):
             yield at
         at = text.find(part, at + 1, end)
+
+
+def _follows_note(text: str, at: int) -> bool:
+    """Whether a number stands directly before a letter, as the mark of a footnote does."""
+    if not text[at].isalpha():
+        return False
+    before = text[max(at - _NOTE_DIGITS - 1, 0) : at]
+    return before[-1:].isdigit() and not before.rstrip("0123456789")[-1:].isalnum()
 
 
 def _is_within_word(text: str, at: int) -> bool:
@@ -236,36 +273,7 @@ def _is_within_word(text: str, at: int) -> bool:
     if unicodedata.category(after).startswith("M"):
         return True
     is_word = bool(_WORD.match(before) and _WORD.match(after))
-    return is_word and not (_UNSPACED.match(before) or _UNSPACED.match(after))
-
-
-def _words(text: str) -> list[_Word]:
-    """The words of a folded text; of scripts without spaces, each character."""
-    words: list[_Word] = []
-    for found in _WORD.finditer(text):
-        if _UNSPACED.search(found.group()):
-            words += (_Word(at, at + 1, text[at]) for at in range(found.start(), found.end()))
-        else:
-            words.append(_Word(found.start(), found.end(), found.group()))
-    return words
-
-
-def _best_window(asked: Sequence[str], there: Sequence[str]) -> int | None:
-    """The first word of the window, as long as the quote, with the most words of it; None if none has any."""
-    wanted, size = Counter(asked), len(asked)
-    held: Counter[str] = Counter()
-    score = best = 0
-    first = None
-    for last, word in enumerate(there):
-        if word in wanted:
-            held[word] += 1
-            score += held[word] <= wanted[word]
-        if last >= size and (left := there[last - size]) in wanted:
-            score -= held[left] <= wanted[left]
-            held[left] -= 1
-        if score > best:
-            best, first = score, max(last - size + 1, 0)
-    return first
+    return is_word and not (UNSPACED.match(before) or UNSPACED.match(after))
 
 
 def _common_blocks(asked: Sequence[str], near: Sequence[str]) -> list[Match]:
@@ -273,12 +281,12 @@ def _common_blocks(asked: Sequence[str], near: Sequence[str]) -> list[Match]:
     return [block for block in matcher.get_matching_blocks() if block.size]
 
 
-def _differences(asked: Sequence[_Word], there: Sequence[_Word]) -> Iterator[Difference]:
+def _differences(asked: Sequence[Word], there: Sequence[Word]) -> Iterator[Difference]:
     matcher = SequenceMatcher(None, [word.text for word in asked], [word.text for word in there], autojunk=False)
     changed = [code for code in matcher.get_opcodes() if code[0] != "equal"]
     for _, first, last, begin, end in changed[:_MOST_DIFFERENCES]:
         yield Difference(_join(asked[first:last]), _join(there[begin:end]))
 
 
-def _join(words: Sequence[_Word]) -> str:
+def _join(words: Sequence[Word]) -> str:
     return " ".join(word.text for word in words)

@@ -29,6 +29,7 @@ def test_the_list_names_every_program() -> None:
         "pdf",
         "scale",
         "scan",
+        "verbatim",
         "verdict",
         "walks",
         *peers,

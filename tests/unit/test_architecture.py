@@ -75,7 +75,7 @@ ROOMS: Mapping[str, str] = {
     "server.projects.states": "server.errors",
     "server.sessions": "server.errors server.models server.runtime server.settings server.text",
     "server.evidence": "server.text",
-    "server.quotes": "",
+    "server.quotes": "server.text",
     "server.locators": "server.libraries server.models server.text",
     "server.libraries": "server.text",
     "server.libraries.zotero": "server.libraries server.errors server.runtime server.text",

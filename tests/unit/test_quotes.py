@@ -204,3 +204,57 @@ def test_any_quote_and_any_text_have_an_answer(quote: str, text: str) -> None:
     if (near := closest(quote, source)) is not None:
         assert 0 <= near.start < near.end <= len(text)
         assert 0 < near.likeness <= 1
+
+
+# A sentence as a person copies it from the page, and as the Markdown of a reader of files has it.
+SEEN = (
+    ("It is kept for ninety days by its owner", "It *is kept* for **ninety\ndays** by\n\n```\nits owner\n```"),
+    ("the owner, in the room", "the [owner](https://a.example/x_(y) 'no'), in the room"),
+    ("the owner, in the room", "the [owner](https://a.example/x_(y)), in the room"),
+    ("Price per day 20 euros", "| Price per day | 20 euros |\n|---|---|"),
+    ("Price per day 20 euros", "| Price per day |\n|---|\n| 20 euros |"),
+    (r"\bibitem is a command", r"\\bibitem is a command"),
+    ("First rule then this", "# First rule\n\n- then this"),
+    ("first • second thing here", "first\n- second thing here"),
+    ("it identifies the entry", "**it identi-** fies the entry"),
+    ("it identifies the entry", "*it identi-* *fies the* entry"),
+    ("Kept for now, they say", "18Kept for now, they say"),
+    ("call f here & there", "call `f` here &amp; there"),
+    ("Kept for now. They say", "Kept for now.[^2] They say"),
+    ("the version 2 , which", "the version 2, which"),
+)
+# What looks like a mark and is none, or changes what is said.
+NOT_SEEN = (
+    ("234 units", "2*3*4 units"),
+    ("snakecase names", "snake_case names"),
+    ("cat a grep b", "cat a | grep b"),
+    ("the name is", "the <name> is"),
+    ("18 kept for now", "1 8kept for now"),
+    ("it is kept", "it is ~~not~~ kept"),
+    ("10 m of it", "10 m2 of it"),
+    ("[docs](https://evil.example) here", "[docs](https://good.example) here"),
+)
+
+
+@pytest.mark.parametrize(("quote", "text"), SEEN)
+def test_a_quote_is_found_in_the_text_that_a_reader_of_its_markdown_sees(quote: str, text: str) -> None:
+    for lead in ("", "A long paragraph of other words.\n\n" * 1_000):
+        (match,) = find_quote(quote, SourceText(f"{lead}Before.\n\n{text}\n\nAfter."))
+        assert len(lead) + len("Before.\n\n") <= match.start < match.end <= len(f"{lead}Before.\n\n{text}")
+
+
+@pytest.mark.parametrize(("quote", "text"), NOT_SEEN)
+def test_a_mark_hides_no_number_word_or_sign(quote: str, text: str) -> None:
+    assert find_quote(quote, SourceText(text)) == []
+
+
+@given(_WORDS, st.data())
+def test_a_quote_of_a_long_text_is_found_as_in_a_short_one(words: list[str], data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(words) - 1))
+    last = data.draw(st.integers(first + 1, len(words)))
+    quote, text = " ".join(words[first:last]), " ".join(words)
+    lead, tail = "Lamps burn.\n" * 800, "\nLamps burn." * 800
+    short = find_quote(quote, SourceText(f"\n{text}\n"), most=50)
+    long = find_quote(quote, SourceText(f"{lead}{text}{tail}"), most=50)
+    moved = [QuoteMatch(each.start - len(lead) + 1, each.end - len(lead) + 1, each.omitted) for each in long]
+    assert moved == short

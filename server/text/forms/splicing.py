@@ -1,0 +1,72 @@
+"""Texts with other characters in place of some, and the way back to the characters of the original."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MARKS = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+# Letters with marks and syllables of parts, ligatures of Latin letters, and hyphens that nobody sees.
+_COMPOSED = re.compile(rf"(?P<letter>[^\W_][{MARKS}]++|[\u1100-\u11ff]++)|[\ufb00-\ufb06]|\u00ad")
+# A text in UTF-8 without any of these first bytes has nothing to compose.
+_MAY_COMPOSE = re.compile(rb"[\xcc\xcd\xe1\xe2\xef]|\xc2\xad")
+
+
+@dataclass(frozen=True, slots=True)
+class SplicedText:
+    """A text made from pieces of another one, and those pieces.
+
+    Piece number n begins at ``starts[n]`` of this text and at ``origins[n]`` of the original. ``replaced[n]`` is
+    the end of the characters that the piece replaces in the original, 0 for a copy.
+    """
+
+    text: str
+    starts: tuple[int, ...]
+    origins: tuple[int, ...]
+    replaced: tuple[int, ...]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The characters of the original that those from ``start`` to ``end`` (exclusive) stand for."""
+        first, last = bisect_right(self.starts, start) - 1, bisect_right(self.starts, end - 1) - 1
+        begin = self.origins[first] + (0 if self.replaced[first] else start - self.starts[first])
+        stop = self.replaced[last] or self.origins[last] + end - self.starts[last]
+        return begin, stop
+
+
+def splice(text: str, replaced: Iterable[tuple[int, int, str]]) -> SplicedText:
+    """A text with other characters in place of some: start, end and the new text of each, in order."""
+    pieces: list[str] = []
+    starts, origins, ends = [0], [0], [0]
+    length = copied = 0
+    for start, end, new in replaced:
+        pieces += (text[copied:start], new)
+        length += start - copied
+        starts += (length, length + len(new))
+        origins += (start, end)
+        ends += (end, 0)
+        length, copied = length + len(new), end
+    pieces.append(text[copied:])
+    return SplicedText("".join(pieces), tuple(starts), tuple(origins), tuple(ends))
+
+
+def may_compose(data: bytes) -> bool:
+    """Whether ``compose`` may change this text in UTF-8: a look that costs little."""
+    return not data.isascii() and _MAY_COMPOSE.search(data) is not None
+
+
+def compose(text: str) -> SplicedText:
+    r"""The text in one form of Unicode: letters with their marks (NFC), ligatures as letters, no soft hyphens.
+
+    >>> compose("Cafe\u0301 o\ufb03ce").text
+    'Café office'
+    """
+    return splice(text, ((*found.span(), _composed(found)) for found in _COMPOSED.finditer(text)))
+
+
+def _composed(found: re.Match[str]) -> str:
+    if found["letter"]:
+        return unicodedata.normalize("NFC", found[0])
+    return "" if found[0] == "\u00ad" else unicodedata.normalize("NFKC", found[0])
