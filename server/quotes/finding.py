@@ -43,6 +43,7 @@ __all__ = (
     "closest",
     "find_phrase",
     "find_quote",
+    "has_omissions",
     "has_words",
 )
 
