@@ -2,16 +2,16 @@
 
     python -m tests.bench.verbatim folder/ --sentences 500 --seed 7 --json verbatim.json
 
-``folder/`` has files of any kinds that are ingested. They are read a second time by programs that share nothing with
-the readers: a PDF by ``pdftotext``, page by page; a page of a site, an office file or a book by ``pandoc``, as plain
-text; a manual page (``NAME.1``) by ``groff``. Sentences are taken from that text by a seed, from each file in turn,
-with their white space. Each is checked as a quote of its file, for a PDF with its page, and is looked for with a scan
-for plain text in the same file.
+``folder/`` has files of any kinds that are ingested. They are read a second time by programs that share
+nothing with the readers: a PDF by ``pdftotext``, page by page; a page of a site, an office file or a book by
+``pandoc``, as plain text; a manual page (``NAME.1``) by ``groff``. Sentences are taken from that text by a
+seed, from each file in turn, with their white space. Each is checked as a quote of its file, for a PDF with
+its page, and is looked for with a scan for plain text in the same file.
 
-A sentence is right if the check says ``verified`` and the scan has a match. The others are listed with the status
-and with the text that is closest, to be judged by a person: ``pdftotext`` is wrong at times, too. With ``--changes``
-each sentence is changed in one place (a digit, "not" in or out, a name, a word left out), and none of the results
-may be verified.
+A sentence is right if the check says ``verified`` and the scan has a match. The others are listed with the
+status and with the text that is closest, to be judged by a person: ``pdftotext`` is wrong at times, too. With
+``--changes`` each sentence is changed in one place (a digit, "not" in or out, a name, a word left out), and
+none of the results may be verified.
 """
 
 from __future__ import annotations
