@@ -41,7 +41,6 @@ _SMALLEST = 0.1
 _SMALL_NUMBER = 0.85
 # The size of what follows such a number is not known exactly.
 _ADVANCE_ROOM = 0.025
-_FORMULA = re.compile(r"\$.*\$\Z", re.S)
 _STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
 _SMALLEST_PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
@@ -88,7 +87,7 @@ def _drawn(page: Any, opened: OpenPdf) -> DrawnPage:
     formulas = []
     for item in page.text_items:
         text = item.text.strip()
-        if text[:1] == "$" and _FORMULA.match(text):
+        if "$" in text and _has_formula(item, text):
             formulas.append(item)
         elif text:
             lines += _lines(item, links, rules)
@@ -97,15 +96,20 @@ def _drawn(page: Any, opened: OpenPdf) -> DrawnPage:
     return DrawnPage(page.page_num, page.height, tuple(lines), rules)
 
 
+def _has_formula(item: Any, text: str) -> bool:
+    """Whether the parser has made TeX of a part of an item: that part is not among its words."""
+    return "".join(word.text for word in item.words) != text.replace(" ", "")
+
+
 def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any]) -> Iterator[Line]:
     """What the parser has made TeX of: the signs that are printed, unless its structure is more than its signs."""
     texts = bounded_texts(opened, page.page_num, [_box(item) for item in formulas])
     for item, text in zip(formulas, texts, strict=True):
         box = _box(item)
         shown = item.text if _STRUCTURE.search(item.text) else " ".join(text.split()) or item.text
-        yield Line(
-            box, round(max(_SMALLEST, item.font_size or box.height), 1), False, (Cell(shown, box.left, box.right),)
-        )
+        size = round(max(_SMALLEST, item.font_size or box.height), 1)
+        is_bold = bool(_BOLD.search(item.font_name or ""))
+        yield Line(box, size, is_bold, (Cell(shown.strip(), box.left, box.right),))
 
 
 def _rules(graphics: Any) -> Rules:

@@ -33,8 +33,10 @@ _SMALLER, _WIDE_GAP = 0.93, 3.0
 _SHORT_LINE = 0.6
 # Of ten letters; with more in a font of one width, such a font does not mark programs.
 _MONO_TENTHS = 8
-_ITEM = re.compile(r"(?:([•◦▪‣–·∙*○●■□➢✓▶►▸-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)")
-_BULLET = re.compile(r"[•◦▪‣·∙*○●■□➢✓▶►▸-]\s")
+_ITEM = re.compile(
+    r"(?:([•◦▪‣–·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)"
+)
+_BULLET = re.compile(r"[•◦▪‣·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]\s")
 _ENTRY, _FEWEST_ENTRIES = re.compile(r"\w.*,\s*[\divxlc]+(?:[-–]\d+)?\Z"), 3
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
 _NOTE = re.compile(r"(?:\d{1,3}|[*†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")

@@ -17,7 +17,7 @@ from server.ingest.formats.pdf.lines import Cell, Line
 ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
 # "•", "1.", "(a)", "2.4": what stands before the text of an item or a heading is no cell.
 MARKER = re.compile(
-    r"(?:[•◦▪‣–·∙*○●■□➢✓▶►▸-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)"
+    r"(?:[•◦▪‣–·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)"
 )
 LEADERS = re.compile(r"(?:\s?[.…·]){4,}")
 # Fewest rows of a table without rules, with rules, and with three columns or more.
