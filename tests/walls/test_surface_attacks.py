@@ -36,6 +36,7 @@ FAMILIES: Mapping[str, int] = {
     "prompt_packs": 5,
     "quotes": 3,
     "tool_packs": 13,
+    "backups": 3,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # An archive takes the name of a project that is there, or states ids of its documents, and replaces them.
 import json
 import zipfile

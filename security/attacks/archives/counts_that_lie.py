@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # An archive whose manifest states fewer documents than there are, or more, is imported in part.
 import json
 import zipfile

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # JSON within an archive that is nested, or has numbers, so deep and long that a reader of it ends or hangs.
 import json
 

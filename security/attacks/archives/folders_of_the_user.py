@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # An archive states sources and settings, so that folders of the user are read, or its labels widen a scope.
 import json
 import zipfile

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Names within an archive act on the terminal, or forge lines of the answer, when it is refused or imported.
 from security.project_archives import PAGE, import_archive, write_archive
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Entries and documents of an archive name files outside of it: by "..", as absolute paths, as symbolic links.
 import stat
 import zipfile

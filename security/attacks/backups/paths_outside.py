@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Entries of a backup lie outside of the store: by "..", as absolute paths, as links, as other files of the store.
 import stat
 import zipfile

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Braces, lists and commands nested so deep that a reader ends, and the other works are lost.
 import json
 

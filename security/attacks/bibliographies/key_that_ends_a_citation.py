@@ -1,4 +1,4 @@
-# surface: held | seconds: 150
+# surface: held
 # A citekey closes its citation and adds a link, another key or a command of LaTeX to the user's text.
 from security.citation_target import citations, ingest_works
 

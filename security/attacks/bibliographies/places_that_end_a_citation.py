@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # The label of a page, or the name of a sheet or a file, closes the citation that it stands in.
 import re
 

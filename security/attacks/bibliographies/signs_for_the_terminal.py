@@ -1,4 +1,4 @@
-# surface: held | seconds: 150
+# surface: held
 # Escape sequences and direction marks of a bibliography reach the terminal, or forge lines of an ingest's report.
 from security.citation_target import citations, ingest_works
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 150
+# surface: held
 # A title, a name or an address adds a link, a command of LaTeX or a field to the list of works.
 import re
 

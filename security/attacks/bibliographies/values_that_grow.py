@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Macros that double, references in a circle, a million keywords: a bibliography of a few lines fills the memory.
 from server.libraries.reading import read_bibliography
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Somebody who may write the file changes what an agent wrote, or an export on its way to another store.
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A file of claims judges entries of another notebook, says that an entry is integrated, happened in the year 30,000
 # and has a citekey that is a link in the report.
 import json

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A claim, a topic, an author or a content looks like lines of the server, or draws on a terminal.
 from security.job_server import call_all
 from server.app import open_application

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Arguments and an imported file say that a quote was verified, or an entry integrated.
 import json
 

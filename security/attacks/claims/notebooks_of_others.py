@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # An agent with one key, or its script, reads, revises or judges entries of another key and of a project out of reach.
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A server that keeps the notebooks says that made-up quotes are verified, forges lines and ids, answers without end,
 # and sends clients with their token to another address.
 import asyncio

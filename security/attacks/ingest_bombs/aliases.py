@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # One long value, repeated 9,000 times by an alias.
 from pathlib import Path
 

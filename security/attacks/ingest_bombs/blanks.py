@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # 200,000 blanks: a pattern for paragraphs scans them once from each position.
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A record of 100,000 lists within each other.
 import json
 from pathlib import Path

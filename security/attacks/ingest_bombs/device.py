@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A link to a device with endless content.
 from pathlib import Path
 

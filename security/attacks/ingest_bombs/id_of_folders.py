@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A record whose id is a path of 200,000 folders, each of which would be a label of its chunks.
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A reST page that includes a file of the host.
 from pathlib import Path
 

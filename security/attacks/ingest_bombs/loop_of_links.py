@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A link to itself, and one out of the folder.
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # YAML merge keys, nine of them at each of eight levels.
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A file name that is not UTF-8.
 import os
 from pathlib import Path

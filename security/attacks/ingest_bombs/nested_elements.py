@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # 50,000 elements within each other.
 from html.parser import HTMLParser
 from pathlib import Path

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # 700 tables within each other: 11 KB become 32 MB where each cell repeats what is within it.
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Each of many files has a thousand notes of its own, and the report of their ingest keeps them all in memory.
 from collections import Counter
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A title of 20,000 hexadecimal digits, which can be read as a number but not written.
 from pathlib import Path
 

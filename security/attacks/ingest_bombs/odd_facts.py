@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A tag of control characters and a date of words: searches that meet the page must answer.
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A collection of one line of 300 MB.
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A named pipe without a writer, which makes every reader wait.
 import os
 from pathlib import Path

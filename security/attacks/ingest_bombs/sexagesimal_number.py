@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A number of 10,000 sexagesimal parts.
 from pathlib import Path
 

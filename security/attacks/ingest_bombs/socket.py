@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A socket in place of a page.
 import socket
 from pathlib import Path

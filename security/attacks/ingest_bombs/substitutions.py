@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A reST substitution of 5,000 characters, used a thousand times.
 import os
 from pathlib import Path

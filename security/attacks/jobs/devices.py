@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Pipes, devices and files of the kernel: by name, by link and inside an allowed folder; none may hold the job up.
 import os
 import threading

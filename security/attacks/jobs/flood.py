@@ -1,4 +1,4 @@
-# surface: held | seconds: 150
+# surface: held
 # An agent asks for very many ingests at once: the queue has a bound, and a refusal says when to ask again.
 import asyncio
 from pathlib import Path

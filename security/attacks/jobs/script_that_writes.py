@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A script calls the operations that write, by every name it can form.
 from pathlib import Path
 

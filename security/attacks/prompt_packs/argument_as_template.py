@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # An argument is read as a template, and computes what a template can.
 from jinja2 import Template
 

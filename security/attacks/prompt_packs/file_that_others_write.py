@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # Another user of the machine changes a prompt, in a pack whose files others may write.
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A text includes a file that is outside of its pack, by its name or by links in the pack.
 from pathlib import Path
 

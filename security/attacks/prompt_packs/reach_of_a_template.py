@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A pack from somebody else reaches the server's process through attributes of what a template is given.
 from jinja2 import Template
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A text of a few characters fills the memory of the server, or a model's context, when it is filled in.
 import resource
 from pathlib import Path

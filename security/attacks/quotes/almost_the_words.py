@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A quote that says something else than its source is verified, because it looks almost the same.
 import re
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # Text of documents becomes a heading, a link, HTML, code or a table of a report that is rendered from it.
 from markdown_it import MarkdownIt
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A text of brackets, fences or blanks takes time with the square of its length, or a quote of many parts for ever.
 import re
 import time

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader opens a further descriptor.
 from security.reader_attack import breaches, breaches_plainly
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader announces a text of 4 GiB and sends without end.
 from security.reader_attack import answer_plainly, behind_walls, peak_mb
 

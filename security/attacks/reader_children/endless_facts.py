@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader answers with 100 MB of nested lists.
 from security.reader_attack import answer_plainly, behind_walls, peak_mb
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader reads the environment of its parent.
 from security.reader_attack import breaches, breaches_plainly
 

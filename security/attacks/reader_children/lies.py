@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader answers with places outside the text, pages that go back, numbers that are texts, and unknown kinds.
 import json
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader changes the mode of the file that it reads.
 from security.reader_attack import breaches, breaches_plainly
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader opens a socket of the network.
 from security.reader_attack import breaches, breaches_plainly
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader leaves something for the reader of the next file: in its modules, or in the position of a descriptor.
 from security.reader_attack import behind_walls
 

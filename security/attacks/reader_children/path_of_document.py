@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader puts the place of its file on this machine into the text, from the request.
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader makes sockets of its own.
 from security.reader_attack import breaches, breaches_plainly
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader waits without computing; the next file is read all the same.
 from security.reader_attack import answer_plainly, behind_walls
 

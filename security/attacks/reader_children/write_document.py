@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The reader writes into the file that it reads.
 from security.reader_attack import breaches, breaches_plainly
 

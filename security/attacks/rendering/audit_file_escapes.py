@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A line of the audit file acts on the terminal that shows the file.
 import json
 from pathlib import Path

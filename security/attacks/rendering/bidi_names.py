@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A name with direction marks is displayed as another name.
 from server.text.printable import one_line, printable
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # Escape sequences of a document's text reach the terminal of the user who searches.
 from pathlib import Path
 

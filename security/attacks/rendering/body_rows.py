@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # Lines of a body read like rows, cursors and warnings of the server.
 from pathlib import Path
 

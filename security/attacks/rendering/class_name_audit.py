@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # The class name of a script's exception adds rows to the output of the audit.
 from pathlib import Path
 

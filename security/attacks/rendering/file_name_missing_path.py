@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A path on the command line brings its escapes and rows into the message of the error.
 from security.surface import winnow
 

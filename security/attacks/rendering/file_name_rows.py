@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A file name with a line end adds a row to the report of an ingest.
 from pathlib import Path
 

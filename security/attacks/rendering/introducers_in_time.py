@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # 400,000 introducers of a string take seconds, because each starts a new scan.
 import re
 import time

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # JSON output on a terminal contains characters that the terminal interprets.
 import json
 from pathlib import Path

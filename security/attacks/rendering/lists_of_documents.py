@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Matches, keys, titles, fields and paths of documents write to the terminal, or add rows and cursors to a list.
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A message in the log acts on the terminal, or adds a line to it.
 import io
 import logging

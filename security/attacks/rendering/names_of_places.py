@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Titles of chapters and slides, names of sheets and of a file add lines, citations or unseen characters to a list.
 import zipfile
 from pathlib import Path

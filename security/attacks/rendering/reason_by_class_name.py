@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # An exception class named QUEUE_FULL makes clients retry a script for ever.
 import asyncio
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # Markup in a name colours the screen, or ends the command with an error.
 import io
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # What a script prints and raises reads like lines of the server.
 from pathlib import Path
 

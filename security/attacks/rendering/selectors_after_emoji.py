@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # Bytes hide as variation selectors, one after the other, behind an emoji.
 from server.text.printable import printable
 

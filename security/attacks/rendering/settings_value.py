@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A value of a setting brings rows and escapes into the command that shows settings.
 import os
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # Instructions in tag characters, which are invisible, reach a model through an excerpt.
 from server.text.framing import frame_text
 from server.text.printable import one_line, printable

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A title with a line end adds a result of its own to a search.
 from pathlib import Path
 

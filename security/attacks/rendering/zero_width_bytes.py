@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A message in zero widths, fillers and variation selectors hides behind a word.
 from server.text.printable import one_line, printable
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Filters name another project, a path out of it or a pattern of the engine, so that its documents are searched.
 import sqlite3
 

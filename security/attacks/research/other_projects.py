@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A research tool that names a project out of reach, in any spelling, answers from it or says whether it is there.
 from security.job_server import call_all
 from security.surface import winnow

@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Citekeys, titles and paths of another project are cited, or named as near to what was asked for.
 import difflib
 

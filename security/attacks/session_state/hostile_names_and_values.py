@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Names that are paths, lines or directions, and values that are no data, are saved all the same or end the server.
 from security.script_server import STORE, make_pages, run_scripts
 from server.app import open_application

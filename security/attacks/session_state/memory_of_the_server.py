@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # Sessions fill the server's memory with saved values: full ones, many small ones, and values that never end.
 import sys
 

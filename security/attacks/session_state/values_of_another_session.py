@@ -1,4 +1,4 @@
-# surface: held | seconds: 120
+# surface: held
 # A script reads what a script of another session saved, by its name, by guesses, and by forged arguments.
 from security.script_server import STORE, make_pages, run_scripts
 from server.app import open_application

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A value that begins with "-" is read by a program as an option.
 import json
 import subprocess

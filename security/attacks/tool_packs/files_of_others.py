@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # Another user writes a file of a pack, or a link leads to one, so that the server runs it.
 import os
 import shutil

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A program reads the store, the home and other processes, or writes its own pack.
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A program starts processes until the machine has none left.
 import json
 import subprocess

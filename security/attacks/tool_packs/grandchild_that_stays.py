@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A program leaves a process behind, in a session of its own, which goes on after the call.
 import os
 import subprocess

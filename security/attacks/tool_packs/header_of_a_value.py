@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A value has a line break, so that a request gets a header or a second request of the attacker.
 import socket
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A value moves a request to another host: as the host, as a user, by dots, by a redirect, by a name of a private address.
 import urllib.request
 from urllib.parse import urlsplit

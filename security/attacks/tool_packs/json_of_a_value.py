@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A value with quotation marks becomes further fields of the JSON that a pack sends.
 import json
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A program without a declared network, or with another port, reaches a server, another process or the host's names.
 import json
 import socket

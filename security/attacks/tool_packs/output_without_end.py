@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A program prints without end, on both streams, so that its output fills the memory of the server.
 import resource
 import subprocess

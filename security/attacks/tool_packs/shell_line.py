@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A value has signs that a shell acts on.
 import subprocess
 from pathlib import Path

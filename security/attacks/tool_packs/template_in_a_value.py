@@ -1,4 +1,4 @@
-# surface: held | seconds: 60
+# surface: held
 # A value is written as a template, which reads the environment or calls code when it is filled in.
 import os
 
