@@ -240,6 +240,30 @@ def test_heads_that_change_with_the_chapter_are_left_out(read: Read) -> None:
     assert ([head for head in heads if head in text], text.count("at its end.")) == ([], 6)
 
 
+def test_notes_in_the_margin_do_not_divide_the_lines_of_the_text(read: Read) -> None:
+    notes = [Text(420, 700, "A note stands beside", 7), Text(420, 692, "the text.", 7)]
+    text = read(PdfFile([[*paragraph(50, 700, LINES * 6), *notes]])).text
+    assert (text.count(SENTENCE), "A note stands beside the text." in text) == (6, True)
+
+
+def test_declarations_with_their_kind_at_the_right_are_lines(read: Read) -> None:
+    page = [
+        drawing
+        for number in range(3)
+        for drawing in (
+            Text(50, 700 - 40 * number, f"first-command-{number} argument", mono=True),
+            Text(480, 700 - 40 * number, "[Command]"),
+            Text(70, 688 - 40 * number, f"Says what command {number} does."),
+        )
+    ]
+    text = read(PdfFile([[*page, *paragraph(50, 500, LINES * 6)]])).text
+    assert ("|" in text, text.count("[Command]"), "Says what command 1 does." in text.split("\n")) == (
+        False,
+        3,
+        True,
+    )
+
+
 def test_the_first_lines_of_text_with_wide_spaces_between_its_lines_are_no_heads(read: Read) -> None:
     pages = [
         [Text(50, 760 - 24 * row, f"Line {row} of page {number} says what a store keeps.") for row in range(25)]

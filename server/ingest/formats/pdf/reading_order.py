@@ -33,6 +33,8 @@ _LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 5, 2.0
 _LIST_WIDTH = 270.0
 # In sizes of the font: pieces on one line are this near in height.
 _LEVEL = 0.45
+# Notes in the margin are smaller than the text by this factor.
+_NOTE_SIZE = 0.9
 _MONO_SHARE = 0.8
 # Gaps in a line that is stretched to the width of its column are nearly equal.
 _STRETCHED, _WIDEST_STRETCH, _FEWEST_STRETCHED = 0.6, 2.5, 3
@@ -43,7 +45,22 @@ def columns_of(lines: Sequence[Line], rules: Rules = NO_RULES) -> list[list[Line
     pieces = [piece for line in lines for piece in _pieces(line)]
     if len(pieces) > _MOST_LINES:
         return [_join_level(pieces)]
-    return [_join_level(column) for column in _divide(pieces, rules, 0) if column]
+    text, notes = _part_notes(pieces)
+    return [_join_level(column) for column in (*_divide(text, rules, 0), notes) if column]
+
+
+def _part_notes(pieces: list[Line]) -> tuple[list[Line], list[Line]]:
+    """The text, and the notes in smaller letters at its right, in the margin."""
+    letters: Counter[float] = Counter()
+    for piece in pieces:
+        letters[piece.size] += len(piece.text)
+    usual = letters.most_common(1)[0][0] if letters else 0.0
+    edge = max((piece.box.right for piece in pieces if piece.size == usual), default=0.0)
+    notes = [piece for piece in pieces if piece.box.left > edge and piece.size < _NOTE_SIZE * usual]
+    if not notes:
+        return pieces, []
+    ids = set(map(id, notes))
+    return [piece for piece in pieces if id(piece) not in ids], notes
 
 
 def _pieces(line: Line) -> Iterator[Line]:

@@ -28,6 +28,7 @@ _FARTHEST = 3.2
 _FULL_SHARE = 0.34
 _NEAR_ROW, _FAR_ROW = 1.15, 1.3
 _LONG_CELL = 45
+_KIND = re.compile(r"\[[^\]]{3,30}\]")
 # In points: a bar that is nearer to the edge of a line stands beside it.
 _BAR_ROOM = 3.0
 
@@ -160,6 +161,9 @@ def _is_enough(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) 
         return False
     if len(columns) > 2 or _inner(rules, _box(lines)):
         return True
+    # The kinds of what is declared ("[Function]") stand at the right of a declaration.
+    if all(_KIND.fullmatch(line.cells[-1].text) for line in lines if len(line.cells) == 2):
+        return False
     # Two columns of long lines are prose that no gutter was found for.
     long = sum(min(len(cell.text) for cell in line.cells) > _LONG_CELL for line in lines if len(line.cells) == 2)
     return full >= _ROWS and long * 3 < full
