@@ -23,7 +23,8 @@ def cite(rows: Any, style: str | None = None, *, scope: Scope | None = None) -> 
         cited = cite(rows, style="pandoc")
         print(list(zip(cited.citations, [row.quote for row in rows])), cited.citekeys)
 
-    rows: rows of any call. style: "pandoc" ([@ohm1827, p. 45]), "apa", "bibtex", "csl-json" or "markdown"; None:
+    rows: rows of any call. style: "pandoc" ([@ohm1827, p. 45]), "apa", "chicago", "harvard", "ieee", "mla",
+    "vancouver", "bibtex", "csl-json" or "markdown"; None:
     that of the project. cited.citations: one for each row, "" where its document has no citekey. cited.entries:
     one for each work, as a list of references has it. cited.citekeys: all keys that a text made from these rows
     may use. cited.uncited: files without one. cited.places: one for each row, "ohm.pdf, p. 33 (file page 45)". One

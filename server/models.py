@@ -12,6 +12,9 @@ DocumentType = Literal[
 ]  # fmt: skip
 PlaceKind = Literal["page", "slide", "sheet", "chapter", "cell", "message", "time"]
 Environment = Literal["dev", "prod", "scratch"]
+CitationStyle = Literal[
+    "pandoc", "apa", "chicago", "harvard", "ieee", "mla", "vancouver", "bibtex", "csl-json", "markdown"
+]
 # Why a person does not see a run of text, in the words of reports.
 HiddenReason = Literal[
     "invisible", "transparent", "colour of its background", "too small", "off the page",

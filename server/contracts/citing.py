@@ -9,6 +9,10 @@ from pydantic import Field, StringConstraints
 from server.contracts.base import Arguments, Scope
 
 MOST_CITED = 1_000
+# ``CitationStyle`` of ``server.models``.
+Style = Literal[
+    "pandoc", "apa", "chicago", "harvard", "ieee", "mla", "vancouver", "bibtex", "csl-json", "markdown"
+]
 _Number = Annotated[int, Field(ge=0, le=10**9)]
 
 
@@ -23,5 +27,5 @@ class Cite(Arguments):
     """Arguments of the SDK's ``cite`` with a style; without one, the style of the project."""
 
     rows: list[CitedRow] = Field(min_length=1, max_length=MOST_CITED)
-    style: Literal["pandoc", "apa", "bibtex", "csl-json", "markdown"] | None = None
+    style: Style | None = None
     scope: Scope | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from server.contracts.citing import Cite, CitedRow
 from server.errors import WinnowError
 from server.ids import is_chunk_id
-from server.libraries.citing import CitedPlace, cite, describe, sort_key
+from server.libraries.citing import CitedPlace, write_citations
 from server.libraries.cleaning import clean_item
 from server.libraries.facts import item_of
 from server.libraries.records import LibraryItem
@@ -43,27 +43,26 @@ def cite_rows(context: RequestContext, request: Cite) -> Answer:
     texts = _find_texts(context, request.rows, filters)
     style = request.style or context.index.catalogue.project_settings(filters.project).citation_style
     items = {id: _item(text.document) for id, text in texts.items()}
-    cited_places = [_place(texts[row.id], row.page_span) for row in request.rows]
-    citations = [
-        cite(item, place, style) if (item := items[row.id]) else ""
-        for row, place in zip(request.rows, cited_places, strict=True)
-    ]
-    cited = {item.citekey: item for row in request.rows if (item := items[row.id])}
-    entries = [entry for item in sorted(cited.values(), key=sort_key) if (entry := describe(item, style))]
+    places = [_place(texts[row.id], row.page_span) for row in request.rows]
+    cited = {
+        number: (item, place)
+        for number, (row, place) in enumerate(zip(request.rows, places, strict=True))
+        if (item := items[row.id])
+    }
+    written = write_citations(list(cited.values()), style)
+    citations = dict(zip(cited, written.citations, strict=True))
     without_key = (one_line(text.document.uri) for id, text in texts.items() if items[id] is None)
     uncited = list(dict.fromkeys(without_key))
     payload = {
         "style": style,
-        "citations": citations,
-        "entries": entries,
-        "citekeys": list(cited),
+        "citations": [citations.get(number, "") for number in range(len(request.rows))],
+        "entries": list(written.entries),
+        "citekeys": list(dict.fromkeys(item.citekey for item, _ in cited.values())),
         "uncited": uncited,
-        "places": [
-            _name_place(texts[row.id], place) for row, place in zip(request.rows, cited_places, strict=True)
-        ],
+        "places": [_name_place(texts[row.id], place) for row, place in zip(request.rows, places, strict=True)],
     }
     warnings = (_UNCITED.format(files=_list_names(uncited)),) if uncited else ()
-    return Answer(payload, "ids_only", len(citations), 0, warnings)
+    return Answer(payload, "ids_only", len(request.rows), 0, warnings)
 
 
 def _item(document: Document) -> LibraryItem | None:

@@ -9,11 +9,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from server.errors import WinnowError, own_words
-from server.models import PROJECT_NAME, Environment
+from server.models import PROJECT_NAME, CitationStyle, Environment
 from server.text.printable import one_line
 
 Fusion = Literal["convex", "rrf"]
-CitationStyle = Literal["pandoc", "apa", "bibtex", "csl-json", "markdown"]
 
 _NAMED = 20  # names that an error lists
 _NAME_CHARS = 80

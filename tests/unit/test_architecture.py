@@ -77,7 +77,7 @@ ROOMS: Mapping[str, str] = {
     "server.evidence": "server.text",
     "server.quotes": "server.text",
     "server.locators": "server.libraries server.models server.text",
-    "server.libraries": "server.text",
+    "server.libraries": "server.models server.text",
     "server.libraries.zotero": "server.libraries server.errors server.runtime server.text",
     "server.contracts": "server.errors server.graph server.text",
     "server.tiers": "server.contracts server.locators server.models server.text server",
@@ -225,6 +225,8 @@ VENDORS: Mapping[str, str] = {
     "bibtexparser": "server.libraries.bibtex",
     "pylatexenc": "server.libraries.latex",
     "rispy": "server.libraries.ris",
+    "citeproc": "server.libraries.csl_styles",
+    "lxml": "server.libraries.csl_styles",
     "ir_measures": "server.retrieval.evaluation",
 }
 
@@ -374,6 +376,7 @@ BROUGHT_BY = {
     "pydantic_core": "pydantic",
     "qdrant_edge": "qdrant-edge-py",
     "re2": "google-re2",
+    "citeproc": "citeproc-py",
     "yaml": "PyYAML",
 }
 
@@ -426,6 +429,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "server.backends.base": "numpy, which a server that shares an engine does without",
     "server.ingest.formats.pdf.ocr": "the runtime of the models, which readers without OCR do without",
     "server.ingest.parsing.reader_pool": "tables of the walls, on Linux only",
+    "server.libraries.citing": "a processor of styles, which few calls need",
     "server.retrieval.evaluation": "an optional package",
     "server.retrieval.lexical": "the stemmers, which English does without",
     "server.text.languages": "the model, which a project in one language does without",

@@ -1,18 +1,37 @@
-"""Citations and entries in five styles, after the examples of the styles' own handbooks."""
+"""Citations and entries of works: styles of CSL, and the forms of pandoc, BibTeX and CSL-JSON."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.libraries.citing import CitedPlace, cite, describe, sort_key
+from client_sdk.calls import CHOICES
+from server.contracts.citing import Style
+from server.libraries.citing import STYLES, CitedPlace, sort_key, write_citations
+from server.libraries.cleaning import clean_item
 from server.libraries.item_types import CSL_TYPES, TO_BIBTEX
 from server.libraries.reading import read_bibliography
 from server.libraries.records import Creator, LibraryItem
+from server.models import CitationStyle
+
+
+def cite(item: LibraryItem, place: CitedPlace, style: CitationStyle) -> str:
+    """The citation of one place."""
+    (citation,) = write_citations([(item, place)], style).citations
+    return citation
+
+
+def describe(item: LibraryItem, style: CitationStyle) -> str:
+    """The entry of one work."""
+    (entry,) = write_citations([(item, CitedPlace())], style).entries
+    return entry
+
 
 ARTICLE = LibraryItem(
     key="grady2019",
@@ -71,7 +90,7 @@ CHAPTER = LibraryItem(
             LibraryItem(
                 "k", "k", "thesis", "Some dreams", (Creator("Harris", "L."),), 2014, publisher="U of Virginia"
             ),
-            "Harris, L. (2014). Some dreams [Thesis, U of Virginia].",
+            "Harris, L. (2014). Some dreams. U of Virginia.",
         ),
         (
             LibraryItem(
@@ -87,10 +106,10 @@ CHAPTER = LibraryItem(
             "World Health Organization. (2018, May 24). Tests that check heart health. https://example.org/a",
         ),
         (LibraryItem("k", "k", "report", "Untold"), "Untold. (n.d.)."),
-        (LibraryItem("k", "k", "dataset", "Figures?", year=2001), "Figures? [Data set]. (2001)."),
+        (LibraryItem("k", "k", "dataset", "Figures?", year=2001), "Figures? (2001). [Data set]."),
     ],
 )
-def test_an_entry_of_apa_is_as_its_handbook_has_it(item: LibraryItem, entry: str) -> None:
+def test_an_entry_of_apa_is_as_other_processors_of_the_style_write_it(item: LibraryItem, entry: str) -> None:
     assert describe(item, "apa") == entry
 
 
@@ -98,6 +117,97 @@ def test_more_than_twenty_authors_have_dots_before_the_last() -> None:
     many = replace(BOOK, creators=tuple(Creator(f"N{number}", "A") for number in range(1, 23)))
     assert describe(many, "apa").startswith("N1, A., N2, A.,")
     assert ", N19, A., … N22, A. (2019)." in describe(many, "apa")
+
+
+@pytest.mark.parametrize(
+    ("style", "citation", "entry"),
+    [
+        (
+            "chicago",
+            "(Grady, Her, and Moreno 2019, 45–46)",
+            "Grady, Jeanne Sue, Pa Her, and Gil-Ad Moreno. 2019. “Emotions in Storybooks: A Comparison.” "
+            "Psychology of Popular Media Culture 8 (3): 207–17. https://doi.org/10.1037/ppm0000185.",
+        ),
+        (
+            "harvard",
+            "(Grady, Her and Moreno, 2019, pp. 45–46)",
+            "Grady, J.S., Her, P. and Moreno, G.-A. (2019) ‘Emotions in storybooks: A comparison’, Psychology of "
+            "Popular Media Culture, 8(3), pp. 207–217. Available at: https://doi.org/10.1037/ppm0000185.",
+        ),
+        (
+            "ieee",
+            "[1, pp. 45–46]",
+            "[1] J. S. Grady, P. Her, and G.-A. Moreno, “Emotions in storybooks: A comparison,” Psychology of "
+            "Popular Media Culture, vol. 8, no. 3, pp. 207–217, July 2019, doi: 10.1037/ppm0000185.",
+        ),
+        (
+            "mla",
+            "(Grady et al. 45–46)",
+            "Grady, Jeanne Sue, et al. “Emotions in Storybooks: A Comparison.” Psychology of Popular Media "
+            "Culture, vol. 8, no. 3, July 2019, pp. 207–17, https://doi.org/10.1037/ppm0000185.",
+        ),
+        (
+            "vancouver",
+            "(1)",
+            "1. Grady JS, Her P, Moreno GA. Emotions in storybooks: A comparison. Psychology of Popular Media "
+            "Culture. 2019July;8(3):207–17.",
+        ),
+    ],
+)
+def test_other_styles_are_written_from_their_own_files(style: CitationStyle, citation: str, entry: str) -> None:
+    written = write_citations([(ARTICLE, CitedPlace("45-46"))], style)
+    assert written.citations == (citation,)
+    assert written.entries == (entry,)
+
+
+def test_the_styles_are_the_same_in_the_contract_the_sdk_and_the_settings() -> None:
+    assert get_args(Style) == STYLES
+    assert set(STYLES) <= set(CHOICES["style"])
+
+
+@pytest.mark.parametrize("style", ["apa", "chicago", "harvard", "markdown"])
+def test_works_of_the_same_people_and_year_get_letters_in_the_order_of_the_list(style: CitationStyle) -> None:
+    later, other = replace(BOOK, citekey="z", title="Zebras"), replace(BOOK, citekey="o", year=2020)
+    written = write_citations([(item, CitedPlace("4")) for item in (later, BOOK, other)], style)
+    found = [re.search(r"20(?:19|20)[a-z]?", citation) for citation in written.citations]
+    assert [each and each[0] for each in found] == ["2019b", "2019a", "2020"]
+    assert [re.search(r"2019[a-z]", entry) is not None for entry in written.entries] == [True, True, False]
+
+
+def test_the_style_of_mla_names_titles_where_authors_alone_would_be_ambiguous() -> None:
+    other = replace(BOOK, citekey="o", title="Zebras")
+    assert cite(BOOK, CitedPlace("4"), "mla") == "(Jackson 4)"
+    both = write_citations([(BOOK, CitedPlace("4")), (other, CitedPlace("5"))], "mla")
+    assert both.citations == ("(Jackson, The Psychology of the Past 4)", "(Jackson, Zebras 5)")
+
+
+@pytest.mark.parametrize(
+    ("style", "cited"), [("apa", "(Jackson et al., 2019)"), ("chicago", "(Jackson et al. 2019)"), ("ieee", "[1]")]
+)
+def test_others_are_et_al_and_never_a_person(style: CitationStyle, cited: str) -> None:
+    item = replace(BOOK, creators=(*BOOK.creators, Creator("others")))
+    assert cite(item, CitedPlace(), style) == cited
+    assert "others" not in describe(item, style)
+
+
+@pytest.mark.parametrize(
+    ("pages", "mla"),
+    [("1-10", "1–10"), ("207-217", "207–17"), ("96--117", "96–117"), ("5", "5"), ("e12-e15", "e12–e15")],
+)
+def test_ranges_of_pages_are_shortened_without_loss(pages: str, mla: str) -> None:
+    entry = describe(replace(ARTICLE, pages=pages), "mla")
+    assert f"p. {mla}, " in entry or f"pp. {mla}, " in entry
+
+
+@given(st.lists(st.text(max_size=30), min_size=6, max_size=6), st.sampled_from(STYLES))
+def test_any_texts_are_cited_in_any_style(texts: list[str], style: CitationStyle) -> None:
+    title, family, given_name, container, volume, pages = texts
+    item = clean_item(
+        LibraryItem("k", "k", "article-journal", title, (Creator(family, given_name),), 2019, "2019-13-40",
+                    container=container, volume=volume, pages=pages)
+    )  # fmt: skip
+    written = write_citations([(item, CitedPlace(words=title)), (item, CitedPlace("3-4"))], style)
+    assert len(written.citations) == 2
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from server.backends.catalogue import Catalogue
 from server.errors import WinnowError
-from server.models import Environment
+from server.models import CitationStyle, Environment
 from server.projects.settings import (
-    CitationStyle,
     Fusion,
     ProjectLabels,
     ProjectSettings,
@@ -105,7 +104,7 @@ def test_settings_have_the_defaults_of_the_contract() -> None:
         ({"languages": ["../etc"]}, "languages.0"),
         ({"languages": ["en"] * 21}, "languages"),
         ({"languages": "en"}, "languages"),
-        ({"citation_style": "harvard"}, "citation_style"),
+        ({"citation_style": "turabian"}, "citation_style"),
         ({"later": 1}, "later"),
     ],
 )

@@ -22,7 +22,7 @@ from server.commands.terminal.output import (
     report_errors,
 )
 from server.errors import WinnowError
-from server.libraries.citing import Style
+from server.models import CitationStyle
 from server.settings import Settings
 from server.settings_loading import load_settings
 from server.text.printable import one_line
@@ -52,7 +52,7 @@ def cite(
         list[str] | None, typer.Option("--document", metavar="FILE", help="cite this document; may repeat")
     ] = None,
     style: Annotated[
-        Style | None,
+        CitationStyle | None,
         typer.Option("--style", help="how to cite (default: as the project does)", show_default=False),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", help="how many passages a query cites, 1 to 100")] = 10,
@@ -79,7 +79,7 @@ def cite(
 
 
 async def _cite(
-    settings: Settings, query: str, limit: int, keys: list[str], documents: list[str], style: Style | None
+    settings: Settings, query: str, limit: int, keys: list[str], documents: list[str], style: CitationStyle | None
 ) -> dict[str, Any]:
     warnings: list[str] = []
 

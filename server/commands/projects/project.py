@@ -25,8 +25,8 @@ from server.commands.terminal.output import Json, Store, command, examples, prin
 from server.commands.terminal.reading_options import DocTag, EnvironmentLabel, Repository
 from server.configuration.value_types import EMBEDDER_NAME
 from server.errors import WinnowError
+from server.models import CitationStyle
 from server.projects.settings import (
-    CitationStyle,
     Fusion,
     ProjectSettings,
     check_name,

@@ -1,0 +1,328 @@
+"""Citations and entries in styles of the Citation Style Language (CSL 1.0), written by citeproc-py.
+
+The files of the styles are in ``server/data/csl``, unchanged. This module alone knows the processor, and adds what
+it lacks: letters after the years of works that would be cited alike (2024a, 2024b), "et al." for "others", names
+and titles that are not written twice where they stand in for authors, full stops and commas inside American
+quotation marks, right ranges of pages, a blank after the number of an entry, capitals in labels ("Eds.").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from string import ascii_lowercase
+from threading import Lock
+from types import MappingProxyType, SimpleNamespace
+from typing import IO, Any
+
+from citeproc import (  # type: ignore[import-untyped]
+    Citation,
+    CitationItem,
+    CitationStylesBibliography,
+    CitationStylesStyle,
+    Locator,
+)
+from citeproc.model import CitationStylesElement, Names, Substitute  # type: ignore[import-untyped]
+from citeproc.source import VariableError  # type: ignore[import-untyped]
+from citeproc.source.json import CiteProcJSON  # type: ignore[import-untyped]
+from lxml import etree  # type: ignore[import-untyped]
+
+# name of a style -> its file
+STYLES: Mapping[str, str] = MappingProxyType(
+    {
+        "apa": "apa",
+        "chicago": "chicago-author-date",
+        "harvard": "harvard-cite-them-right",
+        "ieee": "ieee",
+        "mla": "modern-language-association",
+        "vancouver": "vancouver",
+    }
+)
+Fields = Mapping[str, Any]
+_NAMESPACE = "http://purl.org/net/xbiblio/csl"
+# Private characters stand for markup and for "others" while a style writes; texts lose theirs.
+_OTHERS, _ITALIC, _BOLD = "\ue000", "\ue001", "\ue002"
+_PRIVATE = dict.fromkeys(map(ord, (_OTHERS, _ITALIC, _BOLD)))
+_FORMATTER = SimpleNamespace(
+    preformat=str,
+    Italic=lambda text: f"{_ITALIC}{text}{_ITALIC}" if text else text,
+    Bold=lambda text: f"{_BOLD}{text}{_BOLD}" if text else text,
+    **dict.fromkeys(("Oblique", "Light", "Underline", "Superscript", "Subscript", "SmallCaps"), str),
+)
+_NUMBER = re.compile(r"\A(\[\d+\]|\d+\.)(?=\S)")
+_AND_OTHERS = re.compile(rf",? ?(?:& |and )?{_OTHERS}\.?")
+_ENDED_TWICE = re.compile(rf"([?!][”’{_ITALIC}{_BOLD}]*)\.(?=\s|\Z)")
+_OUTSIDE = re.compile(r"(?<![.,?!])([”’])([.,])")
+_ENDED_OUTSIDE = re.compile(r"(?<=[.,?!])([”’])[.,]")
+# The processor keeps what it is given in its style: one list is written at a time.
+_WRITING = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Citing:
+    """One citation: the number of its work in the list, and where in it: pages ("45-46"), or other words."""
+
+    work: int
+    pages: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Citations in the order that was asked for, and an entry for each work in the order of the style's list."""
+
+    citations: tuple[str, ...]
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """How text is escaped, and what is before and after italics and bold. The default is plain text."""
+
+    escape: Callable[[str], str] = str
+    italic: str = ""
+    bold: str = ""
+
+
+PLAIN = Markup()
+
+
+def write(style: str, works: Sequence[Fields], citings: Sequence[Citing], markup: Markup = PLAIN) -> Written:
+    """Write citations of works, and their list.
+
+    Args:
+        style: a name of ``STYLES``.
+        works: the fields of each work as CSL-JSON has them; ``id`` is not used.
+        citings: the citations, in order. Works that none names are in the list as well.
+        markup: what the texts are written for.
+    """
+    with _WRITING:
+        tree = _load(style, with_titles=False)
+        if tree.can_tell_apart and len(set(_cite_alone(tree, works).values())) < len(works):
+            tree = _load(style, with_titles=True)
+        letters = [""] * len(works)
+        if tree.root.citation.get("disambiguate-add-year-suffix") == "true":
+            _add_letters(tree, works, letters)
+        return _render(tree, _open(tree, works, letters), citings, markup)
+
+
+def _open(tree: _Tree, works: Sequence[Fields], letters: Sequence[str]) -> Any:
+    """The list of all works."""
+    shorten = _PAGE_RANGES.get(tree.page_range_format, str)
+    source = CiteProcJSON([_prepare(fields, f"w{number}", shorten) for number, fields in enumerate(works)])
+    for number, letter in enumerate(letters):
+        if letter:
+            _add_letter(tree, source[f"w{number}"], letter)
+    return CitationStylesBibliography(tree, source, _FORMATTER)
+
+
+def _prepare(fields: Fields, id: str, shorten: Callable[[str], str]) -> dict[str, Any]:
+    known = {name: _clean(value) for name, value in fields.items()}
+    for name, value in known.items():
+        if isinstance(value, list) and value[-1:] in ([{"literal": "others"}], [{"family": "others"}]):
+            known[name] = [*value[:-1], {"family": _OTHERS}]  # as BibTeX says that a list of people goes on
+    page = {"page": shorten(str(known["page"]))} if known.get("page") else {}
+    return {**known, **page, "id": id}
+
+
+def _clean(value: Any) -> Any:
+    """The value without private characters, in all its parts."""
+    if isinstance(value, dict):
+        return {name: _clean(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_clean(part) for part in value]
+    return value.translate(_PRIVATE) if isinstance(value, str) else value
+
+
+def _render(tree: _Tree, bibliography: Any, citings: Sequence[Citing], markup: Markup) -> Written:
+    cited = [Citation([_cite(citing)]) for citing in citings]
+    every = (Citation([_cite(Citing(number))]) for number in range(len(bibliography.source)))
+    for citation in (*cited, *every):
+        bibliography.register(citation)
+    bibliography.sort()
+
+    def finish(text: Any) -> str:
+        finished = markup.escape(_finish(str(text), is_american=tree.is_american))
+        return finished.replace(_ITALIC, markup.italic).replace(_BOLD, markup.bold)
+
+    citations = (
+        _add_words(finish(bibliography.cite(citation, _ignore)), markup.escape(citing.words))
+        for citation, citing in zip(cited, citings, strict=True)
+    )
+    return Written(tuple(citations), tuple(map(finish, bibliography.bibliography())))
+
+
+def _cite(citing: Citing) -> Any:
+    locator = {"locator": Locator("page", citing.pages)} if citing.pages else {}
+    return CitationItem(f"w{citing.work}", **locator)
+
+
+def _ignore(item: Any) -> None:
+    """Called for unknown works; there are none."""
+
+
+def _finish(text: str, *, is_american: bool) -> str:
+    text = _AND_OTHERS.sub(" et al.", _NUMBER.sub(r"\1 ", text.strip()))
+    text = _ENDED_TWICE.sub(r"\1", text)
+    return _OUTSIDE.sub(r"\2\1", _ENDED_OUTSIDE.sub(r"\1", text)) if is_american else text
+
+
+def _add_words(citation: str, words: str) -> str:
+    """Other places than pages, for which styles have no form: "(Volta, 1800, slide 3)"."""
+    if not words:
+        return citation
+    return f"{citation[:-1]}, {words}{citation[-1]}" if citation.endswith((")", "]")) else f"{citation}, {words}"
+
+
+# --- styles
+
+
+class _Names(Names):  # type: ignore[misc]
+    """Names without those that stood in for others before: the editors of a work without authors."""
+
+    def process(self, item: Any, names_context: Any = None, context: Any = None, **options: Any) -> Any:
+        roles = str(self.get("variable")).split()
+        written = (context if context is not None else self).get_layout().repressed.get(self.tag, ())
+        kept = [role for role in roles if role not in written]
+        if not kept:
+            raise VariableError
+        self.set("variable", " ".join(kept))
+        try:
+            return super().process(item, names_context=names_context, context=context, **options)
+        finally:
+            self.set("variable", " ".join(roles))
+
+
+class _Substitute(Substitute):  # type: ignore[misc]
+    """What stands in for names, and is not written again; also where it is in a macro."""
+
+    def add_to_repressed_list(self, child: Any, context: Any) -> None:
+        repressed = context.get_layout().repressed
+        for element in self._elements_of(child):
+            variables = str(element.get("variable", "")).split()
+            if isinstance(element, Names) or variables == ["title"]:
+                repressed.setdefault(element.tag, []).extend(variables)
+
+    def _elements_of(self, child: Any) -> Iterator[Any]:
+        for element in child.iter():
+            yield element
+            if element.get("macro"):
+                yield from self._elements_of(self.get_macro(element.get("macro")))
+
+
+class _Tree(CitationStylesStyle):  # type: ignore[misc]
+    """A style with the elements above in place of the processor's, and without what it does wrong.
+
+    It skips the case of titles for labels, shortens given names that are to stay whole and ranges of pages such as
+    1-10 (to 1-0), and always adds what a style adds where works would be cited alike (``with_titles``).
+    ``can_tell_apart`` is whether the style has such parts.
+    """
+
+    def __init__(self, opened: IO[bytes], *, with_titles: bool) -> None:
+        lookup = etree.ElementNamespaceClassLookup()
+        elements = lookup.get_namespace(_NAMESPACE)
+        elements[None] = CitationStylesElement
+        classes = {cls.__name__.replace("_", "-").lower(): cls for cls in CitationStylesElement.__subclasses__()}
+        elements.update(classes | {"names": _Names, "substitute": _Substitute})
+        self.parser = etree.XMLParser(remove_comments=True, no_network=True, resolve_entities=False)
+        self.parser.set_element_class_lookup(lookup)
+        self.xml = etree.parse(opened, self.parser)
+        self.root = self.xml.getroot()
+        locale = self.root.get("default-locale", "en-US")
+        self.root.set_locale_list(locale, validate=False)
+        self.is_american = locale == "en-US"
+        for label in self.root.iter("{*}label"):
+            if label.get("text-case") == "title":
+                label.set("text-case", "capitalize-first")
+        for names in self.root.iter("{*}name"):
+            if names.get("initialize") == "false":
+                names.attrib.pop("initialize-with", None)
+        apart = [each for each in self.root.iter("{*}if") if each.get("disambiguate") == "true"]
+        self.can_tell_apart = bool(apart)
+        for each in () if with_titles else apart:
+            del each[:]
+        self.page_range_format = self.root.get("page-range-format", "")
+        if self.page_range_format in _PAGE_RANGES:
+            del self.root.attrib["page-range-format"]
+
+
+@lru_cache(maxsize=2 * len(STYLES))
+def _load(style: str, *, with_titles: bool) -> _Tree:
+    with files("server").joinpath(f"data/csl/{STYLES[style]}.csl").open("rb") as opened:
+        return _Tree(opened, with_titles=with_titles)
+
+
+def _keep_digits(least: int) -> Callable[[str], str]:
+    """Shorten the last page of ranges: without the digits that both pages begin with, but ``least`` of them."""
+
+    def shorten(found: re.Match[str]) -> str:
+        first, last = found[1], found[2]
+        same = next((at for at, digits in enumerate(zip(first, last, strict=False)) if len({*digits}) > 1), 0)
+        kept = max(0, min(same, len(last) - least)) if len(first) == len(last) else 0
+        return f"{first}-{last[kept:]}"
+
+    return lambda pages: _RANGE.sub(shorten, pages)
+
+
+_RANGE = re.compile(r"(?<![\w.])(\d+)\s*(?:--?|–|—)\s*(\d+)(?![\w.])")
+# how a style writes ranges of pages -> what writes them so
+_PAGE_RANGES: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {"minimal": _keep_digits(1), "minimal-two": _keep_digits(2)}
+)
+
+
+# --- letters after years
+
+
+class _LetteredYear(int):
+    """A year that is written with a letter. The processor writes ``str(abs(year))``."""
+
+    letter = ""
+
+    def __abs__(self) -> _LetteredYear:
+        return self
+
+    def __str__(self) -> str:
+        return f"{int(self)}{self.letter}"
+
+
+def _add_letters(tree: _Tree, works: Sequence[Fields], letters: list[str]) -> None:
+    """Give works of the same people that are cited alike "a", "b", ... in the order of the list."""
+    alike: dict[str, list[int]] = {}
+    for number, fields in enumerate(works):
+        year = (fields.get("issued") or {}).get("date-parts", [[None]])[0][:1]
+        alike.setdefault(repr([fields.get("author"), fields.get("editor"), year]), []).append(number)
+    for numbers in alike.values():
+        if len(numbers) == 1:
+            continue
+        alone = _cite_alone(tree, [works[number] for number in numbers])
+        for citation in set(alone.values()):
+            same = [place for place, each in alone.items() if each == citation]
+            for letter, place in enumerate(same if len(same) > 1 else ()):
+                letters[numbers[place]] = _letter(letter)
+
+
+def _cite_alone(tree: _Tree, works: Sequence[Fields]) -> dict[int, str]:
+    """The citation of each work without a place, by number, in the order of the list."""
+    bibliography = _open(tree, works, [""] * len(works))
+    alone = _render(tree, bibliography, [Citing(number) for number in range(len(works))], PLAIN).citations
+    return {number: alone[number] for number in (int(key[1:]) for key in bibliography.keys)}
+
+
+def _letter(place: int) -> str:
+    """The letter of a place: a to z, then aa, ab, ..."""
+    beyond, last = divmod(place, len(ascii_lowercase))
+    return (_letter(beyond - 1) if beyond else "") + ascii_lowercase[last]
+
+
+def _add_letter(tree: _Tree, work: Any, letter: str) -> None:
+    """Add a letter where the style has a place for it, else to the year."""
+    if next(tree.root.iterfind(".//{*}text[@variable='year-suffix']"), None) is not None:
+        work["year_suffix"] = letter
+    elif issued := work.get("issued"):
+        date = issued.get("begin", issued)
+        date["year"] = _LetteredYear(date["year"])
+        date["year"].letter = letter
