@@ -13,7 +13,7 @@ from pathlib import Path
 from server.errors import WinnowError
 from server.ingest.bounded_files import describe_type
 from server.ingest.documents import UnreadableFile
-from server.ingest.readers import DocumentParser, ReaderOutput, is_known, kind_of, read
+from server.ingest.readers import DocumentParser, ReaderOutput, is_document, kind_of, read
 from server.ingest.selection.ignore_files import ALL_FILES, FileRules, FolderRules, rules_down_to, rules_of
 
 # Folders of tools and dependencies, not of documents. Names that begin with a dot are skipped as well.
@@ -69,14 +69,17 @@ class Root:
 class Listing:
     """The files below a root, how many others there are, and unreadable paths with their reasons.
 
-    ``skipped`` counts files of unknown types by the end of their names. ``ignored`` files and folders are left out
-    by patterns. ``folders`` are those that were looked into. ``is_emptied``: in the source's folder is nothing at
-    all, or it is gone. Files that are ``pending`` are read later.
+    ``skipped`` counts files of unknown types by the end of their names. ``ignored`` files and folders are left
+    out by patterns. ``links`` are not followed, and ``hidden`` files and folders (".git") are not looked at.
+    ``folders`` are those that were looked into. ``is_emptied``: in the source's folder is nothing at all, or it
+    is gone. Files that are ``pending`` are read later.
     """
 
     files: list[File] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     ignored: int = 0
+    links: int = 0
+    hidden: int = 0
     folders: list[str] = field(default_factory=list)
     is_emptied: bool = False
     unreadable: list[tuple[str, str]] = field(default_factory=list)
@@ -174,7 +177,7 @@ def find_files(root: Root, rules: FileRules = ALL_FILES) -> Listing:
             _add(listing, root.path, name_of(root.below or root.path.name))
     elif not _is_left_out(root, rules, listing):
         for path in _walk(root, rules, listing):
-            if is_known(path):
+            if is_document(path):
                 _add(listing, path, _uri(path, root))
             else:
                 suffix = name_of(path.suffix.lower())
@@ -263,6 +266,10 @@ def _folders_to_enter(place: str, folders: Sequence[str], here: FolderRules, lis
     kept = []
     for name in folders:
         if name.startswith(".") or name in SKIPPED_FOLDERS:
+            listing.hidden += name.startswith(".")
+            continue
+        if os.path.islink(os.path.join(place, name)):
+            listing.links += 1
             continue
         if here.ignores(os.path.join(place, name), is_folder=True):
             listing.ignored += 1
@@ -275,7 +282,11 @@ def _files_to_read(place: str, names: Sequence[str], here: FolderRules, listing:
     for name in names:
         path = Path(place, name)
         # A link may lead out of the folder that the user chose to index.
-        if name.startswith(".") or path.is_symlink():
+        if name.startswith("."):
+            listing.hidden += 1
+            continue
+        if path.is_symlink():
+            listing.links += 1
             continue
         if here.ignores(str(path), is_folder=False):
             listing.ignored += 1

@@ -205,6 +205,7 @@ class _Run:
         self._stamp = partial(stamp_of, labels=self._labels, options=parser.options)
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._unchanged = self._ignored = self._images = self._entries_lost = 0
+        self._links = self._hidden = 0
         self._batch_chunks = _FIRST_BATCH_CHUNKS
         self._skipped: Counter[str] = Counter()
         self._failures: list[IngestFailure] = []
@@ -249,6 +250,8 @@ class _Run:
         """Put unreadable, skipped and ignored files into the report."""
         self._skipped += listing.skipped
         self._ignored += listing.ignored
+        self._links += listing.links
+        self._hidden += listing.hidden
         for name, reason in listing.unreadable:
             self._fail(name, reason)
 
@@ -351,6 +354,8 @@ class _Run:
             skipped=self._skipped.total(),
             skipped_suffixes=_most_frequent(self._skipped),
             ignored=self._ignored,
+            links=self._links,
+            hidden=self._hidden,
             images_skipped=self._images,
             images_blank=self._parser.blank_images,
             held=self._deletions.held,

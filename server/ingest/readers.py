@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from server.ingest.bounded_files import read_lines, read_whole
+from server.ingest.bounded_files import open_file, read_lines, read_whole
 from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
 from server.ingest.formats.format_table import Format, format_of
 from server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatter, read_front_matter
@@ -39,6 +39,7 @@ _LONGEST_ID_CHARS = 500
 _MOST_FLAWS = 100
 _BINARY_SAMPLE_BYTES = 8192
 _BINARY = "binary, not text"
+_MAY_BE_TEXT, _KEY = re.compile(r"|\.[1-9][a-z]{0,4}"), "-----BEGIN "
 # Signatures of binary formats, which no text begins with; other binary data is recognised by its bytes.
 _SIGNATURES = tuple(
     (re.compile(signature), name)
@@ -136,6 +137,26 @@ def kind_of(path: Path) -> DocumentType:
 def is_known(path: Path) -> bool:
     """Whether the file's name or suffix is that of a kind of text, or of a format."""
     return path.name.lower() in _KINDS or path.suffix.lower() in _KINDS or format_of(path.name) is not None
+
+
+def is_document(path: Path) -> bool:
+    """Whether a file is one of a known kind, or a text by its content where the name is that of no kind.
+
+    The content decides for names without a suffix and for sections of manuals ("apt.8"). A key is no document.
+    """
+    if is_known(path):
+        return True
+    return _MAY_BE_TEXT.fullmatch(path.suffix.lower()) is not None and _begins_as_text(path)
+
+
+def _begins_as_text(path: Path) -> bool:
+    try:
+        with open_file(path) as file:
+            head = file.read(_BINARY_SAMPLE_BYTES)
+        text = decode(head)
+    except (OSError, UnreadableFile):
+        return False
+    return bool(text.strip()) and not text.startswith(_KEY)
 
 
 def decode(data: bytes) -> str:

@@ -102,12 +102,13 @@ class IngestReport:
 
     ``documents`` were written (new or changed), ``unchanged`` were not, ``deleted`` were removed; ``moved`` are
     those of files that have a new name or place, and count as neither written nor deleted. ``chunks`` counts the
-    points that were written with their vectors, ``skipped`` files of unknown types, ``skipped_suffixes`` the same
-    by the end of their names, the most frequent ones. ``ignored`` files and folders are those that patterns leave
-    out. ``images_skipped`` were not read, because OCR was not used; ``images_blank`` were, and have no text.
-    ``held`` documents are gone and were kept. ``reader_tier`` is the tier of walls around readers of files, "none"
-    where too few stand, "" where no file needed them. ``reading`` is of the documents that were written. ``graph``
-    is None where the graph did not change or there is none, ``references`` without a bibliography.
+    points that were written with their vectors, ``skipped`` files of unknown types, ``skipped_suffixes`` the
+    same by the end of their names, the most frequent ones. ``ignored`` files and folders are those that patterns
+    leave out, ``links`` were not followed, ``hidden`` are files and folders whose names begin with a dot.
+    ``images_skipped`` were not read, because OCR was not used; ``images_blank`` were, and have no text. ``held``
+    documents are gone and were kept. ``reader_tier`` is the tier of walls around readers of files, "none" where
+    too few stand, "" where no file needed them. ``reading`` is of the documents that were written. ``graph`` is
+    None where the graph did not change or there is none, ``references`` without a bibliography.
     """
 
     project: str
@@ -120,6 +121,8 @@ class IngestReport:
     skipped: int = 0
     skipped_suffixes: Mapping[str, int] = field(default_factory=dict)
     ignored: int = 0
+    links: int = 0
+    hidden: int = 0
     images_skipped: int = 0
     images_blank: int = 0
     held: int = 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from server.ingest.file_discovery import SKIPPED_FOLDERS, File, Root, SourcePart, find_files
-from server.ingest.readers import is_known
+from server.ingest.readers import is_document
 from server.ingest.selection.ignore_files import IGNORE_FILES, FileRules
 
 # A file whose size and time are the same after so long is no longer being written.
@@ -51,7 +51,7 @@ def list_parts(source: str, parts: Sequence[str], rules: FileRules) -> list[Sour
     found = [SourcePart(root := Root(source, part), find_files(root, rules)) for part in parts]
     for part in found:
         if part.root.below and not part.listing.folders:
-            part.listing.files[:] = [file for file in part.listing.files if is_known(file.path)]
+            part.listing.files[:] = [file for file in part.listing.files if is_document(file.path)]
     return found
 
 

@@ -99,7 +99,7 @@ def test_a_pdf_is_reported_explained_found_by_its_page_and_examined(report_pdf: 
     assert [(problem["problem"], problem["advice"]) for problem in thin["problems"]] == [
         (
             "1 of 4 pages is an image without text (3)",
-            f"read it by OCR: winnow ingest --ocr {docs / 'valves.pdf'}",
+            f"read it by OCR: winnow ingest --ocr {docs / 'valves.pdf'} --project default",
         ),
         (
             "1 run of text that a person does not see (colour of its background 1) left out",

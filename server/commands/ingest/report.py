@@ -67,6 +67,11 @@ def _format_left_out(report: IngestReport) -> Iterator[str]:
     if report.ignored:
         ignored = count_of(report.ignored, "file or folder was", "files and folders were")
         yield f"{ignored} ignored (.gitignore, .winnowignore, stores)"
+    if report.links:
+        yield f"{count_of(report.links, 'link was', 'links were')} not followed: name what they lead to"
+    if report.hidden:
+        hidden = count_of(report.hidden, "hidden file or folder was", "hidden files and folders were")
+        yield f"{hidden} not looked at (names that begin with a dot)"
 
 
 def _format_flaws(report: IngestReport) -> Iterator[str]:

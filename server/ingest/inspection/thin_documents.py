@@ -55,6 +55,7 @@ class ThinDocument:
 class _Examined:
     """A document with what its text shows: visible characters, and the share of those that nobody can read."""
 
+    project: str
     document: DocumentReading
     visible: int
     unreadable: float
@@ -65,6 +66,11 @@ class _Examined:
         source = self.document.source
         return str(Path(source) / self.document.uri) if Path(source).is_absolute() else self.document.uri
 
+    @property
+    def ocr_command(self) -> str:
+        """The command that reads its file by OCR, into its own project."""
+        return f"winnow ingest --ocr {self.path} --project {self.project}"
+
 
 def find_thin_documents(catalogue: DocumentStore, project: str) -> Iterator[ThinDocument]:
     """The thin documents of a project, by path; reads all of its text."""
@@ -73,7 +79,7 @@ def find_thin_documents(catalogue: DocumentStore, project: str) -> Iterator[Thin
     with closing(catalogue.texts_within(filters)) as texts:
         for text in texts:
             if isinstance(text, DocumentText) and text.uri in readings:
-                yield from _describe(project, _examine(readings[text.uri], text.data.decode()))
+                yield from _describe(project, _examine(project, readings[text.uri], text.data.decode()))
 
 
 def _describe(project: str, examined: _Examined) -> Iterator[ThinDocument]:
@@ -88,10 +94,10 @@ def _describe(project: str, examined: _Examined) -> Iterator[ThinDocument]:
         )
 
 
-def _examine(document: DocumentReading, text: str) -> _Examined:
+def _examine(project: str, document: DocumentReading, text: str) -> _Examined:
     visible = len(_WHITE.sub("", text))
     unreadable = sum(len(match[0]) for match in _UNREADABLE.finditer(text))
-    return _Examined(document, visible, unreadable / max(visible, 1))
+    return _Examined(project, document, visible, unreadable / max(visible, 1))
 
 
 def _needs_ocr(examined: _Examined) -> Problem | None:
@@ -104,7 +110,7 @@ def _needs_ocr(examined: _Examined) -> Problem | None:
     of = "its page" if reading.pages == 1 else f"{count:,} of {reading.pages:,} pages"
     return Problem(
         f"{of} {are} without text ({numbers})",
-        ocr_package.advise(f"read {'it' if count == 1 else 'them'} by OCR: winnow ingest --ocr {examined.path}"),
+        ocr_package.advise(f"read {'it' if count == 1 else 'them'} by OCR: {examined.ocr_command}"),
     )
 
 
@@ -113,7 +119,7 @@ def _is_unreadable(examined: _Examined) -> Problem | None:
         return None
     problem = f"{examined.unreadable:.0%} of its characters are unreadable"
     if examined.document.reading:
-        ocr = ocr_package.advise(f"try OCR: winnow ingest --ocr {examined.path}")
+        ocr = ocr_package.advise(f"try OCR: {examined.ocr_command}")
         advice = f"its fonts do not say what their characters are; {ocr}"
     else:
         advice = "save it as UTF-8, then ingest it again"
