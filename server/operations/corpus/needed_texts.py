@@ -17,12 +17,12 @@ Clause = tuple[str, ...]
 
 LEAST_CHARS = 3  # of a text: the index has sequences of three characters
 _MOST_ALTERNATIVES = 32  # of a clause
-# The syntax of RE2, in a pattern that it has taken. Classes hold no unescaped "[".
+# The syntax of RE2, in a pattern that it has taken. A "[" within a class is escaped, or begins one of POSIX.
 _TOKEN = re.compile(
     r"""(?P<quote>\\Q)
     |\\(?P<mark>[^0-9A-Za-z_])                                             # an escaped punctuation mark
     |(?P<escape>\\(?:x\{[^}]*\}|x[0-9A-Fa-f]{2}|[pP](?:\{[^}]*\}|.)|[0-7]{1,3}|.))
-    |(?P<class>\[\^?\]?(?:\\.|[^\]\\])*\])
+    |(?P<class>\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\])
     |\(\?(?P<flags>[a-zA-Z]*(?:-[a-zA-Z]*)?)(?P<flags_end>[:)])
     |(?P<open>\((?:\?P?<[^>]*>)?)
     |(?P<close>\))

@@ -49,12 +49,20 @@ _LOOK_AROUND = (
     "or give word=true for whole words"
 )
 _BACKREFERENCE = f"{_LINEAR} backreference; match both parts as groups and compare them in a script"
+_SETS = (
+    "RE2 has no operators of classes, so there is no {sign} within brackets; write the characters out, or match "
+    "both as groups and compare them in a script"
+)
+_OUTSIDE_BRACKETS = "{name} is a class within brackets: write [{name}]"
 _EMPTY = (
     "pattern: it matches the empty string, which is found between all characters; let it match at least one "
     "character, with + instead of *, say, or (?m)^.+ for lines"
 )
 _TOKEN = re.compile(
-    r"""\\(?P<code>u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)  # an escape
+    r"""\\Q(?P<quoted>.*?)(?:\\E|\Z)                  # characters that stand for themselves
+    |\\(?P<code>u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[1-7][0-7]{1,2}|.)  # an escape
+    |(?P<posix>\[:\^?[a-z]+:\])                       # a class of POSIX, within brackets
+    |(?P<sets>(?:&&|--|~~|\|\|)(?=\[)|&&)             # operators of classes in other languages
     |(?P<around>\(\?<?[=!])                            # look-ahead and look-behind
     |(?P<back>\(\?P=)
     |(?P<least>\{,(?=[0-9]+\}))                        # {,3} is {0,3}
@@ -177,11 +185,22 @@ def _translate(pattern: str) -> tuple[str, bool]:
     parts: list[str] = []
     is_inside = has_anchors = False
     for token in _TOKEN.finditer(pattern):
+        if token["quoted"] is not None:
+            # Within brackets RE2 has no such quoting, and says so.
+            parts.append(token[0] if is_inside else re2.escape(token["quoted"]))
+            continue
         if token["code"]:
             parts.append(_translate_escape(token["code"], is_inside=is_inside))
             continue
         if not is_inside and (token["around"] or token["back"]):
             raise _refusal(_LOOK_AROUND if token["around"] else _BACKREFERENCE)
+        if token["sets"] and is_inside:
+            raise _refusal(_SETS.format(sign=token["sets"]))
+        if token["posix"]:
+            if not is_inside:  # a class of its letters, for RE2
+                raise _refusal(_OUTSIDE_BRACKETS.format(name=token[0]))
+            parts.append(token[0])
+            continue
         if token["open"] and is_inside:  # a bracket in brackets is a literal one
             parts.append(token[0].replace("[", r"\[", 1))
             is_inside = not token[0].endswith("]")
@@ -194,8 +213,8 @@ def _translate(pattern: str) -> tuple[str, bool]:
 
 
 def _translate_escape(code: str, *, is_inside: bool) -> str:
-    if len(code) > 1:  # u or U and digits
-        return f"\\x{{{code[1:]}}}"
+    if len(code) > 1:  # u or U and digits, or a number of base 8
+        return f"\\{code}" if code.isdecimal() else f"\\x{{{code[1:]}}}"
     if code == "C":
         raise _refusal(r"\C would take a byte of a character; . takes a whole one")
     if not is_inside and code in "123456789":
