@@ -147,7 +147,7 @@ def find_phrase(phrase: str, source: SourceText, *, case: bool = True) -> list[Q
     >>> find_phrase("is kept for", SourceText("It *is kept*\nfor ninety days."))
     [QuoteMatch(start=4, end=16, omitted=0)]
     """
-    asked = list(_distinct([fold(phrase).text.strip(_AROUND)], [fold_marked(phrase).strip(_AROUND)]))
+    asked = list(_distinct([fold(phrase).text.strip()], [fold_marked(phrase).strip()]))
     spans = source.parts(phrase, case=case)
     found: list[list[QuoteMatch]] = []
     for part in (look(*span) for span in spans for look in (source.as_is, source.as_seen)):

@@ -17,6 +17,8 @@ Clause = tuple[str, ...]
 
 LEAST_CHARS = 3  # of a text: the index has sequences of three characters
 _MOST_ALTERNATIVES = 32  # of a clause
+# Words of ASCII letters whose halves the index has, without those that may be written with ligatures.
+_LONG_WORD = re.compile(r"(?<![^\W_])(?![A-Za-z]*(?:f[filt]|st))[A-Za-z]{6,15}(?![^\W_]|[\u0300-\u036f])")
 # The syntax of RE2, in a pattern that it has taken. A "[" within a class is escaped, or begins one of POSIX.
 _TOKEN = re.compile(
     r"""(?P<quote>\\Q)
@@ -102,6 +104,15 @@ def needed_of_text(text: str, *, case: bool) -> NeededTexts:
         group.add(character)
     group.end_run()
     return group.clauses
+
+
+def needed_of_phrase(phrase: str) -> NeededTexts:
+    """The clauses of a phrase that may have marks, hyphens and the ends of lines between and in its words.
+
+    A word is divided in two at most, one half of which is whole.
+    """
+    words = _LONG_WORD.findall(phrase)
+    return [tuple(sorted({word[: len(word) // 2], word[-(len(word) // 2) :]})) for word in words]
 
 
 def needed_of_pattern(source: str, *, case: bool) -> NeededTexts:

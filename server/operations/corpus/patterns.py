@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import re2  # type: ignore[import-untyped]
 
 from server.errors import WinnowError
 from server.models import NeededTexts
-from server.operations.corpus.needed_texts import needed_of_pattern, needed_of_text
+from server.operations.corpus.needed_texts import needed_of_pattern, needed_of_phrase, needed_of_text
+from server.text.forms.splicing import compose
 from server.text.printable import one_line
 
 # Compiled, a pattern may take so much memory, the states of its automaton included.
@@ -58,6 +59,9 @@ _EMPTY = (
     "pattern: it matches the empty string, which is found between all characters; let it match at least one "
     "character, with + instead of *, say, or (?m)^.+ for lines"
 )
+# Patterns that ask for marks, ligatures or soft hyphens of their own.
+_OWN_FORM = re.compile(r"[\ufb00-\ufb06\u00ad]|\\p\{?\^?M|\\[xu]\{?0*(?:3[0-6]|fb0|ad)", re.IGNORECASE)
+_PHRASE_WORD = re.compile(r"(?<!\S)[^\w\s]*[^\W\d_]{2,}")
 _TOKEN = re.compile(
     r"""\\Q(?P<quoted>.*?)(?:\\E|\Z)                  # characters that stand for themselves
     |\\(?P<code>u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[1-7][0-7]{1,2}|.)  # an escape
@@ -81,13 +85,26 @@ class Match(Protocol):
         """The place of the match or of a group, in bytes; (-1, -1) for a group without part in the match."""
 
 
+class TextMatch(NamedTuple):
+    """A match of plain text, which has no groups: its place in bytes."""
+
+    start: int
+    end: int
+
+    def span(self, group: int = 0) -> tuple[int, int]:
+        """The place of the match."""
+        return (self.start, self.end) if group == 0 else (-1, -1)
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """A compiled pattern. ``groups`` is the number of its groups, ``names`` the numbers of those with a name.
 
     ``find`` iterates over the matches in a text, none of them empty; None is a pause for a look at the time.
     ``has_anchors``: whether it has "^" or "$" at ends of the text, not of lines. ``needed``: what a text must hold
-    to have a match, as far as that is certain.
+    to have a match, as far as that is certain. ``is_composed``: whether texts are taken in one form of Unicode.
+    ``phrase``: plain text of several words, which is also looked for as a reader of the text sees it, and
+    ``is_cased`` whether case matters in it.
     """
 
     find: Callable[[bytes], Iterator[Match | None]]
@@ -95,6 +112,9 @@ class Pattern:
     names: dict[str, int]
     has_anchors: bool
     needed: NeededTexts = ()
+    is_composed: bool = True
+    phrase: str = ""
+    is_cased: bool = True
 
 
 def compile_pattern(pattern: str, *, literal: bool = False, word: bool = False, case: bool = True) -> Pattern:
@@ -106,16 +126,22 @@ def compile_pattern(pattern: str, *, literal: bool = False, word: bool = False, 
     Raises:
         WinnowError: INVALID_REQUEST for a pattern that RE2 does not take, with an alternative.
     """
-    source, has_anchors = (re2.escape(pattern), False) if literal else _translate(pattern)
+    is_composed = not _OWN_FORM.search(pattern)
+    composed = compose(pattern).text if is_composed else pattern
+    source, has_anchors = (re2.escape(composed), False) if literal else _translate(composed)
     compiled = _compile(source, case=case)
     if compiled.groups > MAX_GROUPS:
         raise _refusal(f"it has {compiled.groups} groups, at most {MAX_GROUPS} are possible; use (?:...)")
     if compiled.fullmatch(b""):
         raise WinnowError("INVALID_REQUEST", _EMPTY)
     names = {name.decode(): number for name, number in compiled.groupindex.items()}
-    find = partial(_find_words if word else _find, compiled)
-    needed = needed_of_text(pattern, case=case) if literal else needed_of_pattern(source, case=case)
-    return Pattern(find, compiled.groups, names, has_anchors, needed)
+    find: Callable[[bytes], Iterator[Match | None]] = partial(_find_words if word else _find, compiled)
+    if literal and not word:
+        find = partial(_find_literal, compiled, composed.encode(), case)
+    if literal and len(_PHRASE_WORD.findall(pattern)) > 1:
+        return Pattern(find, 0, names, has_anchors, needed_of_phrase(pattern), is_composed, pattern, case)
+    needed = needed_of_text(composed, case=case) if literal else needed_of_pattern(source, case=case)
+    return Pattern(find, compiled.groups, names, has_anchors, needed, is_composed)
 
 
 def _compile(source: str, *, case: bool) -> Any:
@@ -149,6 +175,19 @@ def _find(compiled: Any, data: bytes) -> Iterator[Match | None]:
         if start == end:
             raise WinnowError("INVALID_REQUEST", _EMPTY)
         yield match
+
+
+def _find_literal(compiled: Any, literal: bytes, is_cased: bool, data: bytes) -> Iterator[Match | None]:
+    """Matches of plain text: RE2 takes very long for a long text that repeats itself."""
+    if not is_cased:
+        if not (data.isascii() and literal.isascii()):
+            yield from _find(compiled, data)
+            return
+        literal, data = literal.lower(), data.lower()
+    at = data.find(literal)
+    while at >= 0:
+        yield TextMatch(at, at + len(literal))
+        at = data.find(literal, at + len(literal))
 
 
 def _find_words(compiled: Any, data: bytes) -> Iterator[Match | None]:

@@ -19,8 +19,10 @@ from server.errors import WinnowError
 from server.locators import work_fields
 from server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts, Place
 from server.operations.base import RequestContext
-from server.operations.corpus.patterns import Match, Pattern
+from server.operations.corpus.patterns import Match, Pattern, TextMatch
+from server.quotes.finding import QuoteMatch, SourceText, find_phrase
 from server.runtime.deadlines import check_deadline, current_deadline
+from server.text.forms.splicing import SplicedText, compose, may_compose
 
 # A walk takes at most so many seconds, and so much of what its call has left: a script goes on after it.
 _SECONDS, _SHARE = 10.0, 0.6
@@ -50,10 +52,24 @@ class ScannedDocument:
     read_spans: Callable[[str], list[ChunkSpan]]
     read_places: Callable[[str], tuple[Place, ...]]
     read_metadata: Callable[[str], Mapping[str, Any]]
+    is_composed: bool = True
 
     @cached_property
     def is_ascii(self) -> bool:
         return self.document.data.isascii()
+
+    @cached_property
+    def composed(self) -> SplicedText | None:
+        """The text in one form of Unicode; None where it is in that form already."""
+        if not (self.is_composed and may_compose(self.document.data)):
+            return None
+        found = compose(self._text)
+        return found if len(found.starts) > 1 else None
+
+    @cached_property
+    def searched(self) -> bytes:
+        """The text that patterns are matched over, in UTF-8."""
+        return self.composed.text.encode() if self.composed else self.document.data
 
     @property
     def length(self) -> int:
@@ -82,12 +98,25 @@ class ScannedDocument:
         return list(accumulate((chunk.end for chunk in self.chunks), max))
 
     def decode(self, span: tuple[int, int]) -> str | None:
-        """The text of a span of bytes; None for a group without part in the match."""
-        return None if span[0] < 0 else self.document.data[span[0] : span[1]].decode()
+        """The text of a span of bytes of ``searched``; None for a group without part in the match."""
+        return None if span[0] < 0 else self.searched[span[0] : span[1]].decode()
 
     def characters(self, start: int, end: int) -> str:
         """The text between two offsets in characters."""
         return self.document.data[start:end].decode() if self.is_ascii else self._text[start:end]
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self._text
+
+    def searched_span(self, start: int, end: int) -> tuple[int, int]:
+        """The bytes of ``searched`` for characters of the text."""
+        before, within = self._text[:start], self._text[start:end]
+        if self.composed:
+            before, within = compose(before).text, compose(within).text
+        first = len(before.encode())
+        return first, first + len(within.encode())
 
     def chunk_at(self, start: int) -> int | None:
         """The number of the chunk of this character: the first of overlapping ones.
@@ -96,6 +125,19 @@ class ScannedDocument:
         """
         ends = self._ends
         return min(bisect_right(ends, start), len(ends) - 1) if ends else None
+
+
+def _merge(scanned: ScannedDocument, found: Sequence[Found], seen: Sequence[QuoteMatch]) -> Iterator[Found]:
+    """The matches in the text as it is, and those in the text as it is seen that none of the first is part of."""
+    ends = [each.end for each in found]
+    others = []
+    for place in seen:
+        following = bisect_right(ends, place.start)
+        if following < len(found) and found[following].start < place.end:
+            continue
+        span = TextMatch(*scanned.searched_span(place.start, place.end))
+        others.append(Found(span, place.start, place.end, scanned.chunk_at(place.start)))
+    yield from sorted((*found, *others), key=lambda each: each.start)
 
 
 @dataclass
@@ -152,8 +194,19 @@ class Walk:
 
     def matches(self, scanned: ScannedDocument, pattern: Pattern) -> Iterator[Found]:
         """The matches in a document, in order. Raises ``OutOfTime``."""
+        found = self._found(scanned, pattern)
+        if not pattern.phrase:
+            yield from found
+            return
+        seen = find_phrase(pattern.phrase, SourceText(scanned.text), case=pattern.is_cased)
+        yield from _merge(scanned, list(found), seen)
+
+    def _found(self, scanned: ScannedDocument, pattern: Pattern) -> Iterator[Found]:
+        """The matches of the pattern itself."""
         byte = character = 0
-        data, is_ascii = scanned.document.data, scanned.is_ascii
+        scanned.is_composed = pattern.is_composed
+        data, composed = scanned.searched, scanned.composed
+        is_ascii = data.isascii() and composed is None
         for number, match in enumerate(pattern.find(data)):
             if number % _LOOK_EVERY == 0 and self._is_over():
                 raise OutOfTime
@@ -165,7 +218,8 @@ class Walk:
                 continue
             character += len(data[byte:start].decode())
             after = character + len(data[start:end].decode())
-            yield Found(match, character, after, scanned.chunk_at(character))
+            first, last = composed.span(character, after) if composed else (character, after)
+            yield Found(match, first, last, scanned.chunk_at(first))
             byte, character = end, after
 
     def _is_over(self) -> bool:
