@@ -30,6 +30,7 @@ from server.backup.archive import (
     create_private,
 )
 from server.claims.exchange import export_lines
+from server.claims.notebook_heads import were_written
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook
 from server.errors import WinnowError
@@ -107,7 +108,7 @@ def _read_projects(store: Path) -> tuple[BackedProject, ...]:
 
 def _write_claims(store: Path, writer: BackupWriter) -> int:
     path = claims_path(store)
-    if not path.exists():
+    if not were_written(path):
         return 0
     with closing(SqliteClaimStore(path)) as claims, claims.database.snapshot():
         notebooks = claims.notebooks()

@@ -34,6 +34,7 @@ from server.backup.archive import (
     SourcesPart,
 )
 from server.claims.exchange import check_lines, import_lines
+from server.claims.notebook_heads import heads_path
 from server.claims.sqlite_store import FOLDER, SqliteClaimStore, claims_path
 from server.claims.store import Notebook
 from server.errors import WinnowError
@@ -174,6 +175,8 @@ def restore(store: Path, backup: Backup) -> RestoreReport:
         if states[_CLAIMS] != "same":
             if states[_CLAIMS] == "other":
                 kept += _set_aside(store / FOLDER)
+            if not claims_path(store).exists():  # what is restored takes its place
+                heads_path(claims_path(store)).unlink(missing_ok=True)
             _restore_claims(store, backup)
     return RestoreReport(
         projects=len(backup.settings),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from server.claims.notebook_heads import were_written
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook
 
@@ -34,8 +35,8 @@ class ClaimLibrary:
 
     @property
     def has_file(self) -> bool:
-        """Whether anything was ever written."""
-        return self._path.exists()
+        """Whether anything was ever written; True also where its file is lost, which opening says."""
+        return were_written(self._path)
 
     @property
     def is_elsewhere(self) -> bool:

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from server.claims.indexes import word_index
+from server.claims.notebook_heads import were_written
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.errors import WinnowError
 
@@ -23,7 +24,7 @@ _REMOVED = (
 
 def has_notebooks(store: Path, project: str) -> bool:
     """Whether anything was ever written into a notebook of this project."""
-    if not claims_path(store).exists():
+    if not were_written(claims_path(store)):
         return False
     with closing(SqliteClaimStore(claims_path(store))) as claims:
         return any(notebook.project == project for notebook in claims.notebooks())
@@ -46,15 +47,14 @@ def move_notebooks(store: Path, project: str, successor: str) -> None:
     """
     if not has_notebooks(store, project):
         return
-    with (
-        closing(SqliteClaimStore(claims_path(store))) as claims,
-        claims.database.transaction(to_disk=True) as connection,
-    ):
-        if successor:
-            for table in ("entries", "history"):
-                connection.execute(f"UPDATE {table} SET project = ? WHERE project = ?", (successor, project))
-        else:
-            _remove(connection, project)
+    with closing(SqliteClaimStore(claims_path(store))) as claims:
+        with claims.database.transaction(to_disk=True) as connection:
+            if successor:
+                for table in ("entries", "history"):
+                    connection.execute(f"UPDATE {table} SET project = ? WHERE project = ?", (successor, project))
+            else:
+                _remove(connection, project)
+        claims.keep_heads()
 
 
 def _remove(connection: sqlite3.Connection, project: str) -> None:

@@ -24,6 +24,7 @@ from server.backends.sqlite import REPAIR, Database, Layout
 from server.claims.hash_chain import digest_of, first_flaw
 from server.claims.indexes import citations, word_index, words
 from server.claims.indexes.citations import PassageClaim
+from server.claims.notebook_heads import Head, NotebookHeads
 from server.claims.records import MODEL_PREFIX, Comparison, Entry, Verdict, entry_of
 from server.claims.store import Change, ChangeKind, Notebook, NotebookCounts, TopicCount, View
 from server.errors import WinnowError
@@ -90,13 +91,47 @@ class SqliteClaimStore:
 
     def __init__(self, path: Path) -> None:
         self._deriving = threading.local()
+        self.heads = NotebookHeads(path)
+        self.heads.require_file()
         with _own_advice():
             self.database = Database(path, _prepare)
+        try:
+            self._require_heads()
+        except BaseException:
+            self.database.close()
+            raise
+
+    def _require_heads(self) -> None:
+        """Raise ``WinnowError`` unless the file has all that was written; a file without heads gets them."""
+        if self.heads.read():
+            self.heads.require_changes(self._digest_at)
+        elif notebooks := self.notebooks():
+            self.heads.replace({each: self._head(each) for each in notebooks})
+
+    def _digest_at(self, notebook: Notebook, sequence: int) -> str | None:
+        query = "SELECT digest FROM history WHERE project = ? AND owner = ? AND sequence = ?"
+        rows = self._rows(query, notebook.project, notebook.owner, sequence)
+        return str(rows[0][0]) if rows else None
+
+    def _head(self, notebook: Notebook) -> Head:
+        last = self.last_sequence(notebook)
+        return last, self._digest_at(notebook, last) or ""
+
+    def keep_heads(self) -> None:
+        """Keep the last changes of the notebooks that the file has now, and forget those of others."""
+        self.heads.replace({each: self._head(each) for each in self.notebooks()})
+
+    @contextmanager
+    def _changing(self, notebook: Notebook) -> Iterator[sqlite3.Connection]:
+        """A transaction that is on the disk when it has ended, after which the notebook's head is kept."""
+        with self.database.transaction(to_disk=True) as connection:
+            yield connection
+        self.heads.advance(notebook, self._head(notebook))
 
     @_own_advice()
     def add(self, notebook: Notebook, entry: Entry) -> Entry:
         """See ``ClaimStore.add``."""
-        with self.database.transaction(to_disk=True) as connection:
+        with self._changing(notebook) as connection:
             if connection.execute("SELECT 1 FROM entries WHERE id = ?", (entry.id,)).fetchone():
                 raise WinnowError("INVALID_REQUEST", f"entry {entry.id} exists already; revise it")
             return _write(connection, notebook, entry, "written")
@@ -104,7 +139,7 @@ class SqliteClaimStore:
     @_own_advice()
     def revise(self, notebook: Notebook, entry: Entry, kind: ChangeKind = "revised") -> Entry:
         """See ``ClaimStore.revise``."""
-        with self.database.transaction(to_disk=True) as connection:
+        with self._changing(notebook) as connection:
             query = "SELECT revision FROM entries WHERE id = ? AND project = ? AND owner = ?"
             found = connection.execute(query, (entry.id, notebook.project, notebook.owner)).fetchone()
             if found is None:
@@ -120,7 +155,7 @@ class SqliteClaimStore:
     @_own_advice()
     def judge(self, notebook: Notebook, verdicts: Sequence[Verdict]) -> None:
         """See ``ClaimStore.judge``."""
-        with self.database.transaction(to_disk=True) as connection:
+        with self._changing(notebook) as connection:
             for verdict in verdicts:
                 first, second = sorted((verdict.claim_id, verdict.other_id))
                 query = "SELECT 1 FROM verdicts WHERE claim = ? AND other = ?"
@@ -372,7 +407,7 @@ class SqliteClaimStore:
 
         A change that follows on the last one keeps its digest; any other becomes a change of its own.
         """
-        with self.database.transaction(to_disk=True) as connection:
+        with self._changing(notebook) as connection:
             for change, record in changes:
                 if isinstance(record, Verdict):
                     first, second = sorted((record.claim_id, record.other_id))

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from server.backends.sqlite import check_integrity
+from server.claims.notebook_heads import were_written
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.errors import WinnowError
 from server.findings import Check, Finding
@@ -24,14 +25,10 @@ _SHOWN = 3
 def _claims(settings: Settings) -> Iterator[Finding]:
     """Whether the file of claims is sound, and each notebook's chain of digests unbroken."""
     path = claims_path(settings.store)
-    if not path.parent.exists():
+    if not were_written(path):
         return
-    why = "it is empty" if path.exists() and not path.stat().st_size else ""
-    why = why or (check_integrity(path) if path.exists() else "")
-    if why:
+    if path.exists() and path.stat().st_size and (why := check_integrity(path)):
         yield Finding("store", "claims", False, f"{path} is damaged: {why}", _RESTORE)
-        return
-    if not path.exists() and not any(path.parent.iterdir()):
         return
     try:
         with closing(SqliteClaimStore(path)) as claims:

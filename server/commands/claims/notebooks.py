@@ -238,6 +238,30 @@ def backup(
     print_lines(f"{file} is a copy of {path}")
 
 
+@app.command(epilog=examples("winnow claims adopt", "winnow claims adopt --json"))
+def adopt(store: Store = None, as_json: Json = False) -> None:
+    """Go on with the claims that there are, after a loss that cannot be undone.
+
+    An empty file of claims is removed, and what the file lacks is no longer missed.
+    """
+    from server.claims.notebook_heads import heads_path
+    from server.claims.sqlite_store import SqliteClaimStore, claims_path
+
+    with report_errors(as_json=as_json):
+        path = claims_path(load_settings(store=store).store)
+        heads_path(path).unlink(missing_ok=True)
+        if path.exists() and not path.stat().st_size:
+            path.unlink()
+        changes = 0
+        if path.exists():
+            with closing(SqliteClaimStore(path)) as claims:
+                changes = sum(claims.last_sequence(notebook) for notebook in claims.notebooks())
+    if as_json:
+        print_json({"changes": changes})
+        return
+    print_lines(f"{path} goes on with {changes:,} changes")
+
+
 @app.command(epilog=examples("winnow claims report > claims.md", "winnow claims report --topic memory --json"))
 def report(
     project: Project = None, key: Key = "", topic: Topic = "", store: Store = None, as_json: Json = False
@@ -260,6 +284,7 @@ def report(
 def _opened(
     store: str | None, project: str | None, *, creates: bool = False
 ) -> Iterator[tuple[Settings, SqliteClaimStore]]:
+    from server.claims.notebook_heads import were_written
     from server.claims.sqlite_store import SqliteClaimStore, claims_path
 
     settings = load_settings(store=store, project=project)
@@ -270,7 +295,7 @@ def _opened(
         from server.backends.files.store_folder import prepare_store
 
         prepare_store(settings.store)
-    elif not path.exists():
+    elif not were_written(path):
         raise WinnowError(
             "NOT_FOUND", f"no agent wrote claims in {settings.store} (winnow serve --tools all,claims)"
         )
