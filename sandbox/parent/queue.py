@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
+import time
 from collections import Counter, deque
 
 _SHORTEST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 1, 60
@@ -20,9 +21,10 @@ _SMOOTHING = 0.9  # weight of the past in the mean duration: about the last ten 
 class ScriptQueueFull(Exception):
     """There was no place: the queue is full, or none came free in time. ``retry_after_s``: when to try again."""
 
-    def __init__(self, waiting: int, retry_after_s: int) -> None:
-        super().__init__(waiting, retry_after_s)  # verdicts.py has the message
+    def __init__(self, waiting: int, room: int, retry_after_s: int) -> None:
+        super().__init__(waiting, room, retry_after_s)  # verdicts.py has the message
         self.waiting = waiting
+        self.room = room
         self.retry_after_s = retry_after_s
 
 
@@ -38,6 +40,7 @@ class ScriptQueue:
         self._last_turn: dict[str, int] = {}  # client -> the number of the turn in which it last got a place
         self._turn_numbers = itertools.count(1)
         self._mean_seconds = 0.0
+        self._begun: deque[float] = deque()  # when the running scripts took their places, the oldest first
 
     @property
     def running(self) -> int:
@@ -76,13 +79,21 @@ class ScriptQueue:
         self._mean_seconds = _SMOOTHING * mean + (1 - _SMOOTHING) * seconds
         self._release(client)
 
+    def _expected_seconds(self) -> float:
+        """How long a script takes: the mean of recent ones, or what those that run have taken, if that is more."""
+        now = time.monotonic()
+        ages = [now - begun for begun in self._begun]
+        return max(self._mean_seconds, sum(ages) / max(1, len(ages)))
+
     # --- turns ---
 
     def _grant(self, client: str) -> None:
+        self._begun.append(time.monotonic())
         self._running[client] += 1
         self._last_turn[client] = next(self._turn_numbers)
 
     def _release(self, client: str) -> None:
+        self._begun.popleft()
         self._running[client] -= 1
         if not self._running[client]:
             del self._running[client]
@@ -121,9 +132,9 @@ class ScriptQueue:
             newest.set_exception(self._queue_full())
 
     def _queue_full(self) -> ScriptQueueFull:
-        seconds = self._mean_seconds * (self.waiting + 1) / self._places
+        seconds = self._expected_seconds() * (self.waiting + 1) / self._places
         return ScriptQueueFull(
-            self.waiting, min(_LONGEST_RETRY_SECONDS, max(_SHORTEST_RETRY_SECONDS, math.ceil(seconds)))
+            self.waiting, self._room, min(_LONGEST_RETRY_SECONDS, max(_SHORTEST_RETRY_SECONDS, math.ceil(seconds)))
         )
 
 

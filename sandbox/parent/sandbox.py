@@ -135,12 +135,15 @@ class Sandbox:
         try:
             await self._queue.enter(client)
         except ScriptQueueFull as full:
-            return self._with_walls(verdicts.queue_full(full.waiting, full.retry_after_s))
+            return self._with_walls(verdicts.queue_full(full.waiting, full.room, full.retry_after_s))
         started = time.monotonic()
         try:
-            return await self._run(
+            outcome = await self._run(
                 code, bounds, CallHandler(call, bounds, started, left), count_tokens, on_progress, skills
             )
+            # Closing kills the children; the script was not at fault.
+            is_given_up = self._is_closed and outcome.status in ("crashed", "unavailable")
+            return self._with_walls(replace(verdicts.closing(), usage=outcome.usage)) if is_given_up else outcome
         finally:
             self._queue.end_turn(client, time.monotonic() - started)
 

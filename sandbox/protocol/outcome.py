@@ -24,8 +24,8 @@ class ScriptError:
     """The reason why a script failed, written for the script's author.
 
     ``line`` and ``column`` count from 1 in the agent's own source; ``hint`` says what to write instead;
-    ``retry_after_s``: when to try again, where the script was not at fault; ``kept_as``: the name under which the
-    caller keeps a result that was too large.
+    ``retry_after_s``: when to try again, where the script was not at fault; ``waiting``: how many scripts wait, of
+    at most ``queue``; ``kept_as``: the name under which the caller keeps a result that was too large.
     """
 
     type: str
@@ -35,6 +35,8 @@ class ScriptError:
     source_line: str | None = None
     hint: str | None = None
     retry_after_s: int | None = None
+    waiting: int | None = None
+    queue: int | None = None
     kept_as: str | None = None
 
 

@@ -9,6 +9,8 @@ from . import smaller_results
 from .limits import KIB, MIB, Limits
 from .outcome import Outcome, ScriptError, Status
 
+QUEUE_FULL, SHUTTING_DOWN = "QUEUE_FULL", "SHUTTING_DOWN"
+
 
 def _error(status: Status, type: str, message: str, hint: str | None = None) -> Outcome:
     return Outcome(status, error=ScriptError(type, message, hint=hint))
@@ -24,13 +26,15 @@ def source_too_large(size: int, bound: int) -> Outcome:
     )
 
 
-def queue_full(waiting: int, retry_after_s: int) -> Outcome:
+def queue_full(waiting: int, room: int, retry_after_s: int) -> Outcome:
     """No worker was free, and the queue was full or the wait too long."""
     error = ScriptError(
-        "QUEUE_FULL",
-        f"all workers are busy and {waiting} scripts wait",
+        QUEUE_FULL,
+        f"all workers are busy and {waiting} scripts wait, of at most {room}",
         hint=f"run it again in {retry_after_s} s; a direct search answers meanwhile",
         retry_after_s=retry_after_s,
+        waiting=waiting,
+        queue=room,
     )
     return Outcome("unavailable", error=error)
 
@@ -38,6 +42,20 @@ def queue_full(waiting: int, retry_after_s: int) -> Outcome:
 def unavailable(reason: str) -> Outcome:
     """No sandbox on this machine, or it is closed."""
     return _error("unavailable", "SandboxUnavailable", reason, "winnow doctor shows every wall and what to do")
+
+
+CLOSING_RETRY_SECONDS = 5
+
+
+def closing() -> Outcome:
+    """The server ended before the script did."""
+    error = ScriptError(
+        SHUTTING_DOWN,
+        "the server ended before the script did, and killed it",
+        hint=f"send the same script again in {CLOSING_RETRY_SECONDS} s",
+        retry_after_s=CLOSING_RETRY_SECONDS,
+    )
+    return Outcome("unavailable", error=error)
 
 
 def timeout(limits: Limits) -> Outcome:

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
@@ -86,6 +86,35 @@ def _versions(settings: Settings) -> Iterator[Finding]:
     is_supported = lowest <= sys.version_info[:2] < above
     advice = "" if is_supported else f"install winnow under Python {versions}"
     yield Finding("versions", "python", is_supported, f"{platform.python_version()} ({sys.executable})", advice)
+
+
+# Faults of the interpreter's memory that a script could reach, and the first release without each of them.
+_MEMORY_FAULTS: tuple[tuple[str, str, Mapping[tuple[int, int], int]], ...] = (
+    ("gh-119004", "OrderedDict.__eq__ walks freed nodes", {(3, 12): 7, (3, 13): 0}),
+    ("gh-142637", "other methods of OrderedDict walk freed nodes", {}),
+)
+
+
+def _interpreter(settings: Settings) -> Iterator[Finding]:
+    """Known faults of this Python's memory: the fence of scripts is as strong as that is, the walls are not."""
+    known = [f"{name} ({what})" for name, what, mended in _MEMORY_FAULTS if not _is_mended(mended)]
+    detail = (
+        f"known memory faults: {'; '.join(known)}; scripts do not get these classes" if known else "none known"
+    )
+    older = any(_is_newer_better(mended) for _, _, mended in _MEMORY_FAULTS)
+    advice = "install the newest Python 3.13 or later; the walls of the sandbox hold meanwhile" if older else ""
+    yield Finding("versions", "interpreter", True, detail, advice)
+
+
+def _is_mended(mended: Mapping[tuple[int, int], int]) -> bool:
+    release = mended.get(sys.version_info[:2])
+    newest = max(mended, default=(9, 9))
+    return sys.version_info[:2] > newest or (release is not None and sys.version_info[2] >= release)
+
+
+def _is_newer_better(mended: Mapping[tuple[int, int], int]) -> bool:
+    """Whether another release of Python is without this fault."""
+    return bool(mended) and not _is_mended(mended)
 
 
 def _dependencies(settings: Settings) -> Iterator[Finding]:
@@ -436,6 +465,7 @@ def _circuits(settings: Settings) -> Iterator[Finding]:
 
 CHECKS: tuple[Check, ...] = (
     _versions,
+    _interpreter,
     _dependencies,
     _installation,
     _tokens,

@@ -18,6 +18,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -28,6 +29,7 @@ from server.settings import MIB, Settings
 from server.text.printable import visible_json
 
 Kind = Literal["executions", "calls"]
+trace_of_call: ContextVar[str] = ContextVar("trace_of_call", default="")  # the trace id of the call in progress
 _SPARE_FILES = 10  # of one kind, in addition to one per day: a file may be full before its day is over
 _DAY_SECONDS = 86_400
 _PRUNE_SECONDS = 3_600

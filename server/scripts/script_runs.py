@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 import time
 from collections import Counter
@@ -21,7 +22,7 @@ from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailab
 from server.contracts.base import Tier
 from server.errors import WinnowError
 from server.knowledge import OPERATIONS, SCRIPT, Answer, Caller, Knowledge
-from server.runtime.audit import fingerprint, hash_of, open_audit_log
+from server.runtime.audit import fingerprint, hash_of, open_audit_log, trace_of_call
 from server.runtime.logs import log, redact_text
 from server.runtime.reports.traces import annotate, span
 from server.scripts.run_warnings import RunWarnings
@@ -331,13 +332,16 @@ class Scripts:
             return
         record = {
             "execution_id": execution_id,
+            "trace_id": trace_of_call.get(),
             **describe_client(meter.caller.connection),
             "source_sha256": hash_of(code),
             "source_bytes": len(code.encode("utf-8", "replace")),
             **({"source": code} if self._settings.log_queries else {}),
             **({"description": redact_text(description, plain=self._settings.log_queries)} if description else {}),
             "verdict": outcome.status,
+            "exit_code": _exit_code(outcome),
             **({"error": one_line(error.type, _ERROR_CHARS)} if error is not None else {}),
+            **({"refused": _refusal_rule(error.message)} if error and outcome.status == "rejected" else {}),
             "wall_ms": round(usage.wall_ms, 1),
             "cpu_ms": round(usage.cpu_ms, 1),
             "memory_peak_bytes": usage.memory_peak_bytes,
@@ -367,3 +371,17 @@ class Scripts:
         if self._sandbox is not None:
             await self._sandbox.close()
             self._sandbox = None
+
+
+def _exit_code(outcome: Outcome) -> int:
+    """0 for a script that ended well, its own code for one that called exit(), and 1 for the others."""
+    if outcome.status == "ok":
+        return 0
+    error = outcome.error
+    own = error is not None and error.type == "SystemExit" and re.fullmatch(r"\d{1,3}", error.message)
+    return int(own[0]) if own else 1
+
+
+def _refusal_rule(message: str) -> str:
+    """The rule that refused a script: the message without the names that are quoted from it."""
+    return one_line(re.sub(r"'[^']*'|\"[^\"]*\"", "...", message), _ERROR_CHARS)

@@ -121,7 +121,9 @@ _ONE_LINE = frozenset({"type", "hint"})
 _ERROR_CHARS: Mapping[str, int] = MappingProxyType(
     {"type": 200, "message": 4000, "source_line": 1000, "hint": 2000}
 )
-_RETRYABLE = frozenset({"TIMEOUT", "SANDBOX_CRASH", "QUEUE_FULL"})
+_RETRYABLE = frozenset({"TIMEOUT", "SANDBOX_CRASH", "QUEUE_FULL", "SHUTTING_DOWN"})
+_REASONS_OF_THE_SANDBOX = frozenset({"QUEUE_FULL", "SHUTTING_DOWN"})
+_OF_THE_QUEUE = ("retry_after_s", "waiting", "queue")  # fields of an error that are details of it on the wire
 
 
 async def _run_script(context: Context, arguments: dict[str, Any]) -> ToolResult:
@@ -160,8 +162,7 @@ def to_payload(outcome: Outcome) -> dict[str, Any]:
     reason = _reason_of(outcome)
     details: dict[str, Any] = {"reason": reason, "retryable": reason in _RETRYABLE}
     fields = {name: _shorten_field(name, value) for name, value in payload["error"].items() if value is not None}
-    if "retry_after_s" in fields:
-        details["retry_after_s"] = fields.pop("retry_after_s")
+    details |= {name: fields.pop(name) for name in _OF_THE_QUEUE if name in fields}
     if "kept_as" in fields:
         details["execution_id"] = fields.pop("kept_as")
         details["result_uri"] = RESULT_URI.format(execution_id=details["execution_id"])
@@ -202,8 +203,8 @@ def _reason_of(outcome: Outcome) -> str:
         return reason
     if outcome.status == "limit":
         return _REASON_OF_BUDGET.get(outcome.error.type, reason)
-    if outcome.status == "unavailable" and outcome.error.retry_after_s is not None:
-        return "QUEUE_FULL"
+    if outcome.status == "unavailable" and outcome.error.type in _REASONS_OF_THE_SANDBOX:
+        return outcome.error.type
     return reason
 
 

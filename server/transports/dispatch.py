@@ -18,7 +18,7 @@ from server.errors import WinnowError, internal_error
 from server.knowledge import Knowledge
 from server.reference.guides import spell_tool_names
 from server.reference.sdk import list_functions
-from server.runtime.audit import fingerprint, open_audit_log
+from server.runtime.audit import fingerprint, open_audit_log, trace_of_call
 from server.runtime.logs import log, redact_text
 from server.runtime.reports.traces import span
 from server.sessions.identities import describe_client, identity_of
@@ -167,6 +167,7 @@ class Dispatcher:
         Raises only when cancelled: errors are results too.
         """
         started, trace_id = time.perf_counter(), str(uuid.uuid4())
+        trace_of_call.set(trace_id)
         error: WinnowError | None = None
         alert: HarvestAlert | None = None
         try:

@@ -53,6 +53,27 @@ def test_a_script_of_many_calls_leaves_a_short_line(store: Path) -> None:
 
 
 @pytest.mark.walls
+def test_the_line_of_a_script_joins_its_call_and_names_its_end(store: Path) -> None:
+    settings = load_settings(store=store, project="handbook")
+
+    async def call_twice() -> None:
+        async with open_application(settings, wait_for_model=True) as application:
+            await application.ready()
+            dispatcher = Dispatcher(application.context, settings)
+            tool = dispatcher.find("execute_code")
+            assert tool is not None
+            for code in ("exit(3)", "x = (1).__globals__", "return 1"):
+                await call_tool(dispatcher, tool, {"code": code}, "somebody", silent)
+
+    asyncio.run(call_twice())
+    calls = [record["trace_id"] for record in read_records(settings.audit_folder, kind="calls")][-3:]
+    lines = list(read_records(settings.audit_folder))[-3:]
+    assert [line["trace_id"] for line in lines] == calls
+    assert [line["exit_code"] for line in lines] == [3, 1, 0]
+    assert [line.get("refused") for line in lines] == [None, "the attribute ... is not available", None]
+
+
+@pytest.mark.walls
 def test_each_script_leaves_one_line_without_its_words(store: Path, tmp_path: Path) -> None:
     settings = load_settings(store=store, project="handbook")
     code = "rows = semantic_search('SECRETWORD', top_k=3)\nfetch(rows, level='preview')\nreturn rows.ids"

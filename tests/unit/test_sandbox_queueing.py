@@ -127,6 +127,20 @@ def test_the_time_to_come_back_grows_with_the_queue_and_the_length_of_scripts() 
     assert [asyncio.run(retry_after(*case)) for case in cases] == [1, 4, 10, 60]
 
 
+def test_before_the_first_script_has_ended_those_that_run_say_how_long_one_takes() -> None:
+    async def crowd() -> tuple[int, int, int]:
+        queue = _queue(1, room=0)
+        await queue.enter("a")
+        queue._begun[0] -= 7.0  # it has run for seven seconds
+        with pytest.raises(ScriptQueueFull) as full:
+            await queue.enter("b")
+        return full.value.waiting, full.value.room, full.value.retry_after_s
+
+    waiting, room, seconds = asyncio.run(crowd())
+    assert (waiting, room) == (0, 0)
+    assert 7 <= seconds <= 60
+
+
 def test_waiting_ends_after_the_queue_timeout() -> None:
     async def wait() -> tuple[int, int]:
         queue = ScriptQueue(1, room=2, patience=0.01)  # no place becomes free, however late it ends
