@@ -3,6 +3,9 @@
 Only ``winnow key`` and ``winnow project rename`` write it: no tool, no script and no file of a working folder can
 add a key. A file that others may write, or that is no regular file, is refused. A server that cannot use its file
 of keys refuses every client.
+
+The lock of the first change stays beside the file. Where it stands alone, the keys were lost: an error, because an
+empty list would open a server to everybody.
 """
 
 from __future__ import annotations
@@ -53,9 +56,21 @@ def state_of(store: Path) -> FileState | None:
 def read_keys(store: Path) -> tuple[AccessKey, ...]:
     """The keys of a store, also those that are revoked or have expired, in the order in which they were added.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` for a file that others may write, or that is not as it was written.
+    Raises ``WinnowError("INVALID_REQUEST")`` for a file that others may write, that is not as it was written, or
+    that is gone.
     """
+    if is_lost(store):
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"{store / FILE} is missing, though this store had keys; put it back (winnow restore FILE), or delete "
+            f"{store / KEYS} to begin without keys",
+        )
     return _RECORDS.read(store).keys
+
+
+def is_lost(store: Path) -> bool:
+    """Whether the store had a file of keys that is gone."""
+    return state_of(store) is None and (store / KEYS).exists()
 
 
 def add_key(store: Path, key: AccessKey, now: int) -> None:
@@ -204,9 +219,11 @@ def _change(
     store: Path, change: Callable[[tuple[AccessKey, ...]], Sequence[AccessKey]]
 ) -> tuple[tuple[AccessKey, ...], tuple[AccessKey, ...]]:
     """Replace the keys by what ``change`` returns for them, all or nothing; returns both."""
+    # What is refused makes no lock, which would be the sign of keys.
+    change(read_keys(store))
     lock = StoreLock(store, KEYS)
     try:
-        before = read_keys(store)
+        before = _RECORDS.read(store).keys
         after = tuple(change(before))
         _RECORDS.write(store, _KeysFile(keys=after))
         return before, after

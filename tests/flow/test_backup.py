@@ -192,10 +192,15 @@ def test_a_backup_taken_while_claims_are_written_is_a_state_that_there_was(store
 
 
 def test_a_damaged_part_of_the_store_is_no_empty_backup(store: Path, tmp_path: Path) -> None:
-    """Keys that cannot be read, and a history that was altered, are errors."""
+    """Keys that cannot be read or are gone, and a history that was altered, are errors."""
+    kept = (store / "keys.json").read_bytes()
     (store / "keys.json").write_text("{", "utf-8")
     assert run(backup.app, tmp_path / "b", "--store", store)[0] == 2
     (store / "keys.json").unlink()
+    code, answer = run(backup.app, tmp_path / "b", "--store", store)
+    assert (code, "had keys" in answer["error"]["message"]) == (2, True)
+    (store / "keys.json").write_bytes(kept)
+    (store / "keys.json").chmod(0o600)
     with closing(SqliteClaimStore(claims_path(store))) as claims, claims.database.transaction() as connection:
         connection.execute("UPDATE history SET at = 1.0 WHERE sequence = 1")
     code, answer = run(backup.app, tmp_path / "b", "--store", store)

@@ -17,6 +17,7 @@ from server.keys import key_file
 from server.keys.hashing import matches
 from server.keys.key_file import FILE, add_key, keys_for_only, new_key, read_keys, rename_in_keys, revoke_key
 from server.keys.records import AccessKey, KeyText
+from server.transports.access.http_access import HttpOptions
 
 NOW = 1_800_000_000
 
@@ -42,6 +43,21 @@ def test_a_key_is_shown_once_and_only_its_hash_is_stored(tmp_path: Path) -> None
         text.secret not in f"{key!r}{text!r}{CliRunner().invoke(app, ['list', '--store', str(tmp_path)]).stdout}"
     )
     assert key.digest not in repr(key)
+
+
+def test_keys_that_are_gone_are_a_loss_and_not_a_store_without_keys(tmp_path: Path) -> None:
+    assert winnow_key(tmp_path, "revoke", "nobody")[1]["error"]["details"]["reason"] == "NOT_FOUND"
+    assert read_keys(tmp_path) == ()
+    winnow_key(tmp_path, "add", "laptop")
+    (tmp_path / FILE).unlink()
+    for attempt in (["list"], ["add", "another"]):
+        code, refused = winnow_key(tmp_path, *attempt)
+        assert (attempt, code, "had keys" in refused["error"]["message"]) == (attempt, 2, True)
+    with pytest.raises(WinnowError, match="had keys"):
+        HttpOptions().access("127.0.0.1", tmp_path, ("p",))
+    (tmp_path / "keys").unlink()
+    assert winnow_key(tmp_path, "add", "another")[0] == 0
+    assert [key.name for key in read_keys(tmp_path)] == ["another"]
 
 
 def test_standard_output_is_the_key_alone(tmp_path: Path) -> None:

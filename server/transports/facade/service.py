@@ -90,7 +90,7 @@ class FacadeService:
 
     async def schema(self, asker: Asker, name: str, version: str, kind: str) -> dict[str, Any]:
         """The JSON schema of a tool's input or output. Raises ``WinnowError`` and ``Refusal``."""
-        self._count_read(asker)
+        # Not counted: discovery names two for each tool, which are more than a minute's reads.
         # A short route's tool answers also where it is not listed, and its answers name it.
         tool = await self._find(asker, name, from_any_pack=name in discovery.SHORT_ROUTES.values())
         if version != tool.version or kind not in ("input", "output"):
