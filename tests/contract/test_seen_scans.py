@@ -17,6 +17,7 @@ pytestmark = pytest.mark.anyio
 MARKED = "It *is kept for* **ninety\ndays** by\n\n```\nits owner here\n```"
 TEXTS = {
     "marked.md": f"# Rule\n\nAll backups. {MARKED}\n\nIt is kept for ninety days by its owner here.\n",
+    "long.txt": f"Long text. {'So it goes on. ' * 100}",
     "accents.md": "# Places\n\nThe Cafe\u0301 is an o\ufb03ce, and the Café is infor\u00admation.\n",
 }
 
@@ -60,3 +61,10 @@ async def test_ligatures_and_soft_hyphens_are_the_letters_that_are_read(kb: Know
     assert await _found(kb, "information", literal=True) == ["infor\u00admation"]
     assert await _found(kb, "\ufb03") == ["\ufb03"]
     assert await _found(kb, r"\p{Mn}") == ["\u0301"]
+
+
+async def test_a_match_that_is_cut_is_counted_in_a_warning(kb: KnowledgeBase) -> None:
+    for pattern, expected in ((r"(?s)\ALong.+", 1), (r"Long \w+", 0)):
+        answer = await kb.call("kb.scan", {"pattern": pattern}, kb.caller("test", SCRIPT, "run"))
+        assert len(answer.payload["results"]) == 1
+        assert sum("cut after 500 characters" in each for each in answer.warnings) == expected

@@ -21,6 +21,10 @@ from server.operations.ranking.candidates import generation_of
 from server.operations.ranking.scope import filters_of
 from server.text.printable import one_line, printable, shorten
 
+_CUT = (
+    f"{{count}} of these matches are cut after {MAX_MATCH_CHARS} characters, at the sign …: start and end are of "
+    "the whole match, which reading the document from start has"
+)
 # No more fit into an answer to a script.
 _SCRIPT_ROWS = 4_000
 _STOPPED = f"{TIME_ENDED}; total and scanned are of the part that was, next_cursor goes on with the rest"
@@ -154,6 +158,11 @@ def _shorten(text: str | None) -> Any:
     return None if text is None else shorten(printable(text[: MAX_MATCH_CHARS + 1]), MAX_MATCH_CHARS)
 
 
+def _is_cut(row: Any) -> bool:
+    """Whether the match of a row is shown in part."""
+    return row.get("start") is not None and row["end"] - row["start"] > MAX_MATCH_CHARS
+
+
 def _warnings(walk: Walk, pattern: Pattern, total: Tally, *, is_grouped: bool) -> tuple[str, ...]:
     stopped = () if walk.is_complete else (f"{_STOPPED}; {_ADD_UP}" if is_grouped else _STOPPED,)
     return (*stopped, *((_ANCHORS,) if pattern.has_anchors and not total.matches else ()))
@@ -184,6 +193,7 @@ def _build_answer(
         "limit_reason": reason,
         "next_cursor": next_cursor,
     }
+    cut = sum(map(_is_cut, page.rows))
     # Counts cost a script only their call.
     rows_charged = len(page.rows) if request.group_by is None else 0
     return Answer(
@@ -191,7 +201,7 @@ def _build_answer(
         "metadata",
         rows_charged,
         page.tokens,
-        warnings,
+        (*warnings, *((_CUT.format(count=cut),) if cut else ())),
         noted={"cursors": int(request.cursor is not None)},
         taken=intake.total(_taken(row, request.group_by) for row in page.rows),
     )
