@@ -132,6 +132,7 @@ FITTING: Mapping[str, tuple[str, ...]] = {
     "vendor_name": ("vendor",),
     "document": ("document", "uri", "chunk"),
     "path": ("uri",),
+    "uri": ("uri", "document"),
     "cursor": ("cursor",),
 }
 CONSTANTS: Mapping[str, Any] = {

@@ -158,8 +158,14 @@ async def test_the_earlier_tools_say_it_for_files_with_places_and_are_unchanged_
 
 
 async def test_passages_as_resources_say_it_beside_their_text(
-    client: Client, chunks: Mapping[str, tuple[str, Chunk]]
+    application: Application, chunks: Mapping[str, tuple[str, Chunk]]
 ) -> None:
+    settings = application.settings.model_copy(update={"resource_links": "on"})
+    async with Client(build_server(Dispatcher(application.context, settings), application)) as client:
+        await _check_resources(client, chunks)
+
+
+async def _check_resources(client: Client, chunks: Mapping[str, tuple[str, Chunk]]) -> None:
     for uri in DOCUMENTS:
         answer = await client.call_tool("kb_search", {"query": "valve opens", "filters": {"path": uri}})
         row = answer.structured_content["results"][0]
