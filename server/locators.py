@@ -149,9 +149,11 @@ def work_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
     citekey = one_line(item.citekey, _LABEL_CHARS_OF_WORK) if item else ""
     if item is None or not citekey:
         return {}
-    authors = (each.name for each in item.creators if each.role == "author")
-    names = [name for author in authors if (name := one_line(author, _AUTHOR_CHARS))]
-    shown = names if len(names) <= _AUTHORS_SHOWN else [*names[:_AUTHORS_BEFORE_OTHERS], "et al."]
+    authors = [each for each in item.creators if each.role == "author"]
+    names = [name for each in authors if not each.is_others and (name := one_line(each.name, _AUTHOR_CHARS))]
+    has_others = len(names) > _AUTHORS_SHOWN or any(each.is_others for each in authors)
+    most = _AUTHORS_SHOWN if len(names) <= _AUTHORS_SHOWN else _AUTHORS_BEFORE_OTHERS
+    shown = [*names[:most], *(["et al."] if has_others else [])]
     work = {"authors": shown, "year": item.year, "doi": one_line(item.doi, _LABEL_CHARS_OF_WORK)}
     known = {name: value for name, value in work.items() if value}
     return {"citekey": citekey, **known}

@@ -53,6 +53,46 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
     "language": ("langid", "language"),
     "abstract": ("abstract",),
 }
+# The name in CSL of a field of BibTeX that is a further fact; other fields keep their names.
+_MORE: Mapping[str, str] = {
+    "edition": "edition",
+    "address": "publisher-place",
+    "location": "publisher-place",
+    "isbn": "ISBN",
+    "issn": "ISSN",
+    "pmid": "PMID",
+    "series": "collection-title",
+    "version": "version",
+    "urldate": "accessed",
+    "note": "note",
+    "type": "genre",
+    "chapter": "chapter-number",
+    "volumes": "number-of-volumes",
+    "pagetotal": "number-of-pages",
+    "shorttitle": "title-short",
+    "eventtitle": "event-title",
+    "venue": "event-place",
+    "origdate": "original-date",
+    "pubstate": "status",
+}
+# What thesis an entry of this type is, where it does not say it; and that of words for it in BibLaTeX.
+_GENRES: Mapping[str, str] = {
+    "phdthesis": "PhD thesis",
+    "mastersthesis": "Master's thesis",
+    "mathesis": "Master's thesis",
+    "bathesis": "Bachelor's thesis",
+    "techreport": "Technical report",
+    "techrep": "Technical report",
+    "resreport": "Research report",
+}
+# Types whose number is that of the work, not the issue of a journal.
+_NUMBERED = frozenset({"report", "techreport", "patent", "manual", "standard", "book", "inbook", "incollection"})
+# Fields that are read above, or that steer programs.
+_NO_FACTS = frozenset(
+    {name for names in _TEXTS.values() for name in names}
+    | {"author", "editor", "translator", "year", "date", "month", "day", "doi", "url", "keywords", "groups"}
+    | {"file", "subtitle", "crossref", "xref", "xdata", "ids", "options", "related", "execute", "presort"}
+)
 # What an entry has from its parent under another name; all other fields keep theirs.
 _INHERITED_AS: Mapping[str, str] = {"title": "booktitle", "subtitle": "booksubtitle", "author": "bookauthor"}
 _NOT_INHERITED = frozenset({"crossref", "file", "abstract", "keywords", "groups", "doi", "pages", "xref", "ids"})
@@ -204,9 +244,37 @@ def _item(key: str, kind: str, fields: Fields) -> LibraryItem:
         tags=_list(fields.get("keywords", "")),
         collections=_list(fields.get("groups", "")),
         attachments=read_file_field(fields.get("file", "")),
+        more=tuple(_more(kind.casefold(), fields)),
     )
     subtitle = decode(fields.get("subtitle", ""))
     return replace(item, title=f"{item.title}: {subtitle}") if subtitle else item
+
+
+def _more(kind: str, fields: Fields) -> Iterator[tuple[str, str]]:
+    """All facts of an entry that are no field of an item, under the names of CSL where it has one."""
+    if "type" not in fields and kind in _GENRES:
+        yield "genre", _GENRES[kind]
+    if (number := decode(fields.get("number", ""))) and kind in _NUMBERED:
+        yield ("number" if kind not in ("book", "inbook", "incollection") else "collection-number"), number
+    year = decode(fields.get("year", "") or fields.get("date", ""))
+    if year and not year_of(year) and "pubstate" not in fields:  # "in press"
+        yield "status", year
+    for name, value in fields.items():
+        text = _plain(value) if name in _VERBATIM else decode(value)
+        if name not in _NO_FACTS and text:
+            yield _MORE.get(name, name), _GENRES.get(text.casefold(), text) if name == "type" else text
+    yield from _shadowed(fields)
+
+
+def _shadowed(fields: Fields) -> Iterator[tuple[str, str]]:
+    """What the first of several fields for one fact hides: an institution beside a publisher, an event's title."""
+    for names in _TEXTS.values():
+        given = [name for name in names if decode(fields.get(name, ""))]
+        for name in given[1:]:
+            yield _MORE.get(name, name), decode(fields[name])
+
+
+_VERBATIM = frozenset({"eprint", "pmid", "isbn", "issn"})
 
 
 def _first(fields: Fields, names: Sequence[str]) -> str:
@@ -232,27 +300,32 @@ def _date(fields: Fields) -> str:
         return ""
     month = decode(fields.get("month", "")).casefold()[:3].strip()
     number = _MONTHS.index(month) + 1 if month in _MONTHS else int(month) if month in _NUMBERS else 0
-    return f"{year}-{number:02}" if number else year
+    day = decode(fields.get("day", ""))
+    is_day = number and day.isdecimal() and 1 <= int(day[:3]) <= _MOST_DAYS
+    return f"{year}-{number:02}" + (f"-{int(day):02}" if is_day else "") if number else year
 
 
+_MOST_DAYS = 31
 _NUMBERS = frozenset(f"{number}" for number in range(1, 13)) | {f"{number:02}" for number in range(1, 10)}
 
 
 def _creators(fields: Fields) -> Iterator[Creator]:
     for role in _ROLES:
         for name in split_multiple_persons_names(fields.get(role, ""))[:_MOST_NAMES]:
-            if name.strip() and name.strip() != "others" and (creator := _creator(name, role)):
+            if name.strip() and (creator := _creator(name, role)):
                 yield creator
 
 
 def _creator(name: str, role: str) -> Creator | None:
     if re.match(r"\s*(?:family|given)\s*=", name):
         parts = {match[1]: match[2] for part in name.split(",") if (match := _NAME_PART.fullmatch(part))}
-        family = decode(" ".join(filter(None, (parts.get("prefix"), parts.get("family"), parts.get("suffix")))))
-        return Creator(family, decode(parts.get("given", "")), role)
+        family = decode(" ".join(filter(None, (parts.get("prefix"), parts.get("family")))))
+        return Creator(family, decode(parts.get("given", "")), role, decode(parts.get("suffix", "")))
     try:
         split = parse_single_name_into_parts(name, strict=False)
     except InvalidNameError:
         return Creator(decode(name), role=role)
-    family, given = decode(" ".join((*split.von, *split.last, *split.jr))), decode(" ".join(split.first))
-    return Creator(family or given, given if family else "", role) if family or given else None
+    family, given = decode(" ".join((*split.von, *split.last))), decode(" ".join(split.first))
+    if not (family or given):
+        return None
+    return Creator(family or given, given if family else "", role, decode(" ".join(split.jr)))

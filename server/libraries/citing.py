@@ -150,11 +150,14 @@ def _escape_markdown(text: str) -> str:
 
 def _describe_bibtex(item: LibraryItem) -> str:
     kind = TO_BIBTEX.get(item.item_type, "misc")
-    of_book, of_thesis = kind in ("incollection", "inproceedings"), kind == "phdthesis"
+    if kind == "phdthesis" and "master" in dict(item.more).get("genre", "").casefold():
+        kind = "mastersthesis"
+    of_book, of_thesis = kind in ("incollection", "inproceedings"), kind.endswith("thesis")
     fields = {
         "title": f"{{{_to_latex(item.title)}}}" if item.title else "",
         "author": _bibtex_names(item, "author"),
         "editor": _bibtex_names(item, "editor"),
+        "translator": _bibtex_names(item, "translator"),
         "year": str(item.year or ""),
         ("booktitle" if of_book else "journal"): _to_latex(item.container),
         ("school" if of_thesis else "institution" if kind == "techreport" else "publisher"): _to_latex(
@@ -163,10 +166,13 @@ def _describe_bibtex(item: LibraryItem) -> str:
         "volume": _to_latex(item.volume),
         "number": _to_latex(item.issue),
         "pages": _to_latex(_page_range(item).replace("–", "--")),
-        "doi": _to_latex(item.doi),
-        "url": _to_latex(item.url),
+        "doi": _to_verbatim(item.doi),
+        "url": _to_verbatim(item.url),
         "keywords": _to_latex(", ".join(item.tags)),
+        "month": _month(item.date),
     }
+    for name, text in item.more:
+        fields.setdefault(_FIELD_OF_FACT.get(name, name.casefold()), _to_latex(text))
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
     return ",\n".join((f"@{kind}{{{_bibtex_key(item)}", *lines)) + "\n}"
 
@@ -174,11 +180,54 @@ def _describe_bibtex(item: LibraryItem) -> str:
 def _bibtex_names(item: LibraryItem, role: str) -> str:
     names = (each for each in item.creators if each.role == role)
     # Braces keep the name of an organization in one piece.
-    return " and ".join(_to_latex(each.name) if each.given else f"{{{_to_latex(each.family)}}}" for each in names)
+    return " and ".join(map(_bibtex_name, names))
+
+
+def _bibtex_name(creator: Creator) -> str:
+    if creator.is_others:
+        return creator.family
+    parts = filter(None, (creator.family, creator.suffix, creator.given))
+    return _to_latex(", ".join(parts)) if creator.given else f"{{{_to_latex(creator.family)}}}"
+
+
+def _month(date: str) -> str:
+    parts = date.split("-")
+    return str(int(parts[1])) if len(parts) > 1 and parts[1].isdecimal() else ""
+
+
+# Fields of BibTeX by the names of CSL.
+_FIELD_OF_FACT: Mapping[str, str] = {
+    "publisher-place": "address",
+    "collection-title": "series",
+    "collection-number": "number",
+    "genre": "type",
+    "accessed": "urldate",
+    "chapter-number": "chapter",
+    "number-of-volumes": "volumes",
+    "number-of-pages": "pagetotal",
+    "title-short": "shorttitle",
+    "event-title": "eventtitle",
+    "event-place": "venue",
+    "original-date": "origdate",
+    "status": "pubstate",
+}
+# A formula of signs that are no commands of TeX, however they are combined.
+_FORMULA = re.compile(r"(?<!\\)(\$(?:[A-Za-z0-9_+=<>().,/ -]|\^(?!\^))+\$)")
+
+
+def _to_verbatim(text: str) -> str:
+    """A DOI or an address, which BibTeX has as it is, without signs that would end it."""
+    return re.sub(r"[{}\\^%#]", lambda sign: f"%{ord(sign[0]):02X}" if sign[0] != "%" else "%", text)
 
 
 def _to_latex(text: str) -> str:
-    """The text with the signs of LaTeX escaped; other letters stay, as current programs read UTF-8.
+    """The text with the signs of LaTeX escaped, plain formulas as they are; other letters stay, as UTF-8."""
+    parts = _FORMULA.split(text)
+    return "".join(part if at % 2 else _escape_latex(part) for at, part in enumerate(parts))
+
+
+def _escape_latex(text: str) -> str:
+    """Text outside formulas.
 
     "^" is left out: two of them and a number are any character for TeX, also the backslash of a command.
     """
@@ -190,6 +239,7 @@ def csl_fields(item: LibraryItem) -> dict[str, Any]:
     creators: dict[str, list[dict[str, str]]] = {}
     for each in item.creators:
         name = {"family": each.family, "given": each.given} if each.given else {"literal": each.family}
+        name |= {"suffix": each.suffix} if each.suffix else {}
         creators.setdefault(each.role, []).append(name)
     parts = [int(part) for part in item.date.split("-") if part.isdecimal()] or ([item.year] if item.year else [])
     fields: dict[str, Any] = {
@@ -206,11 +256,47 @@ def csl_fields(item: LibraryItem) -> dict[str, Any]:
         "URL": item.url,
         "keyword": ", ".join(item.tags),
     }
+    for fact, text in item.more:
+        if fact in _CSL_TEXTS:
+            fields.setdefault(fact, text)
+        elif fact in _CSL_DATES and _DATE.fullmatch(text):
+            fields.setdefault(fact, {"date-parts": [[int(part) for part in text.split("-")]]})
     return {name: value for name, value in fields.items() if value}
 
 
 def _describe_csl_json(item: LibraryItem) -> str:
-    return _dump({"id": item.citekey, **csl_fields(item)})
+    fields = csl_fields(item)
+    # The place of CSL-JSON for what CSL has no name for.
+    custom = {fact: text for fact, text in item.more if fact not in fields}
+    return _dump({"id": item.citekey, **fields, **({"custom": custom} if custom else {})})
+
+
+# Facts that the processor of styles takes as texts.
+_CSL_TEXTS = frozenset(
+    {
+        "edition",
+        "publisher-place",
+        "ISBN",
+        "ISSN",
+        "PMID",
+        "collection-title",
+        "collection-number",
+        "version",
+        "note",
+    }
+    | {
+        "genre",
+        "chapter-number",
+        "number-of-volumes",
+        "number-of-pages",
+        "title-short",
+        "event-title",
+        "event-place",
+    }
+    | {"status", "number", "medium", "section", "archive", "archive_location", "call-number", "annote"}
+)
+_DATE = re.compile(r"[12]\d{3}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?")
+_CSL_DATES = frozenset({"accessed", "available-date", "event-date", "original-date", "submitted"})
 
 
 def _dump(value: Any) -> str:

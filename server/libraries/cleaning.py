@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from server.libraries.citekeys import is_citable
@@ -13,6 +14,7 @@ from server.text.printable import one_line
 _TEXT_CHARS, _ABSTRACT_CHARS, _PATH_CHARS = 2_000, 20_000, 4_000
 _MOST_CREATORS, _MOST_PARTS = 1_000, 100
 _LATEST_YEAR = 9_999
+_FACT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
 def clean_item(item: LibraryItem) -> LibraryItem:
@@ -43,11 +45,18 @@ def clean_item(item: LibraryItem) -> LibraryItem:
         collections=tuple(map(clean_line, item.collections[:_MOST_PARTS])),
         attachments=tuple(_clean_attachment(each) for each in item.attachments[:_MOST_PARTS]),
         annotations=tuple(map(_clean_annotation, item.annotations)),
+        more=_clean_more(item.more),
     )
 
 
 def _clean_creator(creator: Creator) -> Creator:
-    return Creator(_label(creator.family), _label(creator.given), _label(creator.role))
+    return Creator(*map(_label, (creator.family, creator.given, creator.role, creator.suffix)))
+
+
+def _clean_more(more: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Facts whose names are plain words, each once."""
+    named = {name: clean_line(text) for name, text in reversed(more[:_MOST_PARTS]) if _FACT_NAME.fullmatch(name)}
+    return tuple((name, text) for name, text in sorted(named.items()) if text)
 
 
 def _clean_attachment(attachment: Attachment) -> Attachment:

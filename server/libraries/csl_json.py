@@ -11,6 +11,11 @@ from server.libraries.item_types import CSL_TYPES, UNKNOWN_TYPE
 from server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
 
 _ROLES = ("author", "editor", "translator")
+# What is read as fields of an item, or is no fact of the work.
+_FIELDS = frozenset(
+    {*_ROLES, "id", "citation-key", "type", "title", "issued", "DOI", "URL", "container-title", "publisher"}
+    | {"volume", "issue", "page", "language", "abstract", "keyword", "categories", "attachments"}
+)
 _BEGIN = re.compile(r'\s*(?:\{\s*"items"\s*:\s*)?\[\s*')
 _BETWEEN = re.compile(r"\s*,?\s*")
 _LIST = re.compile(r"[,;]")
@@ -90,8 +95,23 @@ def _item(work: Any) -> LibraryItem:
         language=_text(work, "language"),
         abstract=_text(work, "abstract"),
         tags=_tags(work),
+        more=tuple(_more(work)),
         attachments=tuple(Attachment(path) for path in _texts(work, "attachments", "path")),
     )
+
+
+def _more(work: Work) -> Iterator[tuple[str, str]]:
+    """All other texts and numbers of a work, its other dates, and the names of those with other roles."""
+    for name, value in work.items():
+        match value:
+            case _ if name in _FIELDS or isinstance(value, bool):
+                pass
+            case str() | int():
+                yield name, _text(work, name)
+            case {"date-parts": _} | {"raw": _} | {"literal": _}:
+                yield name, _date(work, name) or _text(value, "raw") or _text(value, "literal")
+            case [dict(), *_]:
+                yield name, "; ".join(each.name for each in _creators(work, name))
 
 
 def _text(work: Work, name: str) -> str:
@@ -125,18 +145,18 @@ def _creators(work: Work, role: str) -> Iterator[Creator]:
         raise ValueError(f"{role} must be a list of names")
     for name in stated:
         particle, suffix = _text(name, "non-dropping-particle"), _text(name, "suffix")
-        family = " ".join(filter(None, (particle, _text(name, "family") or _text(name, "literal"), suffix)))
+        family = " ".join(filter(None, (particle, _text(name, "family") or _text(name, "literal"))))
         given = " ".join(filter(None, (_text(name, "given"), _text(name, "dropping-particle"))))
         if family or given:
-            yield Creator(family or given, given if family else "", role)
+            yield Creator(family or given, given if family else "", role, suffix)
 
 
-def _date(work: Work) -> str:
-    """The date in ISO 8601; "" without one."""
-    issued = _object(work, "issued")
+def _date(work: Work, name: str = "issued") -> str:
+    """A date in ISO 8601; "" without one."""
+    issued = _object(work, name)
     parts = issued.get("date-parts") or [[]]
     if not isinstance(parts, list) or not isinstance(parts[0], list):
-        raise ValueError("issued must have date-parts as a list of lists")
+        raise ValueError(f"{name} must have date-parts as a list of lists")
     numbers = [str(part) for part in parts[0][:3] if isinstance(part, int | str) and str(part).isdecimal()]
     if numbers and len(numbers[0]) == 4:
         return "-".join(number.zfill(2) for number in numbers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -27,6 +28,10 @@ _TEXTS: Mapping[str, str] = {
     "issue": "issue",
     "page": "pages",
 }
+# Before the names of all other facts of the work in metadata: its title, its tags, and ``LibraryItem.more``.
+_WORK = "work."
+_TITLE, _KEYWORDS = f"{_WORK}title", f"{_WORK}keywords"
+_SUFFIX = re.compile(r"(?:jr|sr|[ivx]{1,5})\.?", re.IGNORECASE)
 # What an item sets in metadata; a document keeps none of these of its own.
 _NAMES = frozenset((CITEKEY, "author", "year", "collections", *_ROLES, *_TEXTS))
 
@@ -39,7 +44,8 @@ def facts_of(item: LibraryItem) -> dict[str, Any]:
     "Thesis/Chapter 2".
     """
     lists: dict[str, Any] = {name: _names(item, role) for name, role in _ROLES.items()}
-    authors = [each for each in item.creators if each.role == "author"] or item.creators
+    named = [each for each in item.creators if not each.is_others]
+    authors = [each for each in named if each.role == "author"] or named
     texts = {name: getattr(item, field) for name, field in _TEXTS.items()}
     facts = {
         CITEKEY: item.citekey,
@@ -48,13 +54,20 @@ def facts_of(item: LibraryItem) -> dict[str, Any]:
         "year": item.year,
         **texts,
         "collections": _with_those_above(item.collections),
+        _TITLE: item.title,
+        _KEYWORDS: list(item.tags),
+        **{_WORK + name: text for name, text in item.more},
     }
     return {name: fact for name, fact in facts.items() if fact}
 
 
 def merge_facts(own: Mapping[str, Any], item: LibraryItem) -> dict[str, Any]:
     """The metadata of a document with the facts of its item in place of its own."""
-    return {**facts_of(item), **{name: value for name, value in own.items() if name not in _NAMES}}
+    return {**facts_of(item), **{name: value for name, value in own.items() if not _is_of_work(name)}}
+
+
+def _is_of_work(name: str) -> bool:
+    return name in _NAMES or name.startswith(_WORK)
 
 
 def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> LibraryItem | None:
@@ -64,6 +77,9 @@ def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Lib
         return None
     texts = {field: _text(metadata, name) for name, field in _TEXTS.items()}
     year = metadata.get("year")
+    # A note or an annotation has a title and tags of its own.
+    title = _text(metadata, _TITLE) or title
+    own_names = sorted(name for name in metadata if name.startswith(_WORK) and name not in (_TITLE, _KEYWORDS))
     return LibraryItem(
         key=citekey,
         citekey=citekey,
@@ -79,8 +95,9 @@ def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Lib
         volume=texts["volume"],
         issue=texts["issue"],
         pages=texts["pages"],
-        tags=tuple(tags),
+        tags=tuple(_list(metadata, _KEYWORDS)) if _TITLE in metadata else tuple(tags),
         collections=tuple(_list(metadata, "collections")),
+        more=tuple((name.removeprefix(_WORK), _text(metadata, name)) for name in own_names),
     )
 
 
@@ -96,7 +113,8 @@ def _names(item: LibraryItem, role: str) -> list[str]:
 
 def _creator(name: str, role: str) -> Creator:
     family, _, given = name.partition(", ")
-    return Creator(family, given, role)
+    given, _, suffix = given.rpartition(", ") if _SUFFIX.fullmatch(given.rpartition(", ")[2]) else (given, "", "")
+    return Creator(family, given, role, suffix)
 
 
 def _text(metadata: Mapping[str, Any], name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+OTHERS = "others"
 _DOI = re.compile(r"10\.\d{1,9}(?:\.\d{1,9}){0,4}/\S+")
 _DOI_CHARS = 300
 _YEAR = re.compile(r"\d{4}")
@@ -14,17 +15,24 @@ _YEAR = re.compile(r"\d{4}")
 class Creator:
     """A person or an organization. An organization has only ``family``.
 
-    ``role`` is that of CSL: "author", "editor", "translator" and others.
+    ``role`` is that of CSL: "author", "editor", "translator" and others. ``suffix`` is "Jr.", "III" and the like.
+    The name "others" alone stands for those that an entry leaves out.
     """
 
     family: str
     given: str = ""
     role: str = "author"
+    suffix: str = ""
 
     @property
     def name(self) -> str:
-        """The name with the family name first: "Family, Given"."""
-        return ", ".join(part for part in (self.family, self.given) if part)
+        """The name with the family name first: "Family, Given", "King, Martin Luther, Jr."."""
+        return ", ".join(part for part in (self.family, self.given, self.suffix) if part)
+
+    @property
+    def is_others(self) -> bool:
+        """Whether it stands for those that are left out."""
+        return (self.family, self.given) == (OTHERS, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,9 @@ class LibraryItem:
     ``key`` identifies the entry where it comes from, ``citekey`` in the user's texts. ``item_type`` is a type of
     CSL ("article-journal"). ``year`` is 0 if unknown, ``date`` in ISO 8601, as exact as it is known. ``container``
     is the journal, the book or the site that the work is part of. ``doi`` has no address before it.
-    ``collections`` are names; those of subcollections include the names above: "Thesis/Chapter 2".
+    ``more`` are all other facts by name: those that CSL knows under its names ("edition", "publisher-place"), the
+    rest under the names that the bibliography has for them. ``collections`` are names; those of subcollections
+    include the names above: "Thesis/Chapter 2".
     """
 
     key: str
@@ -76,6 +86,7 @@ class LibraryItem:
     collections: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     annotations: tuple[Annotation, ...] = ()
+    more: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,55 @@ _LOCAL = re.compile(r"(?:file|internal-pdf):/*(?=/)|internal-pdf://")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,30}://")
 _DATE = re.compile(r"(\d{4})(?:[/-](\d\d?))?(?:[/-](\d\d?))?")
 
+# The name in CSL of a tag that is a further fact; other tags keep theirs.
+_MORE: Mapping[str, str] = {
+    "ET": "edition",
+    "CY": "publisher-place",
+    "PP": "publisher-place",
+    "SN": "ISBN",
+    "T3": "collection-title",
+    "M3": "genre",
+    "N1": "note",
+    "Y2": "accessed",
+    "ST": "title-short",
+    "NV": "number-of-volumes",
+    "SE": "section",
+    "CN": "call-number",
+}
+_READ = frozenset(
+    [
+        "TY",
+        "ER",
+        "ID",
+        "LB",
+        "TI",
+        "T1",
+        "CT",
+        "PY",
+        "Y1",
+        "DA",
+        "DO",
+        "UR",
+        "JO",
+        "T2",
+        "JF",
+        "JA",
+        "J2",
+        "PB",
+        "VL",
+        "IS",
+        "SP",
+        "EP",
+        "LA",
+        "AB",
+        "N2",
+        "KW",
+        "L1",
+        "L2",
+        "L4",
+    ]
+)
+
 Record = Mapping[str, Any]
 
 
@@ -99,6 +148,9 @@ def _item(record: Record) -> LibraryItem:
         language=_first(record, "LA"),
         abstract=_first(record, "AB", "N2"),
         tags=tuple(dict.fromkeys(filter(None, record.get("KW", ())))),
+        more=tuple(
+            (_MORE.get(tag, tag), _first(record, tag)) for tag in record if tag not in _READ and tag not in _ROLES
+        ),
         attachments=tuple(Attachment(path) for link in links if (path := _local_path(link))),
     )
 
@@ -121,6 +173,6 @@ def _date(stated: str) -> str:
 def _creators(record: Record) -> Iterator[Creator]:
     for tag, role in _ROLES.items():
         for name in record.get(tag, ()):
-            family, _, given = (part.strip() for part in name.partition(","))
+            family, given, suffix, *_ = (*(part.strip() for part in name.split(",", 2)), "", "")
             if family or given:
-                yield Creator(family or given, given if family else "", role)
+                yield Creator(family or given, given if family else "", role, suffix)

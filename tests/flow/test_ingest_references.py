@@ -79,6 +79,8 @@ def test_documents_get_the_facts_of_their_entries_and_entries_without_a_file_are
         "issued": "1827",
         "doi": "10.1000/ohm",
         "container": "Annals",
+        "work.title": "The galvanic circuit",
+        "work.keywords": ["current", "law"],
     }
     assert held["piles.md"].metadata["citekey"] == "volt"
     assert held["other.md"].metadata == {}

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.libraries.attachment_fields import read_file_field
-from server.libraries.facts import item_of
+from server.libraries.citing import describe
+from server.libraries.facts import facts_of, item_of
 from server.libraries.reading import SUFFIXES, Bibliography, pack, read_bibliography, unpack
 from server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem
 
@@ -60,7 +61,8 @@ def test_an_entry_of_bibtex_has_macros_accents_names_and_its_parents_fields() ->
         creators=(
             Creator("von Müller", "Hans"),
             Creator("World Health Organization"),
-            Creator("King Jr.", "Martin Luther"),
+            Creator("King", "Martin Luther", suffix="Jr."),
+            Creator("others"),
             Creator("Ed", "Itor", "editor"),
         ),
         year=2019,
@@ -250,3 +252,64 @@ def test_an_answer_of_the_parsing_process_is_cleaned() -> None:
     cleaned = replace(item, citekey="a", title="t" * 500, year=0)
     (read,) = unpack(pack(Bibliography((item,))).encode()).items
     assert (read.citekey, read.year, len(read.title)) == (cleaned.citekey, 0, len(cleaned.title))
+
+
+FURTHER = r"""
+@mastersthesis{m, title={On $x^2$}, author={Roe, Ann and others}, year={2020}, month=mar, day=4, school={MIT},
+  address={Cambridge}, note={Draft \& more}, isbn={978-3-16}, mynumber={{\'E}7}, doi={10.1000/a\_b}}
+@techreport{r, title={R}, author={King, Jr., Martin}, year={in press}, number={TR-7}, institution={Lab}}
+@book{b, title={B}, author={Doe, Jo}, translator={Poe, Al}, year={1999}, edition={2}, series={LNCS}, number={12},
+  publisher={ACM}, organization={IFIP}, urldate={2020-01-02}, version={3.1}, howpublished={Online}}
+"""
+
+
+def test_fields_that_no_record_has_a_place_for_are_kept_under_the_names_of_csl_or_their_own() -> None:
+    items = _items(FURTHER, ".bib")
+    assert {key: dict(item.more) for key, item in items.items()} == {
+        "m": {
+            "genre": "Master's thesis",
+            "publisher-place": "Cambridge",
+            "note": "Draft & more",
+            "ISBN": "978-3-16",
+            "mynumber": "É7",
+        },
+        "r": {"genre": "Technical report", "number": "TR-7", "status": "in press"},
+        "b": {
+            "edition": "2",
+            "collection-title": "LNCS",
+            "collection-number": "12",
+            "organization": "IFIP",
+            "accessed": "2020-01-02",
+            "version": "3.1",
+            "howpublished": "Online",
+        },
+    }
+    assert (items["m"].title, items["m"].date, items["m"].doi) == ("On $x^2$", "2020-03-04", "10.1000/a_b")
+    assert items["b"].creators[-1] == Creator("Poe", "Al", "translator")
+
+
+def test_what_an_entry_states_goes_through_the_facts_of_a_document_and_back() -> None:
+    for item in _items(FURTHER, ".bib").values():
+        again = item_of("A note's first line", ("noted",), facts_of(item))
+        assert again == replace(item, language="", issue=item.issue)
+
+
+def test_entries_of_bibtex_have_again_what_they_had() -> None:
+    items = _items(FURTHER, ".bib")
+    written = {key: describe(item, "bibtex") for key, item in items.items()}
+    assert written["m"].startswith("@mastersthesis{m,")
+    for line in ("title = {{On $x^2$}}", "author = {Roe, Ann and others}", "doi = {10.1000/a_b}", "month = {3}"):
+        assert f"  {line}" in written["m"]
+    assert "author = {King, Jr., Martin}" in written["r"]
+    again = _items("\n".join(written.values()), ".bib")
+    for key, item in items.items():
+        assert (again[key].title, again[key].creators, again[key].doi) == (item.title, item.creators, item.doi)
+        assert dict(item.more).items() <= dict(again[key].more).items() | {("genre", dict(item.more).get("genre"))}
+
+
+@pytest.mark.parametrize("text", ["$^^5cinput{x}$", r"$\\input{x}$", "$a}{b$", "$a$b$", "a_b^c"])
+def test_only_formulas_without_commands_stay_formulas(text: str) -> None:
+    entry = describe(LibraryItem("k", "k", "book", text), "bibtex")
+    assert "^^" not in entry
+    assert "input{" not in entry
+    assert entry.count("{") == entry.count("}")
