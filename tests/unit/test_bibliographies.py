@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.libraries.attachment_fields import read_file_field
-from server.libraries.citing import describe
+from server.libraries.citing import CitedPlace, write_citations
 from server.libraries.facts import facts_of, item_of
 from server.libraries.reading import SUFFIXES, Bibliography, pack, read_bibliography, unpack
 from server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem
+from server.models import CitationStyle
 
 BIBTEX = r"""
 @string{jou = "Journal of " # {Things}}
@@ -296,7 +297,7 @@ def test_what_an_entry_states_goes_through_the_facts_of_a_document_and_back() ->
 
 def test_entries_of_bibtex_have_again_what_they_had() -> None:
     items = _items(FURTHER, ".bib")
-    written = {key: describe(item, "bibtex") for key, item in items.items()}
+    written = {key: write_citations([(item, CitedPlace())], "bibtex").entries[0] for key, item in items.items()}
     assert written["m"].startswith("@mastersthesis{m,")
     for line in ("title = {{On $x^2$}}", "author = {Roe, Ann and others}", "doi = {10.1000/a_b}", "month = {3}"):
         assert f"  {line}" in written["m"]
@@ -307,9 +308,18 @@ def test_entries_of_bibtex_have_again_what_they_had() -> None:
         assert dict(item.more).items() <= dict(again[key].more).items() | {("genre", dict(item.more).get("genre"))}
 
 
+@pytest.mark.parametrize("style", ["apa", "chicago", "ieee", "markdown", "csl-json"])
+def test_further_facts_do_not_stop_a_style_whatever_they_say(style: CitationStyle) -> None:
+    odd = ("accessed", "2020-13-45"), ("issued", "x"), ("edition", "}{"), ("container-author", "A; B"), ("x", "y")
+    dated = (("accessed", "2020-02-03"), ("original-date", "soon"), ("status", "in press"))
+    for item in (*_items(FURTHER, ".bib").values(), LibraryItem("k", "k", "book", "T", more=(*odd, *dated[1:]))):
+        for more in (item.more, (*odd, *dated)):
+            assert write_citations([(replace(item, more=more), CitedPlace("3"))], style).entries
+
+
 @pytest.mark.parametrize("text", ["$^^5cinput{x}$", r"$\\input{x}$", "$a}{b$", "$a$b$", "a_b^c"])
 def test_only_formulas_without_commands_stay_formulas(text: str) -> None:
-    entry = describe(LibraryItem("k", "k", "book", text), "bibtex")
+    (entry,) = write_citations([(LibraryItem("k", "k", "book", text), CitedPlace())], "bibtex").entries
     assert "^^" not in entry
     assert "input{" not in entry
     assert entry.count("{") == entry.count("}")
