@@ -55,7 +55,7 @@ def _part_notes(pieces: list[Line]) -> tuple[list[Line], list[Line]]:
     for piece in pieces:
         letters[piece.size] += len(piece.text)
     usual = letters.most_common(1)[0][0] if letters else 0.0
-    edge = max((piece.box.right for piece in pieces if piece.size == usual), default=0.0)
+    edge = max((piece.box.right for piece in pieces if piece.size >= _NOTE_SIZE * usual), default=0.0)
     notes = [piece for piece in pieces if piece.box.left > edge and piece.size < _NOTE_SIZE * usual]
     if not notes:
         return pieces, []
