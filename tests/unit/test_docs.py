@@ -41,6 +41,12 @@ NOT_RUN = {
     "~/.venvs/winnow/bin/pip install": "needs a package registry",
     "claude mcp add": "needs Claude Code",
 }
+# A line of a shell example -> lines that the example prints on standard output.
+PRINTED = {
+    "winnow cite --key volta1800": ["Volta, A. (1800). On piles."],
+    "winnow prompt check prompts": ["              first: one thing (1 to 200 characters)"],
+    "winnow job list": ["no agent asked for an ingest in the last week"],
+}
 REPEATED = (
     "Anyone who changes something in this house writes down what was changed, when it was changed, and why it was."
 )
@@ -127,6 +133,9 @@ def test_every_shell_example_runs(page: str, example: str, home: Path) -> None:
     """In the order of the pages, in one home, as a reader would type them."""
     done = _shell(home, example)
     assert done.returncode == 0, done.stderr
+    for command, lines in PRINTED.items():
+        if any(line.startswith(command) for line in example.splitlines()):
+            assert [line for line in lines if line not in done.stdout.splitlines()] == []
 
 
 def _descriptions() -> Iterator[tuple[str, str]]:
