@@ -28,7 +28,7 @@ _PROSE_LETTERS, _PROSE_WIDTH, _PROSE_SHARE = 20, 0.83, 0.5
 _FEW_LINES, _SURE_SHARE = 6, 0.66
 # A list in columns, or an index, whose lines end with numbers: so many lines on each side, and how much longer
 # those of one side may be.
-_LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 5, 2.0
+_LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 8, 2.0
 # In points: what is narrower has no two lists beside each other.
 _LIST_WIDTH = 270.0
 # In sizes of the font: pieces on one line are this near in height.
