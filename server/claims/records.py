@@ -89,7 +89,8 @@ class Evidence(ClaimRecord):
 class Claim(ClaimRecord):
     """One short declarative sentence, how sure its author is (0 to 1), and its evidence.
 
-    ``warnings`` are what the server noticed, such as a number that no quote has; they are no verdict.
+    ``warnings`` are what the server noticed, such as a number that no quote has; they are no verdict. ``author``
+    is who wrote it in a revision of the entry, None for the entry's own author, "" for one without a name.
     """
 
     id: _ClaimId
@@ -97,6 +98,7 @@ class Claim(ClaimRecord):
     confidence: _Share = 0.5
     evidence: Annotated[tuple[Evidence, ...], Field(max_length=MAX_EVIDENCE)] = ()
     warnings: Annotated[tuple[_Note, ...], Field(max_length=MAX_WARNINGS)] = ()
+    author: _Name | None = None
 
 
 class Verdict(ClaimRecord):
@@ -138,9 +140,11 @@ class Entry(ClaimRecord):
 
     ``project`` and ``owner`` (the id of an access key, "" without keys) are its notebook. ``source`` says where
     the content comes from, ``author`` and ``session`` who wrote it: the client's own name, and a digest of its
-    session. ``needs_review``: only its own session sees it until a person has approved it. ``friction`` is the
-    largest of its comparisons and claims. ``references`` are ids of other entries. ``revision`` counts from 1;
-    ``sequence`` is the number of its last change in the notebook, and ``next_claim`` the number of the next claim.
+    session. ``revised_by`` is who made the last revision, "" for one without a name, None where it is the first
+    or its author's own. ``needs_review``: only its own session sees it until a person has approved it.
+    ``friction`` is the largest of its comparisons and claims. ``references`` are ids of other entries.
+    ``revision`` counts from 1; ``sequence`` is the number of its last change in the notebook, and ``next_claim``
+    the number of the next claim.
     """
 
     id: _EntryId
@@ -152,6 +156,7 @@ class Entry(ClaimRecord):
     claims: Annotated[tuple[Claim, ...], Field(min_length=1, max_length=MAX_CLAIMS)]
     source: Annotated[str, Field(max_length=SOURCE_CHARS)] = ""
     author: _Name = ""
+    revised_by: _Name | None = None
     session: Annotated[str, Field(max_length=64)] = ""
     claims_status: ClaimsStatus = "distilled"
     integration_status: IntegrationStatus = "probation"

@@ -402,6 +402,30 @@ async def test_a_revision_keeps_what_is_left_out_numbers_claims_anew_and_needs_t
     assert await reason(client, "wild_revise", entry_id=entry_id, evidence=unknown) == "NOT_FOUND"
 
 
+async def test_each_revision_and_each_claim_that_it_wrote_names_its_own_author(client: Client) -> None:
+    texts = [claim("Hulls are painted."), claim("Masts are oiled.")]
+    written = await answer(client, "wild_write", topic="authors", author="ada", claims=texts)
+    entry_id = written["entry_id"]
+    listed = (await answer(client, "wild_claims", entry_ids=[entry_id]))["entries"][0]
+    assert (listed["author"], "revised_by" in listed, "author" in listed["claims"][0]) == ("ada", False, False)
+
+    await answer(client, "wild_revise", entry_id=entry_id, author="bob", claims=[claim("Hulls are tarred.")])
+    listed = (await answer(client, "wild_claims", entry_ids=[entry_id]))["entries"][0]
+    assert (listed["author"], listed["revised_by"], listed["claims"][0]["author"]) == ("ada", "bob", "bob")
+    text = await text_of(client, "wild_claims", entry_ids=[entry_id])
+    assert " > authors (by ada, revised by bob)" in text
+    assert " > 3. Hulls are tarred. (.8, by bob)" in text
+
+    await answer(client, "wild_revise", entry_id=entry_id, title="Hulls")
+    read = await answer(client, "wild_read", entry_id=entry_id)
+    assert (read["author"], read["revised_by"], read["claims"][0]["author"]) == ("ada", "", "bob")
+    assert [row.get("by") for row in read["revisions"]] == ["ada", "bob", None]
+    await answer(client, "wild_revise", entry_id=entry_id, author="ada", claims=[claim("Hulls are varnished.")])
+    read = await answer(client, "wild_read", entry_id=entry_id)
+    assert ("revised_by" in read, "author" in read["claims"][0]) == (False, False)
+    assert [row.get("by") for row in read["revisions"]] == ["ada", "bob", None, "ada"]
+
+
 async def test_claims_of_many_entries_take_one_query_and_cost_few_tokens(
     store: SqliteClaimStore, client: Client
 ) -> None:

@@ -67,6 +67,24 @@ def test_a_check_a_revision_and_a_removal_change_what_is_cited(store: SqliteClai
     assert store.database.rows("SELECT count(*) FROM citations") == [(0,)]
 
 
+def test_a_claim_that_a_revision_wrote_has_the_author_of_the_revision(store: SqliteClaimStore) -> None:
+    entry = store.add(BOOKS, an_entry("p1", "p2"))
+    first, second = entry.claims
+    store.revise(BOOKS, entry.model_copy(update={"claims": (first, second.model_copy(update={"author": "bob"}))}))
+    assert [each.author for each in store.citing(ALL, ["p1", "p2"], 3)] == ["ada", "bob"]
+
+
+def test_an_index_of_an_earlier_version_is_made_again(store: SqliteClaimStore) -> None:
+    entry = store.add(BOOKS, an_entry("p1"))
+    store.close()
+    with closing(sqlite3.connect(store.database.path)) as connection, connection:
+        connection.execute("DROP TRIGGER citations_added")
+        connection.execute("CREATE TRIGGER citations_added AFTER INSERT ON entries BEGIN SELECT 1; END")
+        connection.execute("DELETE FROM citations")
+    with closing(SqliteClaimStore(store.database.path)) as opened:
+        assert cited(opened, "p1") == [f"{entry.id}.1"]
+
+
 def test_other_notebooks_and_entries_that_wait_cite_nothing_for_a_reader(store: SqliteClaimStore) -> None:
     store.add(Notebook("books", "a-key"), an_entry("p1", owner="a-key"))
     waiting = store.add(BOOKS, an_entry("p1", needs_review=True, session="one"))

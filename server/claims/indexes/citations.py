@@ -7,14 +7,12 @@ passage comes from its text: where a passage has the id that a verified quote st
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from server.backends.sqlite import Database
 
-_NAME = "citations"
 _TABLE = """
 CREATE TABLE citations (passage TEXT NOT NULL, entry INTEGER NOT NULL, claim TEXT NOT NULL, stance TEXT NOT NULL,
     text TEXT NOT NULL, author TEXT NOT NULL, PRIMARY KEY (passage, entry, claim, stance)) WITHOUT ROWID
@@ -24,16 +22,23 @@ CREATE TABLE citations (passage TEXT NOT NULL, entry INTEGER NOT NULL, claim TEX
 _INSERT = """
 INSERT INTO citations SELECT DISTINCT json_extract(v.value, '$.passage_id'), {row}.number,
     json_extract(c.value, '$.id'), json_extract(v.value, '$.stance'), json_extract(c.value, '$.text'),
-    coalesce(json_extract({row}.record, '$.author'), '')
+    coalesce(json_extract(c.value, '$.author'), json_extract({row}.record, '$.author'), '')
     FROM {source}json_each(CASE WHEN json_valid({row}.record) THEN {row}.record ELSE '{{}}' END, '$.claims') c,
     json_each(c.value, '$.evidence') v
     WHERE json_extract(v.value, '$.status') = 'verified' AND json_extract(v.value, '$.passage_id') <> ''
 """
+# The statement that made the trigger, as SQLite keeps it: by it an index of an earlier version is told apart.
+_TRIGGER = "SELECT sql FROM sqlite_master WHERE name = 'citations_added'"
+_REMOVED = (
+    *(f"DROP TRIGGER IF EXISTS citations_{each}" for each in ("added", "changed", "removed")),
+    "DROP TABLE IF EXISTS citations",
+)
 _ADD, _REMOVE = _INSERT.format(row="new", source=""), "DELETE FROM citations WHERE entry = old.number"
+_ADDED = f"CREATE TRIGGER citations_added AFTER INSERT ON entries BEGIN {_ADD}; END"
 _STATEMENTS = (
     _TABLE,
     "CREATE INDEX citations_by_entry ON citations (entry)",
-    f"CREATE TRIGGER citations_added AFTER INSERT ON entries BEGIN {_ADD}; END",
+    _ADDED,
     f"CREATE TRIGGER citations_changed AFTER UPDATE OF record ON entries BEGIN {_REMOVE}; {_ADD}; END",
     f"CREATE TRIGGER citations_removed AFTER DELETE ON entries BEGIN {_REMOVE}; END",
     _INSERT.format(row="entries", source="entries, "),
@@ -64,18 +69,13 @@ class PassageClaim:
 
 
 def prepare(database: Database) -> None:
-    """Create the index where the file has none, and fill it with the entries there are."""
-    query = f"SELECT 1 FROM sqlite_master WHERE name = '{_NAME}'"
-    if database.rows(query):
+    """Create the index where the file has none or that of an earlier version, and fill it with the entries."""
+    if [tuple(row) for row in database.rows(_TRIGGER)] == [(_ADDED,)]:
         return
     with database.transaction() as connection:
-        if not _exists(connection, query):  # another process may have been first
-            for statement in _STATEMENTS:
+        if connection.execute(_TRIGGER).fetchall() != [(_ADDED,)]:  # another process may have been first
+            for statement in (*_REMOVED, *_STATEMENTS):
                 connection.execute(statement)
-
-
-def _exists(connection: sqlite3.Connection, query: str) -> bool:
-    return connection.execute(query).fetchone() is not None
 
 
 def citing(

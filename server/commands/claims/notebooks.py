@@ -360,6 +360,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "integration_status": entry.integration_status,
         "friction": entry.friction,
         "author": entry.author,
+        "revised_by": entry.revised_by,
         "needs_review": entry.needs_review,
         "revision": entry.revision,
     }
@@ -374,6 +375,7 @@ def _far_row(row: dict[str, Any]) -> dict[str, Any]:
         "integration_status": row["integration_status"],
         "friction": row["max_friction"],
         "author": row.get("author", ""),
+        "revised_by": row.get("revised_by"),
         "needs_review": row.get("needs_review", False),
         "revision": None,
     }

@@ -18,6 +18,7 @@ _MARKS = {
     "missing": "MISSING",
     "unchecked": "not checked",
 }
+_UNNAMED = "an author without a name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ def _entry_lines(entry: Entry, contradicted: Contradictions) -> Iterator[str]:
     yield ""
     review = ", waits for approval" if entry.needs_review else ""
     by = f", by {escape_line(entry.author)}" if entry.author else ""
+    if entry.revised_by is not None:
+        by += f", revised by {escape_line(entry.revised_by) or _UNNAMED}"
     yield f"{entry.integration_status}, friction {entry.friction:.2f}, {entry.claims_status}{by}{review}"
     for claim in entry.claims:
         yield ""
@@ -74,7 +77,8 @@ def _entry_lines(entry: Entry, contradicted: Contradictions) -> Iterator[str]:
 
 
 def _claim_lines(claim: Claim) -> Iterator[str]:
-    yield f"- {escape_line(claim.text)} ({claim.confidence:.2f})"
+    by = "" if claim.author is None else f", by {escape_line(claim.author) or _UNNAMED}"
+    yield f"- {escape_line(claim.text)} ({claim.confidence:.2f}{by})"
     for evidence in claim.evidence:
         place = ", ".join(
             filter(None, (evidence.citekey and f"@{escape_line(evidence.citekey)}", *_place(evidence)))

@@ -33,17 +33,24 @@ _Text = Annotated[str, StringConstraints(max_length=2_000)]
 
 
 class ClaimRow(Payload):
-    """A claim in a row. ``verified`` counts verified quotes that support it, ``refuted`` those against it."""
+    """A claim in a row. ``verified`` counts verified quotes that support it, ``refuted`` those against it.
+
+    ``author`` is given where a revision by another author than the entry's wrote the claim, "" without a name.
+    """
 
     n: _Number
     text: _Text
     confidence: _Share
     verified: _Count | None = None
     refuted: _Count | None = None
+    author: _Text | None = None
 
 
 class EntryRow(Payload):
-    """An entry in a list, without its content. ``claims_total`` is given where not all claims are shown."""
+    """An entry in a list, without its content. ``claims_total`` is given where not all claims are shown.
+
+    ``author`` wrote it; ``revised_by`` is given where somebody else revised it last, "" without a name.
+    """
 
     entry_id: KnownId
     topic: _Text
@@ -53,6 +60,7 @@ class EntryRow(Payload):
     max_friction: _Share
     integration_status: IntegrationStatusName
     author: _Text | None = None
+    revised_by: _Text | None = None
     needs_review: bool | None = None
 
 
@@ -149,11 +157,12 @@ class ComparisonRow(Payload):
 
 
 class RevisionRow(Payload):
-    """A change in the history of the entry."""
+    """A change in the history of the entry. ``by`` is who made it, absent without a name."""
 
     sequence: _Count
     kind: _ChangeName
     at: _Moment
+    by: _Text | None = None
 
 
 class ReadEntryAnswer(Payload):
@@ -167,6 +176,7 @@ class ReadEntryAnswer(Payload):
     title: _Text
     source: _Text
     author: _Text
+    revised_by: _Text | None = None
     content: Annotated[str, StringConstraints(max_length=2 * PART_CHARS)]
     next_start_char: _Count | None
     claims: list[ReadClaim] = Field(max_length=MAX_ROW_CLAIMS)
@@ -227,11 +237,12 @@ class FrictionAnswer(Payload):
 
 
 class ChangeRow(EntryRow):
-    """A change, and the entry as it is now."""
+    """A change, who made it (absent without a name), and the entry as it is now."""
 
     sequence: _Count
     kind: _ChangeName
     at: _Moment
+    by: _Text | None = None
 
 
 class RecentAnswer(Payload):

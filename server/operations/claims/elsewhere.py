@@ -206,6 +206,7 @@ def _check_claim(index: CurrentIndex | None, row: Mapping[str, Any]) -> dict[str
             text=row["text"][:CLAIM_CHARS],
             confidence=row["confidence"],
             evidence=evidence,
+            author=row["author"][:NAME_CHARS] if "author" in row else None,
         )
     except ValidationError:
         raise WinnowError(

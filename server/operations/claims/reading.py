@@ -22,7 +22,7 @@ from server.contracts.claims.arguments import (
 from server.errors import WinnowError
 from server.operations.base import Answer, RequestContext
 from server.operations.claims.notebooks import OpenNotebook, open_notebook
-from server.operations.claims.rows import contradiction_rows, entry_row, moment, read_claim, share
+from server.operations.claims.rows import change_row, contradiction_rows, entry_row, read_claim, share
 from server.operations.claims.search import answer_rows
 from server.text.printable import one_line, printable
 
@@ -112,6 +112,7 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
         "title": one_line(entry.title),
         "source": one_line(entry.source),
         "author": one_line(entry.author),
+        **({"revised_by": one_line(entry.revised_by)} if entry.revised_by is not None else {}),
         "claims": list(claims.rows),
         "claims_total": len(entry.claims),
         "claims_status": entry.claims_status,
@@ -158,8 +159,7 @@ def _rest_of_entry(
         "comparisons": _comparison_rows(book, comparisons[:_COMPARISONS]),
         "references": list(entry.references),
         "revisions": [
-            {"sequence": change.sequence, "kind": change.kind, "at": moment(change.at)}
-            for change in book.store.history(book.view.notebook, entry.id)[-_REVISIONS:]
+            change_row(change) for change in book.store.history(book.view.notebook, entry.id)[-_REVISIONS:]
         ],
     }
 
@@ -250,13 +250,7 @@ def recent_changes(context: RequestContext, request: RecentChanges) -> Answer:
     book.settle()
     changes = book.store.recent(book.view, request.since_sequence, request.limit)
     rows: list[tiers.Row] = [
-        {
-            **entry_row(entry, _CLAIMS_SHOWN),
-            "sequence": change.sequence,
-            "kind": change.kind,
-            "at": moment(change.at),
-        }
-        for change, entry in changes
+        {**entry_row(entry, _CLAIMS_SHOWN), **change_row(change)} for change, entry in changes
     ]
     answer = answer_rows(context, rows, name="changes")
     shown = answer.payload["changes"]

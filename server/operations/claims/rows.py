@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from server.claims.comparing import claim_friction, evidence_entropy
 from server.claims.records import Claim, Entry, Evidence, Verdict, entry_of
+from server.claims.store import Change
 from server.contracts.claims.answers import MAX_ROW_CLAIMS
 from server.text.printable import one_line
 
 _SHARE_DIGITS = 3
+_BY_AUTHORS = frozenset({"written", "revised"})
 
 
 def share(value: float) -> float:
@@ -40,6 +43,7 @@ def claim_row(claim: Claim) -> dict[str, Any]:
         "text": one_line(claim.text),
         "confidence": round(claim.confidence, 2),
         **{name: count for name, count in counts.items() if count},
+        **({"author": one_line(claim.author)} if claim.author is not None else {}),
     }
 
 
@@ -55,8 +59,31 @@ def entry_row(entry: Entry, most: int = MAX_ROW_CLAIMS, first: str = "") -> dict
         "max_friction": share(entry.friction),
         "integration_status": entry.integration_status,
         **({"author": one_line(entry.author)} if entry.author else {}),
+        **({"revised_by": one_line(entry.revised_by)} if entry.revised_by is not None else {}),
         **({"needs_review": True} if entry.needs_review else {}),
     }
+
+
+def change_row(change: Change) -> dict[str, Any]:
+    """A change of a notebook; ``by`` is who made it, left out where nobody gave a name."""
+    by = _maker(change)
+    return {
+        "sequence": change.sequence,
+        "kind": change.kind,
+        "at": moment(change.at),
+        **({"by": one_line(by)} if by else {}),
+    }
+
+
+def _maker(change: Change) -> str:
+    body = json.loads(change.body)
+    if change.kind == "judged":
+        return str(body.get("by", ""))
+    if change.kind not in _BY_AUTHORS:
+        return ""
+    # A revision that an earlier version recorded does not say who made it.
+    reviser = body.get("revised_by", "" if change.kind == "revised" else None)
+    return str(body.get("author", "") if reviser is None else reviser)
 
 
 def evidence_row(evidence: Evidence) -> dict[str, Any]:

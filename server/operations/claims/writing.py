@@ -51,19 +51,24 @@ _SEVERAL_CLAIMS = 20
 
 @dataclass(slots=True)
 class _Draft:
-    """An entry in the making: the numbers of its next claims, who writes, and the notebook."""
+    """An entry in the making: the numbers of its next claims, who writes, and the notebook.
+
+    ``signed`` is what its claims have as their author: None where that is the entry's own.
+    """
 
     book: OpenNotebook
     entry_id: str
     author: str
     next_claim: int = 1
+    signed: str | None = None
     claims: list[Claim] = field(default_factory=list)
 
     def add(self, text: str, confidence: float, evidence: Sequence[GivenEvidence] = ()) -> None:
         """Add a claim with the next number."""
         found = tuple(build_evidence(self.book, each, self.author) for each in evidence)
         id = claim_id(self.entry_id, self.next_claim)
-        self.claims.append(Claim(id=id, text=one_line(text, CLAIM_CHARS), confidence=confidence, evidence=found))
+        text = one_line(text, CLAIM_CHARS)
+        self.claims.append(Claim(id=id, text=text, confidence=confidence, evidence=found, author=self.signed))
         self.next_claim += 1
 
 
@@ -157,7 +162,9 @@ def _revised(book: OpenNotebook, entry: Entry, request: ReviseEntry) -> Entry | 
     }
     if request.content is not None:
         fields["content"] = printable(request.content)[:CONTENT_CHARS]
-    draft = _Draft(book, entry.id, _author(request.author), entry.next_claim)
+    author = _author(request.author)
+    signed = None if author == entry.author else author
+    draft = _Draft(book, entry.id, author, entry.next_claim, signed)
     if request.claims:
         _add_claims(draft, request.claims, "")
         fields |= {"claims": tuple(draft.claims), "next_claim": draft.next_claim, "claims_status": "distilled"}
@@ -168,7 +175,7 @@ def _revised(book: OpenNotebook, entry: Entry, request: ReviseEntry) -> Entry | 
         fields["claims"] = _with_evidence(book, fields.get("claims", entry.claims), request)
     if not fields:
         return None
-    return entry.model_copy(update={**fields, "revised_at": time.time()})
+    return entry.model_copy(update={**fields, "revised_by": signed, "revised_at": time.time()})
 
 
 def _with_evidence(book: OpenNotebook, claims: tuple[Claim, ...], request: ReviseEntry) -> tuple[Claim, ...]:

@@ -25,19 +25,30 @@ def render_entry(row: dict[str, Any], *facts: str) -> Iterator[str]:
     taken = ("extracted",) if row["claims_status"] == "extracted" else ()
     waits = ("needs review",) if row.get("needs_review") else ()
     yield f"[{row['entry_id']}] {' | '.join((row['integration_status'], *friction, *facts, *taken, *waits))}"
-    by = f" (by {row['author']})" if row.get("author") else ""
-    yield from frame_text(f"{row['topic']}{by}")
+    yield from frame_text(f"{row['topic']}{render_authors(row)}")
     for claim in row["claims"]:
         yield from frame_text(render_claim(claim))
     if total := row.get("claims_total"):
         yield f"  {len(row['claims'])} of {total} claims"
 
 
+def render_authors(row: dict[str, Any]) -> str:
+    """Who wrote an entry, and who revised it last where that is somebody else: " (by A, revised by B)"."""
+    written = [f"by {row['author']}"] * bool(row.get("author"))
+    revised = [f"revised {_by(row['revised_by'])}"] * ("revised_by" in row)
+    return f" ({', '.join(written + revised)})" if written or revised else ""
+
+
+def _by(name: str) -> str:
+    return f"by {name}" if name else "without a name"
+
+
 def render_claim(claim: dict[str, Any]) -> str:
     """A claim in one line: "1. Backups are kept. (.9, 2 verified)"."""
     counts = ((claim.get("verified"), "verified"), (claim.get("refuted"), "against"))
     marks = "".join(f", {count} {name}" if count > 1 else f", {name}" for count, name in counts if count)
-    return f"{claim['n']}. {claim['text']} ({render_share(claim['confidence'])}{marks})"
+    by = f", {_by(claim['author'])}" if "author" in claim else ""
+    return f"{claim['n']}. {claim['text']} ({render_share(claim['confidence'])}{marks}{by})"
 
 
 def render_share(value: float) -> str:

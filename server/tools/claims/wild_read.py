@@ -24,8 +24,8 @@ def _render(payload: dict[str, Any]) -> list[str]:
     head = f"entry {payload['entry_id']}, revision {payload['revision']}: {payload['integration_status']}"
     if is_whole := bool(payload["revisions"]):
         head += f" ({payload['status_why']}), friction {payload['max_friction']:.2f}, {payload['claims_status']}"
-    named = ("topic", "title", "source", "author") if is_whole else ("topic",)
-    lines = [head, *frame_text("; ".join(f"{name}: {payload[name]}" for name in named if payload[name]))]
+    named = ("topic", "title", "source", "author", "revised_by") if is_whole else ("topic",)
+    lines = [head, *frame_text("; ".join(f"{name}: {payload[name]}" for name in named if payload.get(name)))]
     for claim in payload["claims"]:
         lines += render_checked_claim(claim)
     for row in payload["comparisons"]:
@@ -36,6 +36,9 @@ def _render(payload: dict[str, Any]) -> list[str]:
     if is_whole:
         history = ", ".join(f"{row['kind']} {row['at']} ({row['sequence']})" for row in payload["revisions"])
         lines.append(f"history: {history}")
+        if len({row.get("by") for row in payload["revisions"]}) > 1:
+            named_by = (f"{row['by']} ({row['sequence']})" for row in payload["revisions"] if "by" in row)
+            lines += frame_text(f"by {', '.join(named_by)}")
     if payload["content"]:
         lines += ["content:", *frame_text(payload["content"])]
     if is_whole and payload["next_start_char"] is not None:
