@@ -365,6 +365,15 @@ class SqliteClaimStore:
         with _own_advice(), self.database.decoding():
             return [Verdict.model_validate_json(row[0]) for row in rows]
 
+    def verdicts_in(self, notebook: Notebook) -> list[Verdict]:
+        """See ``ClaimStore.verdicts_in``."""
+        query = (
+            "SELECT v.record FROM verdicts v JOIN entries e ON e.id = v.entry WHERE e.project = ? AND e.owner = ?"
+        )
+        rows = self._rows(query, notebook.project, notebook.owner)
+        with _own_advice(), self.database.decoding():
+            return [Verdict.model_validate_json(row[0]) for row in rows]
+
     def history(self, notebook: Notebook, entry_id: str = "") -> list[Change]:
         """The changes of one entry, or of the whole notebook, oldest first."""
         query = f"SELECT {_CHANGE} FROM history WHERE project = ? AND owner = ? AND (? = '' OR entry = ?)"

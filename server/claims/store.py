@@ -127,6 +127,9 @@ class ClaimStore(Protocol):
     def verdicts(self, entry_ids: Sequence[str]) -> list[Verdict]:
         """The verdicts about claims of these entries."""
 
+    def verdicts_in(self, notebook: Notebook) -> list[Verdict]:
+        """All verdicts of a notebook, the latest on each pair of claims."""
+
     def history(self, notebook: Notebook, entry_id: str) -> list[Change]:
         """The changes of one entry, oldest first."""
 

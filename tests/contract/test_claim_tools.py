@@ -341,6 +341,30 @@ async def test_a_verdict_of_contradiction_makes_both_entries_contested_and_anoth
     assert not (await answer(client, "wild_friction", topic_prefix="dispute"))["results"]
 
 
+async def test_a_recorded_contradiction_without_quotes_is_listed_and_counted_until_a_claim_is_replaced(
+    client: Client,
+) -> None:
+    first, second = [
+        (await answer(client, "wild_write", topic="unquoted", claims=[claim(text)]))["entry_id"]
+        for text in ("The tide comes at noon.", "The tide comes at midnight.")
+    ]
+    before = (await answer(client, "wild_status"))["contradictions"]
+    verdict = {"claim": 1, "other": f"{second}.1", "judgement": "contradicts"}
+    await answer(client, "wild_revise", entry_id=first, verdicts=[verdict])
+    assert (await answer(client, "wild_status"))["contradictions"] == before + 1
+    found = (await answer(client, "wild_friction", topic_prefix="unquoted", min_friction=0.9))["results"]
+    assert {row["entry_id"]: row["contradiction_count"] for row in found} == {first: 1, second: 1}
+    assert [(row["max_friction"], row["top_contradiction"]["unquoted"]) for row in found] == [(0.0, True)] * 2
+    text = await text_of(client, "wild_friction", topic_prefix="unquoted")
+    assert f"  {first}.1 contradicts {second}.1, unquoted:" in text
+
+    await answer(client, "wild_revise", entry_id=second, claims=[claim("The tide comes twice.")])
+    assert not (await answer(client, "wild_friction", topic_prefix="unquoted"))["results"]
+    assert (await answer(client, "wild_status"))["contradictions"] == before
+    related = await answer(client, "wild_related", entry_id=second, direction="contradicts")
+    assert related["results"] == []
+
+
 async def test_claims_that_are_named_are_read_with_their_quotes_and_without_the_rest(
     client: Client, passage: str
 ) -> None:

@@ -80,13 +80,17 @@ class ClaimSearchAnswer(Payload):
 
 
 class ContradictionRow(Payload):
-    """A verdict that a claim of the entry and one of another contradict each other."""
+    """A verdict that a claim of the entry and one of another contradict each other.
+
+    ``unquoted``: one of the two has no verified quote, so the verdict adds to no friction.
+    """
 
     claim: KnownId
     other: KnownId
     other_text: _Text
     by: _Text
     note: _Text | None = None
+    unquoted: bool | None = None
 
 
 class RelatedEntry(EntryRow):
@@ -270,11 +274,15 @@ class TopFriction(Payload):
 
 
 class NotebookStatusAnswer(Payload):
-    """Answer of ``wild_status``. ``queue_depth`` counts entries that the model has not compared yet."""
+    """Answer of ``wild_status``. ``queue_depth`` counts entries that the model has not compared yet.
+
+    ``contradictions`` counts pairs of claims, quoted or not; absent where the server of notebooks does not say it.
+    """
 
     project: _Text
     total_entries: _Count
     total_claims: _Count
+    contradictions: _Count | None = None
     percent_distilled: float = Field(ge=0, le=100)
     queue_depth: _Count
     awaiting_review: _Count

@@ -116,7 +116,9 @@ class ListTopics(_InNotebook):
 class FindFriction(_InNotebook):
     """Arguments of ``wild_friction``."""
 
-    min_friction: _Share = Field(default=0.3, description="least friction, 0 to 1", json_schema_extra=LISTED)
+    min_friction: _Share = Field(
+        default=0.3, description="least friction, 0 to 1, of entries without a verdict", json_schema_extra=LISTED
+    )
     topic_prefix: TopicPrefix | None = Field(
         default=None, description="only this topic and those below", json_schema_extra=LISTED
     )

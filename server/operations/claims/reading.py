@@ -8,7 +8,7 @@ from typing import Any
 from server import intake, tiers
 from server.claims.comparing import contradictions
 from server.claims.life_cycle import standing_of
-from server.claims.records import Claim, Comparison, Entry
+from server.claims.records import Claim, Comparison, Entry, Verdict, entry_of
 from server.contracts.claims.answers import MAX_TOPICS, PART_CHARS
 from server.contracts.claims.arguments import (
     EntryClaims,
@@ -64,9 +64,7 @@ def related_entries(context: RequestContext, request: RelatedEntries) -> Answer:
     judged = {id.partition(".")[0] for pair in contradictions(verdicts) for id in pair} - {entry.id}
     others = book.store.read(book.view, [*compared, *judged])
     rows = [
-        _related_row(
-            entry, other, compared.get(other.id), contradiction_rows(entry.id, verdicts, {other.id: other})
-        )
+        _related_row(entry, other, compared.get(other.id), contradiction_rows(entry, verdicts, {other.id: other}))
         for other in others.values()
     ]
     wanted = [row for row in rows if _is_wanted(row, request.direction)]
@@ -220,17 +218,17 @@ def list_topics(context: RequestContext, request: ListTopics) -> Answer:
 
 
 def find_friction(context: RequestContext, request: FindFriction) -> Answer:
-    """Answer with the entries that are contradicted most."""
+    """Answer with the entries that are contradicted most; a recorded contradiction counts whatever its friction."""
     book = open_notebook(context, request.project, request.topic_prefix, request.integration_status)
     book.settle()
-    entries = book.store.most_contested(book.view, request.min_friction, request.limit)
-    verdicts = book.store.verdicts([entry.id for entry in entries])
-    others = book.store.read(book.everything, [id.partition(".")[0] for p in contradictions(verdicts) for id in p])
+    verdicts, others = _recorded_contradictions(book)
+    contested = book.store.most_contested(book.view, request.min_friction, request.limit)
+    found = {entry.id: entry for entry in contested} | book.store.read(book.view, sorted(others))
+    opposed_in = {entry.id: contradiction_rows(entry, _about(entry, verdicts), others) for entry in found.values()}
     rows: list[tiers.Row] = []
-    for entry in entries:
-        known = {id: other for id, other in others.items() if id != entry.id}
-        own = [verdict for verdict in verdicts if entry.id in (verdict.claim_id[:12], verdict.other_id[:12])]
-        opposed = contradiction_rows(entry.id, own, known)
+    ordered = sorted(found.values(), key=lambda entry: (-entry.friction, not opposed_in[entry.id], entry.id))
+    for entry in ordered[: request.limit]:
+        opposed = opposed_in[entry.id]
         rows.append(
             {
                 "entry_id": entry.id,
@@ -242,6 +240,21 @@ def find_friction(context: RequestContext, request: FindFriction) -> Answer:
             }
         )
     return answer_rows(context, rows)
+
+
+def _recorded_contradictions(book: OpenNotebook) -> tuple[list[Verdict], dict[str, Entry]]:
+    """The contradictions between claims of entries that the reader sees, as they are now, and these entries."""
+    recorded = [each for each in book.store.verdicts_in(book.view.notebook) if each.judgement == "contradicts"]
+    ids = {entry_of(id) for each in recorded for id in (each.claim_id, each.other_id)}
+    entries = book.store.read(book.everything, sorted(ids))
+    claims = {claim.id for entry in entries.values() for claim in entry.claims}
+    standing = [each for each in recorded if {each.claim_id, each.other_id} <= claims]
+    joined = {entry_of(id) for each in standing for id in (each.claim_id, each.other_id)}
+    return standing, {id: entry for id, entry in entries.items() if id in joined}
+
+
+def _about(entry: Entry, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    return [each for each in verdicts if entry.id in (entry_of(each.claim_id), entry_of(each.other_id))]
 
 
 def recent_changes(context: RequestContext, request: RecentChanges) -> Answer:
@@ -271,6 +284,7 @@ def notebook_status(context: RequestContext, request: NotebookStatus) -> Answer:
         "project": book.view.notebook.project,
         "total_entries": counts.entries,
         "total_claims": counts.claims,
+        "contradictions": len(_recorded_contradictions(book)[0]),
         "percent_distilled": round(100 * counts.by_claims.get("distilled", 0) / max(counts.entries, 1), 1),
         "queue_depth": waiting,
         "awaiting_review": counts.awaiting_review,

@@ -118,17 +118,22 @@ def read_claim(claim: Claim, contradicting: Sequence[Claim] = (), judges: Sequen
 
 
 def contradiction_rows(
-    entry_id: str, verdicts: Sequence[Verdict], others: Mapping[str, Entry]
+    entry: Entry, verdicts: Sequence[Verdict], others: Mapping[str, Entry]
 ) -> list[dict[str, Any]]:
-    """The verdicts that claims of this entry and of the given others contradict each other, from its side."""
-    texts = {claim.id: claim.text for other in others.values() for claim in other.claims}
+    """The verdicts that claims of this entry and of the given others contradict each other, from its side.
+
+    Those that add to no friction, because one of the two claims has no verified quote, come last.
+    """
+    ours = {claim.id: claim for claim in entry.claims}
+    theirs = {claim.id: claim for other in others.values() for claim in other.claims}
     rows = []
     for verdict in verdicts:
         own, other = verdict.claim_id, verdict.other_id
-        if entry_of(own) != entry_id:
+        if entry_of(own) != entry.id:
             own, other = other, own
-        if verdict.judgement == "contradicts" and other in texts:
+        if verdict.judgement == "contradicts" and own in ours and other in theirs:
             note = {"note": one_line(verdict.note)} if verdict.note else {}
-            text = {"other_text": one_line(texts[other]), "by": one_line(verdict.by)}
-            rows.append({"claim": own, "other": other, **text, **note})
-    return rows
+            text = {"other_text": one_line(theirs[other].text), "by": one_line(verdict.by)}
+            unquoted = {} if claim_friction(ours[own], [theirs[other]]).value else {"unquoted": True}
+            rows.append({"claim": own, "other": other, **text, **note, **unquoted})
+    return sorted(rows, key=lambda row: "unquoted" in row)

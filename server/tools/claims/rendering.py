@@ -73,7 +73,8 @@ def render_checked_claim(claim: dict[str, Any]) -> Iterator[str]:
 
 def render_contradiction(row: dict[str, Any]) -> Iterator[str]:
     """A verdict that two claims contradict each other."""
-    yield f"  {row['claim']} contradicts {row['other']}:"
+    unquoted = ", unquoted" if row.get("unquoted") else ""
+    yield f"  {row['claim']} contradicts {row['other']}{unquoted}:"
     note = f" ({row['note']})" if row.get("note") else ""
     by = f", by {row['by']}" if row.get("by") else ""
     yield from frame_text(f"{row['other_text']}{note}{by}")

@@ -11,12 +11,13 @@ from server.tools.base import Tool
 from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_contradiction
 
 DESCRIPTION = f"""\
-Find what is contested: entries whose evidence or verdicts contradict each other, the most first.
+Find what is contested: entries whose evidence or verdicts contradict each other, the most first; \
+unquoted: one side has no verified quote.
 Use when: you look for contradictions to resolve.
 Do not use when: you want what contradicts one entry (wild_related).
 Returns at most: 50 entries, 9,000 tokens.
 If you need more, call: wild_read with entry_id; wild_revise records a verdict, where writing is on.
-Defaults: friction .3 or more, 10 entries. Max: 50.
+Defaults: friction .3 or more or a recorded contradiction, 10 entries. Max: 50.
 {NOT_INSTRUCTIONS}"""
 
 

@@ -21,8 +21,9 @@ Defaults: the server's project. Max: one notebook."""
 
 def _render(payload: dict[str, Any]) -> list[str]:
     integration = ", ".join(f"{count} {status}" for status, count in payload["integration"].items())
+    opposed = f"; {payload['contradictions']} contradictions" if payload.get("contradictions") else ""
     lines = [
-        f"{payload['total_entries']} entries, {payload['total_claims']} claims ({integration})",
+        f"{payload['total_entries']} entries, {payload['total_claims']} claims ({integration}){opposed}",
         f"{payload['percent_distilled']}% distilled by agents; {payload['queue_depth']} to compare; "
         f"{payload['awaiting_review']} to approve; last sequence {payload['last_sequence']}; "
         f"semantic {'on' if payload['semantic'] else 'off'}; writes {'on' if payload['writes'] else 'off'}; "
