@@ -1,24 +1,25 @@
 """Notebooks as JSON Lines, and copies of the whole file.
 
-The first line of an export names the notebook; each other line is a change of its history. An import checks the
-chain of digests, and every record against its bounds. What is imported is as untrusted as anything that an agent
-wrote: the status of evidence and of entries is found out again, never taken from the file.
+The first line of an export names the notebook and where its entries stand; each other line is a change of its
+history. An import checks the chain of digests, and every record against its bounds. What is imported is as
+untrusted as anything that an agent wrote: the status of evidence and of entries is found out again, never taken from
+the file, whose statuses serve to name the differences.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from server.backends.sqlite import copy_database
 from server.claims.hash_chain import first_flaw
-from server.claims.records import Claim, Entry, Verdict, entry_of
+from server.claims.records import Claim, Entry, IntegrationStatus, Verdict, entry_of
 from server.claims.sqlite_store import SqliteClaimStore
 from server.claims.store import Change, Notebook, View
 from server.errors import WinnowError
@@ -27,6 +28,9 @@ from server.models import PROJECT_NAME
 FORMAT = "winnow claims 1"
 MAX_LINE_BYTES, MAX_CHANGES = 1_000_000, 1_000_000
 _KINDS = frozenset({"written", "revised", "judged", "approved", "imported"})
+_PAGE = 200
+_FIRST_STATUS: IntegrationStatus = "probation"
+_BY_STATUS: TypeAdapter[dict[IntegrationStatus, list[str]]] = TypeAdapter(dict[IntegrationStatus, list[str]])
 _LATEST = 253_402_300_799  # seconds since 1970, until the year 9999
 _PROJECT = re.compile(PROJECT_NAME)
 _OWNER = re.compile(r"[0-9a-z-]{0,64}")  # the id of an access key or of the owner of a token
@@ -34,18 +38,37 @@ _OWNER = re.compile(r"[0-9a-z-]{0,64}")  # the id of an access key or of the own
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did: changes that were appended, those that the notebook had, entries that it refused."""
+    """What an import did: changes that were appended, those that the notebook had, entries that it refused.
 
+    ``statuses`` are those of the file's other entries where it was written; None where the file does not say them.
+    """
+
+    notebook: Notebook
     appended: int
     known: int
     refused: tuple[str, ...] = ()
+    statuses: Mapping[str, IntegrationStatus] | None = None
 
 
 def export_lines(store: SqliteClaimStore, notebook: Notebook) -> Iterator[str]:
     """The lines of a notebook's export, without line ends."""
-    yield json.dumps({"format": FORMAT, "project": notebook.project, "owner": notebook.owner})
+    head: dict[str, Any] = {"format": FORMAT, "project": notebook.project, "owner": notebook.owner}
+    with_statuses = json.dumps({**head, "statuses": _statuses(store, notebook)})
+    yield with_statuses if len(with_statuses) <= MAX_LINE_BYTES else json.dumps(head)
     for change in store.history(notebook):
         yield json.dumps(asdict(change), ensure_ascii=False)
+
+
+def _statuses(store: SqliteClaimStore, notebook: Notebook) -> dict[str, list[str]]:
+    """The entries of each status but that which every entry begins with."""
+    found: dict[str, list[str]] = {}
+    after = 0
+    while page := store.listing(View(notebook, sees_all=True), after, _PAGE):
+        for entry in page:
+            if entry.integration_status != _FIRST_STATUS:
+                found.setdefault(entry.integration_status, []).append(entry.id)
+        after = page[-1].sequence
+    return found
 
 
 def import_lines(
@@ -58,8 +81,8 @@ def import_lines(
     reported. Raises ``WinnowError("INVALID_REQUEST")`` for a file that is not as it was written; then nothing is
     imported.
     """
-    named, changes = _parse(lines)
-    target = _named(notebook or named)
+    head, changes = _parse(lines)
+    target = _named(notebook or head.notebook)
     own = store.history(target)
     known = {change.digest for change in own}
     fresh = [(change, record) for change, record in changes if change.digest not in known]
@@ -71,13 +94,17 @@ def import_lines(
         refused = set(store.read(everything, sorted(ids)))
         fresh = [(change, record) for change, record in fresh if change.entry_id not in refused]
     store.import_changes(target, fresh)
-    return ImportReport(len(fresh), len(changes) - len(fresh), tuple(sorted(refused)))
+    statuses = None
+    if head.statuses is not None:
+        ids = {change.entry_id for change, _ in changes} - refused
+        statuses = {id: head.statuses.get(id, _FIRST_STATUS) for id in sorted(ids)}
+    return ImportReport(target, len(fresh), len(changes) - len(fresh), tuple(sorted(refused)), statuses)
 
 
 def check_lines(lines: Iterable[bytes]) -> tuple[Notebook, list[Change]]:
     """The notebook and the changes of an export, all checked. Raises as ``import_lines`` does."""
-    notebook, changes = _parse(lines)
-    return _named(notebook), [change for change, _ in changes]
+    head, changes = _parse(lines)
+    return _named(head.notebook), [change for change, _ in changes]
 
 
 def back_up(store: SqliteClaimStore, target: Path) -> None:
@@ -88,21 +115,40 @@ def back_up(store: SqliteClaimStore, target: Path) -> None:
     target.chmod(0o600)
 
 
-def _parse(lines: Iterable[bytes]) -> tuple[Notebook, list[tuple[Change, Entry | Verdict]]]:
-    iterator = iter(lines)
-    head = _object(next(iterator, b""), 1)
-    if head.get("format") != FORMAT:
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the first line says: the notebook, and the statuses of entries, None where it does not say them."""
+
+    notebook: Notebook
+    statuses: Mapping[str, IntegrationStatus] | None
+
+
+def _head(line: bytes) -> _Head:
+    fields = _object(line, 1)
+    if fields.get("format") != FORMAT:
         raise _refusal(1, "it is not an export of winnow claims")
-    notebook = Notebook(str(head.get("project", "")), str(head.get("owner", "")))
+    notebook = Notebook(str(fields.get("project", "")), str(fields.get("owner", "")))
+    if (given := fields.get("statuses")) is None:
+        return _Head(notebook, None)
+    try:
+        by_status = _BY_STATUS.validate_python(given)
+    except ValidationError:
+        raise _refusal(1, "its statuses are not those of entries") from None
+    return _Head(notebook, {id: status for status, ids in by_status.items() for id in ids})
+
+
+def _parse(lines: Iterable[bytes]) -> tuple[_Head, list[tuple[Change, Entry | Verdict]]]:
+    iterator = iter(lines)
+    head = _head(next(iterator, b""))
     changes = []
     for number, line in enumerate(iterator, start=2):
         if number > MAX_CHANGES:
             raise _refusal(number, f"a file may have {MAX_CHANGES:,} changes")
-        changes.append(_change(line, number, notebook))
+        changes.append(_change(line, number, head.notebook))
     _check_verdicts(changes)
     if (flaw := first_flaw(change for change, _ in changes)) is not None:
         raise _refusal(flaw + 1, "the chain of digests is broken: this line or one before it was altered")
-    return notebook, changes
+    return head, changes
 
 
 def _named(notebook: Notebook) -> Notebook:

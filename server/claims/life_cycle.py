@@ -137,6 +137,15 @@ def _standings(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[str, S
     }
 
 
+def differing_standings(
+    store: SqliteClaimStore, statuses: Mapping[str, IntegrationStatus]
+) -> list[ChangedStanding]:
+    """The entries whose status is another than the given one, by their ids."""
+    entries = _read_all(store, statuses)
+    differ = [entry for id, entry in sorted(entries.items()) if entry.integration_status != statuses[id]]
+    return [ChangedStanding(id, statuses[id], stands) for id, stands in sorted(_standings(store, differ).items())]
+
+
 def weigh(store: SqliteClaimStore, entry_ids: Collection[str]) -> list[ChangedStanding]:
     """Store where these entries stand now, and those that verdicts join to them; what changed of it.
 

@@ -84,6 +84,7 @@ def test_a_check_finds_quotes_and_follows_the_document(place: Place) -> None:
                     "changed": 2,
                     "evidence": {"verified": 2},
                     "lost": [],
+                    "standings": [],
                     "altered_at": None,
                 }
             ]
@@ -177,8 +178,8 @@ def test_a_notebook_moves_to_another_store_and_a_backup_is_one(place: Place, tmp
     exported.write_text(place.text("export"), "utf-8")
     other = Place(tmp_path / "other", place.document, place.entry_id, place.waiting_id)
     assert other.run("list")[0] == 2
-    assert other.run("import", str(exported)) == (0, {"appended": 2, "known": 0, "refused": []})
-    assert other.run("import", str(exported)) == (0, {"appended": 0, "known": 2, "refused": []})
+    assert other.run("import", str(exported)) == (0, {"appended": 2, "known": 0, "refused": [], "standings": []})
+    assert other.run("import", str(exported)) == (0, {"appended": 0, "known": 2, "refused": [], "standings": []})
     assert other.text("export") == place.text("export")
     copy = tmp_path / "copy.sqlite3"
     assert place.run("backup", str(copy))[0] == 0
@@ -186,3 +187,43 @@ def test_a_notebook_moves_to_another_store_and_a_backup_is_one(place: Place, tmp
     with closing(SqliteClaimStore(copy)) as claims:
         assert claims.first_flaw(BOOK) is None
         assert len(claims.listing(View(BOOK, sees_all=True), 0, 10)) == 2
+
+
+def test_each_status_that_a_check_or_an_import_changes_is_named_with_its_reason(
+    place: Place, tmp_path: Path
+) -> None:
+    with closing(SqliteClaimStore(claims_path(place.store))) as claims:
+        claims.save_vectors(place.entry_id, "any model", [(f"{place.entry_id}.1", b"\0\0\x80?")])
+    integrated = "compared, supported, and its friction 0.00 is below 0.3"
+    changed = {
+        "entry_id": place.entry_id,
+        "was": "probation",
+        "now": "integrated",
+        "friction": 0.0,
+        "why": integrated,
+    }
+    assert place.run("check")[1]["notebooks"][0]["standings"] == [changed]
+    assert place.run("check")[1]["notebooks"][0]["standings"] == []
+
+    exported = tmp_path / "claims.jsonl"
+    exported.write_text(place.text("export"), "utf-8")
+    other = Place(tmp_path / "other", place.document, place.entry_id, place.waiting_id)
+    other.ingest()
+    why = "it was not compared with other entries yet"
+    moved = {**changed, "was": "integrated", "now": "probation", "why": why}
+    assert other.run("import", str(exported))[1]["standings"] == [moved]
+    assert f"  {place.entry_id}: was integrated, is now probation, friction 0.00: {why}\n" in other.text(
+        "import", str(exported)
+    )
+    with closing(SqliteClaimStore(claims_path(other.store))) as claims:
+        claims.save_vectors(place.entry_id, "any model", [(f"{place.entry_id}.1", b"\0\0\x80?")])
+    assert other.run("import", str(exported))[1]["standings"] == []
+
+
+def test_a_file_that_does_not_say_the_statuses_is_said_not_to(place: Place, tmp_path: Path) -> None:
+    head, rest = place.text("export").split("\n", 1)
+    older = {name: value for name, value in json.loads(head).items() if name != "statuses"}
+    exported = tmp_path / "claims.jsonl"
+    exported.write_text(f"{json.dumps(older)}\n{rest}", "utf-8")
+    assert place.run("import", str(exported))[1]["standings"] is None
+    assert "the file does not say which status its entries had" in place.text("import", str(exported))

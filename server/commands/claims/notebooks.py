@@ -29,6 +29,7 @@ from server.settings_loading import load_settings
 from server.text.printable import one_line, shorten
 
 if TYPE_CHECKING:
+    from server.claims.life_cycle import ChangedStanding
     from server.claims.records import Entry
     from server.claims.sqlite_store import SqliteClaimStore
     from server.claims.store import Notebook
@@ -57,6 +58,7 @@ EntryName = Annotated[str, typer.Argument(metavar="ENTRY", help="id of an entry"
 _MOST = 100_000
 _MOST_NAMED = 10
 _QUOTE_CHARS = 80
+_NO_STATUSES = "the file does not say which status its entries had; here: winnow claims list"
 _ELSEWHERE = (
     "the notebooks are on {url}: list and show work from here without --key; run the others there, or unset "
     "notebook_url for what is in this store"
@@ -121,7 +123,8 @@ def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
 def check(store: Store = None, as_json: Json = False) -> None:
     """Look for every quote of every notebook again, and check that no change was altered or removed.
 
-    Names the quotes that do not stand in their documents now. Exits with 1 where a change was altered or removed.
+    Names the quotes that do not stand in their documents now, and entries of another status with the reason. Exits
+    with 1 where a change was altered or removed.
     """
     from server.backends.catalogue import Catalogue
     from server.claims.life_cycle import check_notebook
@@ -146,6 +149,7 @@ def check(store: Store = None, as_json: Json = False) -> None:
                     "changed": report.changed,
                     "evidence": dict(report.evidence),
                     "lost": [asdict(quote) for quote in report.lost],
+                    "standings": [_standing_row(each) for each in report.standings],
                     "altered_at": flaw,
                 }
             )
@@ -198,24 +202,52 @@ def import_file(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Append a notebook from a file. What the notebook has is left out, and all quotes are checked anew."""
+    """Append a notebook from a file. What the notebook has is left out, and all quotes are checked anew.
+
+    Names the entries whose status is another than where the file was written, with the reason.
+    """
     from server.claims.exchange import MAX_LINE_BYTES, import_lines
+    from server.claims.life_cycle import differing_standings
     from server.claims.store import Notebook
 
-    with report_errors(as_json=as_json), _opened(store, None, creates=True) as (_, claims):
+    with report_errors(as_json=as_json), _opened(store, None, creates=True) as (settings, claims):
         try:
             with file.open("rb") as lines:
                 bounded = iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b"")
                 report = import_lines(claims, bounded, Notebook(project, key) if project else None)
         except OSError as error:
             raise WinnowError("NOT_FOUND", f"{file} cannot be read: {error.strerror or error}") from None
+        _check_imported(settings, claims, report.notebook)
+        known = report.statuses is not None
+        standings = [_standing_row(each) for each in differing_standings(claims, report.statuses or {})]
     if as_json:
-        print_json({"appended": report.appended, "known": report.known, "refused": list(report.refused)})
+        print_json(
+            {
+                "appended": report.appended,
+                "known": report.known,
+                "refused": list(report.refused),
+                "standings": standings if known else None,
+            }
+        )
         return
     print_lines(f"{report.appended:,} changes appended, {report.known:,} left out")
     for entry_id in report.refused:
         print_lines(f"not imported: entry {entry_id} went on differently here")
-    print_lines("next: winnow claims check")
+    print_lines(f"{len(standings):,} with another status here" if known else _NO_STATUSES)
+    print_lines(*map(_standing_line, standings))
+
+
+def _check_imported(settings: Settings, claims: SqliteClaimStore, notebook: Notebook) -> None:
+    """Look for the quotes of a notebook in the documents of its project, if the store has any."""
+    from server.backends.catalogue import Catalogue
+    from server.claims.life_cycle import check_notebook
+    from server.claims.verifying import CurrentIndex
+    from server.models import Filters
+    from server.opening import catalogue_path
+
+    if catalogue_path(settings).exists():
+        with closing(Catalogue(catalogue_path(settings))) as catalogue:
+            check_notebook(claims, notebook, CurrentIndex(catalogue, Filters(notebook.project)), time.time())
 
 
 @app.command(
@@ -387,13 +419,29 @@ def _line(row: dict[str, Any]) -> str:
     return f"{row['entry_id']} {row['topic']}: {row['integration_status']}{waits}: {first}"
 
 
+def _standing_row(change: ChangedStanding) -> dict[str, Any]:
+    return {
+        "entry_id": change.entry_id,
+        "was": change.was,
+        "now": change.now.status,
+        "friction": change.now.friction,
+        "why": change.now.why,
+    }
+
+
+def _standing_line(row: dict[str, Any]) -> str:
+    before = f"was {row['was']}, is now" if row["was"] != row["now"] else "still"
+    return f"  {row['entry_id']}: {before} {row['now']}, friction {row['friction']:.2f}: {row['why']}"
+
+
 def _check_lines(row: dict[str, Any]) -> Iterator[str]:
     evidence = ", ".join(f"{count:,} {status}" for status, count in sorted(row["evidence"].items())) or "no quotes"
     chain = "" if row["altered_at"] is None else f"; change {row['altered_at']} was altered or removed"
     yield (
-        f"{row['notebook']}: {row['entries']:,} entries, {row['changed']:,} with another status now; "
+        f"{row['notebook']}: {row['entries']:,} entries, {row['changed']:,} of them changed by this check; "
         f"{evidence}{chain}"
     )
+    yield from map(_standing_line, row["standings"])
     for quote in row["lost"]:
         text = shorten(one_line(quote["quote"]), _QUOTE_CHARS)
         yield f'  {quote["claim_id"]}: {quote["status"]} in {one_line(quote["document"])}: "{text}"'

@@ -218,7 +218,7 @@ def list_topics(context: RequestContext, request: ListTopics) -> Answer:
 
 
 def find_friction(context: RequestContext, request: FindFriction) -> Answer:
-    """Answer with the entries that are contradicted most; a recorded contradiction counts whatever its friction."""
+    """Answer with the entries that are contradicted most; recorded contradictions count at any friction."""
     book = open_notebook(context, request.project, request.topic_prefix, request.integration_status)
     book.settle()
     verdicts, others = _recorded_contradictions(book)
