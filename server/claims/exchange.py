@@ -2,8 +2,8 @@
 
 The first line of an export names the notebook and where its entries stand; each other line is a change of its
 history. An import checks the chain of digests, and every record against its bounds. What is imported is as
-untrusted as anything that an agent wrote: the status of evidence and of entries is found out again, never taken from
-the file, whose statuses serve to name the differences.
+untrusted as anything that an agent wrote: the status of evidence and of entries is found out again, never taken
+from the file, whose statuses serve to name the differences.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from server.models import PROJECT_NAME
 
 FORMAT = "winnow claims 1"
 MAX_LINE_BYTES, MAX_CHANGES = 1_000_000, 1_000_000
-_KINDS = frozenset({"written", "revised", "judged", "approved", "imported"})
+_KINDS = frozenset({"written", "revised", "judged", "approved", "imported", "drifted"})
 _PAGE = 200
 _FIRST_STATUS: IntegrationStatus = "probation"
 _BY_STATUS: TypeAdapter[dict[IntegrationStatus, list[str]]] = TypeAdapter(dict[IntegrationStatus, list[str]])

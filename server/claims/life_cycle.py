@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _PAGE = 200
 _MOST_LOST = 1_000
+_LOST_STATUSES = frozenset({"drifted", "missing"})
 _NOT_CHECKED = "the quotes of claims are looked for again when their notebook is read: {why}"
 _LOST = (
     "quotes of claims that do not stand in their documents now: {count} (altered: {drifted}, gone: {missing}); "
@@ -214,6 +215,7 @@ def check_notebook(
     statuses: Counter[str] = Counter()
     lost: list[LostQuote] = []
     differ: set[str] = set()
+    drifted: list[str] = []
     standings: dict[str, ChangedStanding] = {}
     while page := store.listing(View(notebook, sees_all=True), after, _PAGE):
         on_page()
@@ -223,15 +225,27 @@ def check_notebook(
         # All of them: a process may have ended between a change and what follows from it.
         moved = weigh(store, [entry.id for entry in page])
         standings |= {each.entry_id: each for each in moved}
+        drifted += [now.id for now, was in zip(checked, page, strict=True) if _has_drifted(was, now)]
         differ |= {entry.id for entry in differing} | {each.entry_id for each in moved}
         statuses.update(each.status for entry in checked for claim in entry.claims for each in claim.evidence)
         lost += [quote for entry in checked for quote in _lost_quotes(entry)][: _MOST_LOST - len(lost)]
         entries, after = entries + len(page), page[-1].sequence
+    # After the last page: a change moves its entry to the end of the listing.
+    store.note_drift(notebook, drifted)
     return CheckReport(entries, len(differ), dict(statuses), tuple(lost), tuple(standings.values()))
+
+
+def _has_drifted(was: Entry, now: Entry) -> bool:
+    """Whether a quote that was verified does not stand in its document now."""
+    return any(
+        before.status == "verified" and after.status in _LOST_STATUSES
+        for earlier, later in zip(was.claims, now.claims, strict=True)
+        for before, after in zip(earlier.evidence, later.evidence, strict=True)
+    )
 
 
 def _lost_quotes(entry: Entry) -> Iterator[LostQuote]:
     for claim in entry.claims:
         for each in claim.evidence:
-            if each.status in {"drifted", "missing"}:
+            if each.status in _LOST_STATUSES:
                 yield LostQuote(claim.id, each.status, each.document or each.document_id, each.quote)

@@ -201,6 +201,17 @@ class SqliteClaimStore:
             )
 
     @_own_advice()
+    def note_drift(self, notebook: Notebook, entry_ids: Sequence[str]) -> None:
+        """See ``ClaimStore.note_drift``."""
+        if not entry_ids:
+            return
+        with self._changing(notebook) as connection:
+            for id in entry_ids:
+                for (record,) in connection.execute("SELECT record FROM entries WHERE id = ?", (id,)).fetchall():
+                    sequence = _append(connection, notebook, id, "drifted", time.time(), record)
+                    connection.execute("UPDATE entries SET sequence = ? WHERE id = ?", (sequence, id))
+
+    @_own_advice()
     def compare(self, entry_id: str, comparisons: Sequence[Comparison]) -> None:
         """See ``ClaimStore.compare``."""
         with self._transaction() as connection:
@@ -282,7 +293,8 @@ class SqliteClaimStore:
         entry = ", ".join(f"e.{name}" for name in _ENTRY.split(", "))
         query = (
             f"SELECT {columns}, {entry} FROM history h JOIN entries e ON e.id = h.entry WHERE h.project = ?"
-            f" AND h.owner = ? AND h.sequence > ? AND {where} ORDER BY h.sequence LIMIT ?"
+            f" AND h.owner = ? AND h.sequence > ? AND {where} AND NOT EXISTS (SELECT 1 FROM history later"
+            " WHERE later.entry = h.entry AND later.sequence > h.sequence) ORDER BY h.sequence LIMIT ?"
         )
         notebook = view.notebook
         rows = self._rows(query, notebook.project, notebook.owner, since, *values, limit)

@@ -8,8 +8,9 @@ from typing import Literal, Protocol
 
 from server.claims.records import Comparison, Entry, IntegrationStatus, Verdict
 
-# What a change of a notebook did: an entry was written, revised, judged beside another one, approved or imported.
-ChangeKind = Literal["written", "revised", "judged", "approved", "imported"]
+# What a change of a notebook did: an entry was written, revised, judged beside another one, approved or imported,
+# or a quote of it no longer stands in its document, which changed.
+ChangeKind = Literal["written", "revised", "judged", "approved", "imported", "drifted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,9 @@ class ClaimStore(Protocol):
     def refresh(self, entries: Sequence[Entry]) -> None:
         """Store what was found out about entries (status, friction, warnings); none of it is a revision."""
 
+    def note_drift(self, notebook: Notebook, entry_ids: Sequence[str]) -> None:
+        """Record that quotes of these entries no longer stand in their documents; none of it is a revision."""
+
     def compare(self, entry_id: str, comparisons: Sequence[Comparison]) -> None:
         """Store the comparisons of an entry with others, in place of earlier ones of the same two entries.
 
@@ -108,7 +112,7 @@ class ClaimStore(Protocol):
         """The entries that the view has, by id. One query."""
 
     def recent(self, view: View, since: int, limit: int) -> list[tuple[Change, Entry]]:
-        """Changes after this sequence and the entries as they are now, the oldest change first."""
+        """The entries that changed after this sequence, each with its last change, the oldest change first."""
 
     def topics(self, view: View) -> list[TopicCount]:
         """The topics of the view by name."""

@@ -497,6 +497,48 @@ async def test_topics_status_and_recent_changes_count_what_is_there(client: Clie
     assert [row["topic"] for row in rest["changes"]] == ["trees"]
 
 
+async def test_a_sequence_after_the_last_change_is_said_to_be_late_and_the_last_is_given(client: Client) -> None:
+    written = await answer(client, "wild_write", topic="late", claims=[claim("Trains are late.")])
+    found = await answer(client, "wild_recent", since_sequence=10**11)
+    assert (found["count"], found["next_sequence"]) == (0, written["sequence"])
+    assert f"the last change is {written['sequence']}" in found["meta"]["warnings"][0]
+    found = await answer(client, "wild_recent", since_sequence=written["sequence"])
+    assert (found["next_sequence"], found["meta"].get("warnings", [])) == (written["sequence"], [])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"topic": "blank", "claims": [{"text": " \u200b \u200b "}]},
+        {"topic": "blank", "claims": [{"text": "...!"}]},
+        {"topic": "\u200b", "claims": [{"text": "A claim."}]},
+        {"topic": "bl\u200bank", "claims": [{"text": "A claim."}]},
+        {
+            "topic": "blank",
+            "claims": [{"text": "A claim.", "evidence": [{"section_id": "x", "quote": "\u200b "}]}],
+        },
+    ],
+)
+async def test_claims_topics_and_quotes_that_nobody_can_read_are_refused(
+    client: Client, given: dict[str, Any]
+) -> None:
+    before = (await answer(client, "wild_status"))["total_entries"]
+    assert await reason(client, "wild_write", **given) == "INVALID_REQUEST"
+    assert (await answer(client, "wild_status"))["total_entries"] == before
+
+
+async def test_an_entry_shows_the_neighbours_that_are_similar_and_no_others(client: Client) -> None:
+    entries = [
+        (await answer(client, "wild_write", topic="near", claims=[claim(text)]))["entry_id"]
+        for text in ("The lamp of the tower is red.", "The lamp of the tower is red at night.")
+    ]
+    for number in range(3):
+        await answer(client, "wild_write", topic="far", claims=[claim(f"Pancakes number {number} need flour.")])
+    read = await answer(client, "wild_read", entry_id=entries[0])
+    assert entries[1] in [row["entry_id"] for row in read["comparisons"]]
+    assert all(row["entropy"] <= 0.4 or row["friction"] for row in read["comparisons"])
+
+
 async def test_notebooks_of_other_projects_and_keys_are_not_seen(kept_here: KnowledgeBase) -> None:
     kb = kept_here
 

@@ -101,6 +101,8 @@ def test_a_check_finds_quotes_and_follows_the_document(place: Place) -> None:
         "quote": QUOTE,
     }
     assert f'{place.entry_id}.1: drifted in backups.md: "{QUOTE}"' in place.text("check")
+    history = place.run("show", place.entry_id)[1]["history"]
+    assert [change["kind"] for change in history] == ["written", "drifted"]
     place.document.unlink()
     place.ingest()
     assert place.run("check")[1]["notebooks"][0]["evidence"] == {"missing": 2}

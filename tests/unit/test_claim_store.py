@@ -215,6 +215,26 @@ def test_recent_changes_come_in_order_and_go_on_after_a_sequence(store: SqliteCl
     ]
 
 
+def test_an_entry_that_changed_several_times_is_one_change_the_last(store: SqliteClaimStore) -> None:
+    first, second = (store.add(BOOKS, an_entry("memory", f"Claim {number}.")) for number in range(2))
+    for _ in range(3):
+        first = store.revise(BOOKS, first)
+    changes = [(change.sequence, change.kind, entry.id) for change, entry in store.recent(ALL, 0, 10)]
+    assert changes == [(2, "written", second.id), (5, "revised", first.id)]
+    assert [change.sequence for change, _ in store.recent(ALL, 0, 1)] == [2]
+
+
+def test_drift_is_a_change_and_no_revision(store: SqliteClaimStore) -> None:
+    entries = [store.add(BOOKS, an_entry("memory", f"Claim {number}.")) for number in range(2)]
+    store.note_drift(BOOKS, [entries[0].id])
+    assert [(change.sequence, change.kind) for change, _ in store.recent(ALL, 2, 10)] == [(3, "drifted")]
+    found = store.read(ALL, [entries[0].id])[entries[0].id]
+    assert (found.revision, found.sequence, store.first_flaw(BOOKS)) == (1, 3, None)
+    with closing(SqliteClaimStore(store.database.path.with_name("other") / "claims.sqlite3")) as other:
+        assert import_lines(other, [line.encode() for line in export_lines(store, BOOKS)]).appended == 3
+        assert other.history(BOOKS) == store.history(BOOKS)
+
+
 class _Letters:
     """Vectors of the letters of a text."""
 

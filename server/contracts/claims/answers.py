@@ -27,7 +27,7 @@ _Number = Annotated[int, Field(ge=1, le=999_999)]
 _Count = Annotated[int, Field(ge=0, le=10**12)]
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Moment = Annotated[str, StringConstraints(max_length=40)]
-_ChangeName = Literal["written", "revised", "judged", "approved", "imported"]
+_ChangeName = Literal["written", "revised", "judged", "approved", "imported", "drifted"]
 # Longer than the texts of arguments, some of whose characters an answer replaces.
 _Text = Annotated[str, StringConstraints(max_length=2_000)]
 
@@ -250,7 +250,7 @@ class ChangeRow(EntryRow):
 
 
 class RecentAnswer(Payload):
-    """Answer of ``wild_recent``. ``next_sequence`` is what the next call takes."""
+    """Answer of ``wild_recent``: each entry once, with its last change. The next call takes ``next_sequence``."""
 
     changes: list[ChangeRow] = Field(max_length=MAX_ENTRIES)
     count: _Count

@@ -40,7 +40,7 @@ from server.errors import WinnowError
 from server.operations.base import Answer, RequestContext
 from server.operations.claims.foreign_answers import by_entry, is_entry_id, read_rows, read_whole
 from server.operations.claims.notebooks import OpenNotebook, documents_of, open_notebook, require_writes
-from server.operations.claims.reading import CLAIMS_CUT, choose_claims, leave_out
+from server.operations.claims.reading import CLAIMS_CUT, LATER, choose_claims, leave_out
 from server.operations.claims.rows import read_claim
 from server.operations.claims.search import NO_MODEL, OVERFETCH, answer_rows, fuse
 from server.operations.claims.writing import build_evidence
@@ -257,9 +257,13 @@ def recent_changes(context: RequestContext, request: RecentChanges) -> Answer:
     rows = _list_rows(answers.ChangeRow, answer, "changes", request.limit)
     shown = answer_rows(context, rows, name="changes")
     changes = shown.payload["changes"]
-    last = max([request.since_sequence, *(change["sequence"] for change in changes)])
+    told = answer.get("next_sequence")
+    last = changes[-1]["sequence"] if changes else request.since_sequence
+    is_late = not changes and type(told) is int and 0 <= told < last
+    last = told if is_late else last
+    late = (LATER.format(last=last),) if is_late else ()
     payload = {**shown.payload, "next_sequence": last}
-    return Answer(payload, "metadata", len(changes), shown.tokens, shown.warnings)
+    return Answer(payload, "metadata", len(changes), shown.tokens, (*shown.warnings, *late))
 
 
 def notebook_status(context: RequestContext, request: NotebookStatus) -> Answer:

@@ -31,6 +31,7 @@ _COMPARISONS, _REVISIONS, _CONTRADICTIONS, _TOP_TOPICS = 10, 20, 20, 5
 SIMILAR_ENTROPY = 0.4
 # Of a related entry, and of one that changed.
 _CLAIMS_BESIDE, _CLAIMS_SHOWN = 3, 5
+LATER = "the last change is {last}, before since_sequence: go on from next_sequence, or from 0 for all"
 CLAIMS_CUT = "{shown} of {found} claims are shown with their evidence; wild_claims has them all without"
 
 
@@ -154,12 +155,17 @@ def _rest_of_entry(
     return {
         "content": part,
         "next_start_char": end if end < len(content) else None,
-        "comparisons": _comparison_rows(book, comparisons[:_COMPARISONS]),
+        "comparisons": _comparison_rows(book, list(filter(_is_near, comparisons))[:_COMPARISONS]),
         "references": list(entry.references),
         "revisions": [
             change_row(change) for change in book.store.history(book.view.notebook, entry.id)[-_REVISIONS:]
         ],
     }
+
+
+def _is_near(comparison: Comparison) -> bool:
+    """Whether a comparison says something of the entry: the other is similar, or contradicted by it."""
+    return comparison.entropy <= SIMILAR_ENTROPY or comparison.friction > 0
 
 
 def read_claims(book: OpenNotebook, entry: Entry) -> list[dict[str, Any]]:
@@ -258,7 +264,7 @@ def _about(entry: Entry, verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def recent_changes(context: RequestContext, request: RecentChanges) -> Answer:
-    """Answer with the changes after a sequence, the oldest first."""
+    """Answer with the entries that changed after a sequence, the oldest change first."""
     book = open_notebook(context, request.project)
     book.settle()
     changes = book.store.recent(book.view, request.since_sequence, request.limit)
@@ -267,10 +273,11 @@ def recent_changes(context: RequestContext, request: RecentChanges) -> Answer:
     ]
     answer = answer_rows(context, rows, name="changes")
     shown = answer.payload["changes"]
-    last = shown[-1]["sequence"] if shown else request.since_sequence
-    return Answer(
-        {**answer.payload, "next_sequence": last}, "metadata", len(shown), answer.tokens, answer.warnings
-    )
+    newest = book.store.counts(book.view).sequence
+    last = shown[-1]["sequence"] if shown else min(request.since_sequence, newest)
+    late = (LATER.format(last=last),) if request.since_sequence > last else ()
+    warnings = (*answer.warnings, *late)
+    return Answer({**answer.payload, "next_sequence": last}, "metadata", len(shown), answer.tokens, warnings)
 
 
 def notebook_status(context: RequestContext, request: NotebookStatus) -> Answer:

@@ -68,6 +68,8 @@ class _Draft:
         found = tuple(build_evidence(self.book, each, self.author) for each in evidence)
         id = claim_id(self.entry_id, self.next_claim)
         text = one_line(text, CLAIM_CHARS)
+        if not _has_words(text):
+            raise WinnowError("INVALID_REQUEST", "claims: a claim is a sentence; one of these has no words")
         self.claims.append(Claim(id=id, text=text, confidence=confidence, evidence=found, author=self.signed))
         self.next_claim += 1
 
@@ -79,6 +81,8 @@ def build_evidence(book: OpenNotebook, given: GivenEvidence, author: str) -> Evi
             "INVALID_REQUEST", "evidence: name its passage by passage_id or by section_id, one of them"
         )
     quote = printable(given.quote)
+    if not quote.strip():
+        raise WinnowError("INVALID_REQUEST", "evidence: a quote is text of a document; one of these is blank")
     passage = _find_passage(book, given.place)
     if passage is None:
         return Evidence(passage_id=given.place, quote=quote, stance=given.stance, by=author)
@@ -91,6 +95,11 @@ def build_evidence(book: OpenNotebook, given: GivenEvidence, author: str) -> Evi
         stance=given.stance,
         by=author,
     )
+
+
+def _has_words(text: str) -> bool:
+    """Whether a text has a letter or a digit, of any writing system."""
+    return any(character.isalnum() for character in text)
 
 
 def _find_passage(book: OpenNotebook, name: str) -> StoredPassage | None:
@@ -244,7 +253,7 @@ def _author(name: str) -> str:
 
 
 def _check_topic(topic: str) -> None:
-    if not _TOPIC.fullmatch(topic):
+    if not _TOPIC.fullmatch(topic) or one_line(topic) != topic or not _has_words(topic):
         raise WinnowError(
             "INVALID_REQUEST",
             'topic: levels separated by single slashes, none empty or with white space around it: "memory/paging"',

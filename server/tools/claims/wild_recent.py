@@ -10,10 +10,10 @@ from server.tools.base import Tool
 from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry
 
 DESCRIPTION = f"""\
-List what changed in the notebook since a sequence, with claims.
+List the entries that changed since a sequence, with claims; drifted: a quote no longer stands in its document.
 Use when: you come back to a notebook, or others write to it.
 Do not use when: you look for something (wild_search).
-Returns at most: 50 changes, 9,000 tokens.
+Returns at most: 50 entries, each with its last change, 9,000 tokens.
 If you need more, call: this with since_sequence = next_sequence.
 Defaults: from the beginning, 20 changes. Max: 50.
 {NOT_INSTRUCTIONS}"""
