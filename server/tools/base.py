@@ -130,6 +130,16 @@ class Tool:
         """Whether this server can serve the tool and its settings enable it."""
         return self._is_enabled(context) and self.is_offered(context)
 
+    def missing_flags(self, context: Context) -> str:
+        """The flags of ``serve`` with which this server would list the tool of a pack; "" where none would."""
+        settings = context.settings
+        flags = []
+        if self.pack and self.pack not in settings.tools:
+            flags.append(f"--tools {','.join((*settings.tools, self.pack))}")
+        if self.pack and not settings.enable_writes and not self.is_offered(context):
+            flags.append("--enable-writes")
+        return " ".join(flags)
+
     def _is_enabled(self, context: Context) -> bool:
         if self.is_operators:
             return True

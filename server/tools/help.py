@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
+from server.configuration.value_types import ToolPack
 from server.contracts import flat_schema, parse
 from server.contracts.help import Help, HelpAnswer
 from server.errors import WinnowError
@@ -26,6 +28,14 @@ If you need more, call: this with next_start_char as start_char.
 Defaults: topic playbook."""
 
 _MAX_SIZE = Size(tokens=2_000, bytes=16 * 1024)
+# What the tools of each pack are for; each pack is a topic, listed or not.
+_PACKS: Mapping[ToolPack, str] = MappingProxyType(
+    {
+        "research": "Tools for people who write with sources: projects, their passages, ingests.",
+        "core": "Plans, evidence of several perspectives, citations and exports under one set of contracts.",
+        "claims": "A notebook of claims that agents write: the server looks for their quotes.",
+    }
+)
 # The topics whose answers list all topics; the others are for who knows a topic's name.
 _WITH_TOPICS = ("playbook", "topics")
 # The list of topics and the escapes of JSON take the rest of the bound.
@@ -50,7 +60,9 @@ async def _answer_help(tools: Sequence[Tool], context: Context, arguments: dict[
     request, warnings = parse(Help, arguments)
     known = (*tools, *context.operator_tools)
     topics = _list_topics([tool for tool in known if tool.is_available(context)], context)
-    topic, text = _find_topic(request.topic, topics)
+    for pack in _PACKS:
+        topics.setdefault(pack, partial(_describe_pack, pack, tools, context))
+    topic, text = _find_topic(request.topic, topics, _advise_flags(request.topic, tools, context))
     end = await _find_portion_end(context, text, request.start_char)
     payload: dict[str, Any] = {
         "topic": topic,
@@ -69,7 +81,7 @@ async def _answer_help(tools: Sequence[Tool], context: Context, arguments: dict[
     return ToolResult(payload, "\n".join(lines), headline, warnings=warnings)
 
 
-def _list_topics(offered: Sequence[Tool], context: Context) -> Mapping[str, Callable[[], str]]:
+def _list_topics(offered: Sequence[Tool], context: Context) -> dict[str, Callable[[], str]]:
     """The topics of this server and how each text is made. A tool that is also an SDK function is one topic."""
     names = {_normalize(tool.name) for tool in offered}
     topics: dict[str, Callable[[], str]] = {
@@ -113,10 +125,28 @@ def _describe_tool(tool: Tool, in_scripts: str | None, context: Context) -> str:
     return "\n\n".join(parts)
 
 
-def _find_topic(topic: str, topics: Mapping[str, Callable[[], str]]) -> tuple[str, str]:
+def _describe_pack(pack: ToolPack, tools: Sequence[Tool], context: Context) -> str:
+    """The tools of a pack, each with what it is for, and the flags that those need which are not listed."""
+    lines = [f"# The pack {pack}", "", _PACKS[pack], ""]
+    for tool in (each for each in tools if each.pack == pack):
+        name = tool.name if context.settings.tool_names == "dotted" else _normalize(tool.name)
+        flags = tool.missing_flags(context)
+        first = spell_tool_names(tool.description.partition("\n")[0], context.settings)
+        lines.append(f"- {name}: {first}" + f" (not listed here: it needs {flags})" * bool(flags))
+    return "\n".join(lines)
+
+
+def _advise_flags(topic: str, tools: Sequence[Tool], context: Context) -> str:
+    """What the operator does so that the tool of this name is listed; "" for any other topic."""
+    named = next((tool for tool in tools if _normalize(tool.name) == _normalize(topic)), None)
+    flags = named.missing_flags(context) if named else ""
+    return f"it is a tool of the pack {named.pack}: start the server with {flags}" if named and flags else ""
+
+
+def _find_topic(topic: str, topics: Mapping[str, Callable[[], str]], advice: str) -> tuple[str, str]:
     name = next((known for known in topics if _normalize(known) == _normalize(topic)), None)
     if name is None:
-        advice = suggest(topic, topics, f"topics: {', '.join(topics)}")
+        advice = advice or suggest(topic, topics, f"topics: {', '.join(topics)}")
         raise WinnowError("NOT_FOUND", f"topic: no help on {topic!r}; {advice}")
     return name, topics[name]()
 

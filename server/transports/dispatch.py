@@ -148,6 +148,9 @@ class Dispatcher:
             message += f"call {self._spell_name(successor.name)} instead, or start the server with --legacy; "
         elif self.find("execute_code") is not None and (function := _find_function(name, self._settings)):
             message += f"{function} is a function of scripts: write it in the code of execute_code; "
+        unlisted = next((tool for tool in TOOLS if _normalize(tool.name) == _normalize(name)), None)
+        if unlisted is not None and (flags := unlisted.missing_flags(self._context_of(""))):
+            message += f"it is a tool of the pack {unlisted.pack}: start the server with {flags}; "
         return f"{message}this server has: {known}"
 
     async def call(

@@ -77,8 +77,29 @@ async def test_without_its_pack_a_tool_is_not_listed_and_unknown(store: Path, pa
         topics = (await client.call_tool("help", {"topic": "topics"})).structured_content["text"].split(", ")
         for name in wire_names(pack):
             assert name not in {*listed, *topics}
-            with pytest.raises(MCPError, match=f"unknown tool '{name}'"):
+            flags = f"it is a tool of the pack {pack}: start the server with --tools all,{pack}"
+            with pytest.raises(MCPError, match=f"unknown tool '{name}'.*{flags}"):
                 await client.call_tool(name, {})
+            refused = await client.call_tool("help", {"topic": name})
+            assert flags in refused.structured_content["error"]["message"]
+        text = (await client.call_tool("help", {"topic": pack})).structured_content["text"]
+        assert text.startswith(f"# The pack {pack}\n")
+        assert text.count(f"(not listed here: it needs --tools all,{pack}") == sum(
+            tool.pack == pack for tool in TOOLS
+        )
+        assert "(not listed here: it needs --tools all,claims --enable-writes)" in text or pack != "claims"
+
+
+@pytest.mark.parametrize("pack", PACKS)
+async def test_help_on_a_pack_that_is_on_names_its_tools_and_what_those_that_write_need(
+    store: Path, pack: str
+) -> None:
+    async with serving(store, pack) as client:
+        text = (await client.call_tool("help", {"topic": pack})).structured_content["text"]
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        for name in wire_names(pack):
+            (line,) = (line for line in text.splitlines() if line.startswith(f"- {name}: "))
+            assert line.endswith("(not listed here: it needs --enable-writes)") is (name not in listed)
 
 
 @pytest.mark.parametrize("pack", PACKS)

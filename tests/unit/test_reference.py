@@ -91,6 +91,13 @@ def test_instructions_name_as_many_projects_as_hosts_show(count: int, chars: int
     assert 'scope {"project_id": NAME}' in told
 
 
+@pytest.mark.parametrize("others", [(), ("a" * 64, "b" * 64)])
+def test_instructions_name_the_notebook_where_it_is_on(others: tuple[str, ...]) -> None:
+    told = instructions(load_settings(tools="all,claims", projects=("default", *others)))
+    assert ("wild_search(query)" in told, len(told) < 2000) == (True, True)
+    assert "wild_" not in instructions(load_settings(tools="all,research,core"))
+
+
 def test_dotted_servers_spell_the_ladder_with_dots() -> None:
     told = instructions(load_settings(tool_names="dotted"))
     assert [call for call in ("kb.retrieve_evidence(question)", "graph.expand(ids") if call not in told] == []

@@ -153,6 +153,11 @@ def test_every_setting_of_serving_is_a_flag_of_its_own_name() -> None:
     assert set(SHORTER.values()) <= flags
 
 
+def test_a_list_that_is_given_in_several_flags_adds_up(config: Path) -> None:
+    several = CliRunner().invoke(serve, ["--tools", "all", "--tools", "code"])
+    assert (several.exit_code, "all and code exclude each other" in several.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("flag", "value"),
     [

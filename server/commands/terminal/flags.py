@@ -23,9 +23,7 @@ from server.settings import Settings
 
 # Settings with the values "on" and "off" that are switches on the command line.
 SWITCHES = frozenset({"execute_code", "daemon", "watch"})
-# Settings with several values, each given by a flag of its own.
-REPEATED: Mapping[str, str] = MappingProxyType({"allow_weaker_sandbox": "WALL"})
-_METAVARS_BY_NAME: Mapping[str, str] = MappingProxyType({"embedder": "MODEL", **REPEATED})
+_METAVARS_BY_NAME: Mapping[str, str] = MappingProxyType({"embedder": "MODEL", "allow_weaker_sandbox": "WALL"})
 # The placeholder for the value in help; by default the last word of the setting's name.
 _METAVARS_BY_TYPE: Mapping[type, str] = MappingProxyType(
     {Path: "PATH", int: "N", float: "X", tuple: "A,B", Address: "URL"}
@@ -67,7 +65,7 @@ class GroupedCommand(TyperCommand):
 
 
 def _parameter(name: str) -> inspect.Parameter:
-    kind = list[str] if name in REPEATED else bool if _is_switch(name) else str
+    kind = list[str] if _is_list(name) else bool if _is_switch(name) else str
     option = typer.Option(
         *_spellings(name),
         metavar=None if _is_switch(name) else values_of(name),
@@ -88,12 +86,19 @@ def _spellings(name: str) -> Iterator[str]:
 
 
 def _setting_value(name: str, given: Any) -> Any:
-    """The flag's value in the form of the setting; None if the flag was not given."""
+    """The flag's value in the form of the setting; None if the flag was not given.
+
+    A list may be given in several flags, which add up.
+    """
     if given is None or given == []:
         return None
     if name in SWITCHES:
         return "on" if given else "off"
-    return tuple(given) if name in REPEATED else given
+    return ",".join(given) if _is_list(name) else given
+
+
+def _is_list(name: str) -> bool:
+    return get_origin(_without_none(Settings.model_fields[name].annotation)) is tuple
 
 
 def _is_switch(name: str) -> bool:
