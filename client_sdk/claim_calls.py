@@ -102,7 +102,7 @@ def friction(
     limit: int = 10,
     project: str | None = None,
 ) -> Results:
-    """The entries that are contradicted most.
+    """The entries that are contradicted most; those with a recorded contradiction whatever their friction.
 
         for row in claims.friction(0.5):
             print(row.topic, row.max_friction, row.contradiction_count, row.top_contradiction)
@@ -114,7 +114,7 @@ def friction(
 
 
 def recent(since_sequence: int = 0, limit: int = 20, *, project: str | None = None) -> Results:
-    """The changes of the notebook after a sequence, the oldest first, each with its entry as it is now.
+    """The entries that changed after a sequence, the oldest change first, each with its last change.
 
         page = claims.recent(load("sequence", 0))
         save("sequence", page.next_sequence)

@@ -166,6 +166,26 @@ def test_a_notebook_in_which_nobody_wrote_is_an_error_that_names_those_there_are
     assert "there are: default" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["list", "check", "report", "export"])
+def test_where_no_agent_wrote_anything_the_commands_say_so_and_end_well(tmp_path: Path, command: str) -> None:
+    (tmp_path / "store").mkdir()
+    done = CliRunner().invoke(app, [command, "--store", str(tmp_path / "store")])
+    assert (done.exit_code, f"no agent wrote claims in {tmp_path / 'store'}" in done.output) == (0, True)
+    assert (command == "export") is (done.stdout == "")
+    assert list((tmp_path / "store").iterdir()) == []
+    mistyped = CliRunner().invoke(app, [command, "--store", str(tmp_path / "shop")])
+    assert (mistyped.exit_code, (tmp_path / "shop").exists()) == (2, False)
+
+
+@pytest.mark.parametrize("command", ["list", "check", "report", "export"])
+def test_claims_that_are_lost_are_an_error_of_each_command_and_no_empty_notebook(
+    place: Place, command: str
+) -> None:
+    claims_path(place.store).unlink()
+    done = CliRunner().invoke(app, [command, "--store", str(place.store)])
+    assert (done.exit_code != 0, "is gone, and with it 2 changes" in done.stderr) == (True, True)
+
+
 def test_a_notebook_of_a_key_is_found_by_the_name_of_the_key(place: Place) -> None:
     key, _ = new_key("alice", int(time.time()))
     add_key(place.store, key, int(time.time()))

@@ -21,10 +21,11 @@ from server.commands.terminal.output import (
     print_json,
     print_json_line,
     print_lines,
+    print_to_stderr,
     report_errors,
 )
 from server.errors import WinnowError
-from server.settings import Settings
+from server.settings import Settings, default_store
 from server.settings_loading import load_settings
 from server.text.printable import one_line, shorten
 
@@ -58,6 +59,7 @@ EntryName = Annotated[str, typer.Argument(metavar="ENTRY", help="id of an entry"
 _MOST = 100_000
 _MOST_NAMED = 10
 _QUOTE_CHARS = 80
+_NOTHING = "no agent wrote claims in {store} (they do with: winnow serve --tools all,claims --enable-writes)"
 _NO_STATUSES = "the file does not say which status its entries had; here: winnow claims list"
 _ELSEWHERE = (
     "the notebooks are on {url}: list and show work from here without --key; run the others there, or unset "
@@ -78,16 +80,23 @@ def list_entries(
 
             rows = [_far_row(entry) for entry in list_entries_elsewhere(settings, topic)]
         else:
-            with _opened(store, project) as (_, claims):
-                notebook = _notebook(settings, claims, key, may_be_empty=True)
-                key = notebook.owner
-                rows = [_row(entry) for entry in _entries(claims, notebook, topic)]
-                others = [_name(each) for each in claims.notebooks() if each != notebook]
+            rows = []
+            with _opened_if_written(store, project) as (_, claims):
+                if claims is not None:
+                    notebook = _notebook(settings, claims, key, may_be_empty=True)
+                    key = notebook.owner
+                    rows = [_row(entry) for entry in _entries(claims, notebook, topic)]
+                    others = [_name(each) for each in claims.notebooks() if each != notebook]
     if as_json:
         print_json({"project": settings.project, "key": key, "entries": rows, "others": others})
         return
     print_lines(*(_line(row) for row in rows))
-    print_lines(f"{len(rows):,} entries in the notebook of {settings.project}")
+    is_empty = not rows and not others and settings.notebook_url is None
+    print_lines(
+        _NOTHING.format(store=settings.store)
+        if is_empty and not topic
+        else f"{len(rows):,} entries in the notebook of {settings.project}"
+    )
     for other in others:
         print_lines(f"another notebook: {other}")
 
@@ -126,6 +135,20 @@ def check(store: Store = None, as_json: Json = False) -> None:
     Names the quotes that do not stand in their documents now, and entries of another status with the reason. Exits
     with 1 where a change was altered or removed.
     """
+    with report_errors(as_json=as_json), _opened_if_written(store, None) as (settings, claims):
+        rows = [] if claims is None else _check_all(settings, claims)
+    if as_json:
+        print_json({"notebooks": rows})
+    elif rows:
+        print_lines(*(line for row in rows for line in _check_lines(row)))
+    else:
+        print_lines(_NOTHING.format(store=settings.store))
+    if any(row["altered_at"] is not None for row in rows):
+        raise typer.Exit(1)
+
+
+def _check_all(settings: Settings, claims: SqliteClaimStore) -> list[dict[str, Any]]:
+    """What a check of each notebook found."""
     from server.backends.catalogue import Catalogue
     from server.claims.life_cycle import check_notebook
     from server.claims.verifying import CurrentIndex
@@ -133,15 +156,10 @@ def check(store: Store = None, as_json: Json = False) -> None:
     from server.opening import catalogue_path
 
     rows = []
-    with (
-        report_errors(as_json=as_json),
-        _opened(store, None) as (settings, claims),
-        closing(Catalogue(catalogue_path(settings))) as catalogue,
-    ):
+    with closing(Catalogue(catalogue_path(settings))) as catalogue:
         for notebook in claims.notebooks():
             index = CurrentIndex(catalogue, Filters(notebook.project))
             report = check_notebook(claims, notebook, index, time.time())
-            flaw = claims.first_flaw(notebook)
             rows.append(
                 {
                     "notebook": _name(notebook),
@@ -150,15 +168,10 @@ def check(store: Store = None, as_json: Json = False) -> None:
                     "evidence": dict(report.evidence),
                     "lost": [asdict(quote) for quote in report.lost],
                     "standings": [_standing_row(each) for each in report.standings],
-                    "altered_at": flaw,
+                    "altered_at": claims.first_flaw(notebook),
                 }
             )
-    if as_json:
-        print_json({"notebooks": rows})
-    else:
-        print_lines(*(line for row in rows for line in _check_lines(row)))
-    if any(row["altered_at"] is not None for row in rows):
-        raise typer.Exit(1)
+    return rows
 
 
 @app.command(epilog=examples("winnow claims approve 0123456789ab", "winnow claims approve 0123456789ab --json"))
@@ -184,7 +197,10 @@ def export(project: Project = None, key: Key = "", store: Store = None) -> None:
     """Write the history of a notebook to stdout as JSON Lines, whole: winnow claims import reads it."""
     from server.claims.exchange import export_lines
 
-    with report_errors(as_json=False), _opened(store, project) as (settings, claims):
+    with report_errors(as_json=False), _opened_if_written(store, project) as (settings, claims):
+        if claims is None:
+            print_to_stderr(_NOTHING.format(store=settings.store))
+            return
         for line in export_lines(claims, _notebook(settings, claims, key)):
             print_json_line(json.loads(line))
 
@@ -301,11 +317,14 @@ def report(
     """Print a notebook as Markdown: each claim with its quotes, their pages, and whether they were found."""
     from server.commands.claims.report import report_lines
 
-    with report_errors(as_json=as_json), _opened(store, project) as (settings, claims):
-        notebook = _notebook(settings, claims, key)
-        entries = _entries(claims, notebook, topic)
-        contradictions = _contradictions(claims, notebook, entries)
-    lines = list(report_lines(notebook, entries, contradictions))
+    lines = []
+    with report_errors(as_json=as_json), _opened_if_written(store, project) as (settings, claims):
+        if claims is None:
+            lines = [_NOTHING.format(store=settings.store)]
+        else:
+            notebook = _notebook(settings, claims, key)
+            entries = _entries(claims, notebook, topic)
+            lines = list(report_lines(notebook, entries, _contradictions(claims, notebook, entries)))
     if as_json:
         print_json({"project": settings.project, "markdown": "\n".join(lines)})
         return
@@ -328,11 +347,27 @@ def _opened(
 
         prepare_store(settings.store)
     elif not were_written(path):
-        raise WinnowError(
-            "NOT_FOUND", f"no agent wrote claims in {settings.store} (winnow serve --tools all,claims)"
-        )
+        raise WinnowError("NOT_FOUND", _NOTHING.format(store=settings.store))
     with closing(SqliteClaimStore(path)) as claims:
         yield settings, claims
+
+
+@contextmanager
+def _opened_if_written(
+    store: str | None, project: str | None
+) -> Iterator[tuple[Settings, SqliteClaimStore | None]]:
+    """The claims of a store, None where the store is there and nothing was ever written into a notebook."""
+    from server.backends.files.store_folder import require_store
+    from server.claims.notebook_heads import were_written
+    from server.claims.sqlite_store import claims_path
+
+    settings = load_settings(store=store, project=project)
+    if settings.notebook_url is None and not were_written(claims_path(settings.store)):
+        require_store(settings.store, default_store())
+        yield settings, None
+        return
+    with _opened(store, project) as opened:
+        yield opened
 
 
 def _notebook(settings: Settings, claims: SqliteClaimStore, key: str, *, may_be_empty: bool = False) -> Notebook:
