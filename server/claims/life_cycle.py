@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -215,24 +216,35 @@ def check_notebook(
     statuses: Counter[str] = Counter()
     lost: list[LostQuote] = []
     differ: set[str] = set()
-    drifted: list[str] = []
     standings: dict[str, ChangedStanding] = {}
-    while page := store.listing(View(notebook, sees_all=True), after, _PAGE):
-        on_page()
-        checked = [check_entry(entry, index, at) for entry in page]
-        differing = [now for now, was in zip(checked, page, strict=True) if now != was]
-        store.refresh(differing)
-        # All of them: a process may have ended between a change and what follows from it.
-        moved = weigh(store, [entry.id for entry in page])
-        standings |= {each.entry_id: each for each in moved}
-        drifted += [now.id for now, was in zip(checked, page, strict=True) if _has_drifted(was, now)]
-        differ |= {entry.id for entry in differing} | {each.entry_id for each in moved}
-        statuses.update(each.status for entry in checked for claim in entry.claims for each in claim.evidence)
-        lost += [quote for entry in checked for quote in _lost_quotes(entry)][: _MOST_LOST - len(lost)]
-        entries, after = entries + len(page), page[-1].sequence
-    # After the last page: a change moves its entry to the end of the listing.
-    store.note_drift(notebook, drifted)
+    with _noting_drift(store, notebook) as drifted:
+        while page := store.listing(View(notebook, sees_all=True), after, _PAGE):
+            on_page()
+            checked = [check_entry(entry, index, at) for entry in page]
+            differing = [now for now, was in zip(checked, page, strict=True) if now != was]
+            store.refresh(differing)
+            # All of them: a process may have ended between a change and what follows from it.
+            moved = weigh(store, [entry.id for entry in page])
+            standings |= {each.entry_id: each for each in moved}
+            drifted += [now.id for now, was in zip(checked, page, strict=True) if _has_drifted(was, now)]
+            differ |= {entry.id for entry in differing} | {each.entry_id for each in moved}
+            statuses.update(each.status for entry in checked for claim in entry.claims for each in claim.evidence)
+            lost += [quote for entry in checked for quote in _lost_quotes(entry)][: _MOST_LOST - len(lost)]
+            entries, after = entries + len(page), page[-1].sequence
     return CheckReport(entries, len(differ), dict(statuses), tuple(lost), tuple(standings.values()))
+
+
+@contextmanager
+def _noting_drift(store: SqliteClaimStore, notebook: Notebook) -> Iterator[list[str]]:
+    """A list for the entries whose drift is recorded at the end, also of a check that is ended early.
+
+    Not sooner, because a change moves its entry to the end of the listing.
+    """
+    drifted: list[str] = []
+    try:
+        yield drifted
+    finally:
+        store.note_drift(notebook, drifted)
 
 
 def _has_drifted(was: Entry, now: Entry) -> bool:

@@ -173,6 +173,9 @@ def test_where_no_agent_wrote_anything_the_commands_say_so_and_end_well(tmp_path
     assert (done.exit_code, f"no agent wrote claims in {tmp_path / 'store'}" in done.output) == (0, True)
     assert (command == "export") is (done.stdout == "")
     assert list((tmp_path / "store").iterdir()) == []
+    SqliteClaimStore(claims_path(tmp_path / "store")).close()  # as a server does that was asked and not told
+    done = CliRunner().invoke(app, [command, "--store", str(tmp_path / "store")])
+    assert (done.exit_code, "no agent wrote claims" in done.output) == (0, True)
     mistyped = CliRunner().invoke(app, [command, "--store", str(tmp_path / "shop")])
     assert (mistyped.exit_code, (tmp_path / "shop").exists()) == (2, False)
 

@@ -317,7 +317,7 @@ def report(
     """Print a notebook as Markdown: each claim with its quotes, their pages, and whether they were found."""
     from server.commands.claims.report import report_lines
 
-    lines = []
+    lines: list[str] = []
     with report_errors(as_json=as_json), _opened_if_written(store, project) as (settings, claims):
         if claims is None:
             lines = [_NOTHING.format(store=settings.store)]
@@ -366,8 +366,8 @@ def _opened_if_written(
         require_store(settings.store, default_store())
         yield settings, None
         return
-    with _opened(store, project) as opened:
-        yield opened
+    with _opened(store, project) as (_, claims):
+        yield settings, claims if claims.notebooks() else None
 
 
 def _notebook(settings: Settings, claims: SqliteClaimStore, key: str, *, may_be_empty: bool = False) -> Notebook:
