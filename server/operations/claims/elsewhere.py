@@ -258,7 +258,7 @@ def recent_changes(context: RequestContext, request: RecentChanges) -> Answer:
     shown = answer_rows(context, rows, name="changes")
     changes = shown.payload["changes"]
     told = answer.get("next_sequence")
-    last = changes[-1]["sequence"] if changes else request.since_sequence
+    last = max([request.since_sequence, *(change["sequence"] for change in changes)])
     is_late = not changes and type(told) is int and 0 <= told < last
     last = told if is_late else last
     late = (LATER.format(last=last),) if is_late else ()
