@@ -40,7 +40,7 @@ FIELDS = (
     "total_entries", "total_claims", "percent_distilled", "queue_depth", "awaiting_review", "integration",
     "top_friction", "last_sequence", "semantic", "writes", "project",
     "n", "verified", "refuted", "evidence", "warnings", "friction_why", "evidence_entropy",
-    "stance", "status", "document", "by",
+    "stance", "status", "document", "by", "in_full", "revised_by",
 )  # fmt: skip
 
 # Fields of rows of files with pages or the like.
@@ -62,10 +62,13 @@ OPTIONAL_FIELDS: Mapping[str, tuple[str, ...]] = {
     ),
     "relation": ("direction", "from_id"),
     "match": ("page",),
-    "claims_status": ("claims_total", "author", "needs_review", "similarity"),
+    "claims_status": ("claims_total", "author", "revised_by", "needs_review", "similarity"),
     "contradiction_count": ("top_contradiction",),
-    "n": ("verified", "refuted", "warnings", "friction", "friction_why", "evidence_entropy"),
-    "stance": ("document", "section_id", "by", "author"),
+    "n": ("verified", "refuted", "author", "warnings", "friction", "friction_why", "evidence_entropy"),
+    "stance": ("document", "section_id", "by", "author", "in_full"),
+    "sequence": ("by",),
+    "other_text": ("note", "unquoted"),
+    "total_entries": ("contradictions",),
 }  # fmt: skip
 _TEXT_FIELDS = ("content", "text", "excerpt", "quote", "snippet", "context")
 # Aliases of fields: the first of these fields that a row has.
