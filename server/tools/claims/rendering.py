@@ -34,9 +34,10 @@ def render_entry(row: dict[str, Any], *facts: str) -> Iterator[str]:
 
 def render_authors(row: dict[str, Any]) -> str:
     """Who wrote an entry, and who revised it last where that is somebody else: " (by A, revised by B)"."""
-    written = [f"by {row['author']}"] * bool(row.get("author"))
-    revised = [f"revised {_by(row['revised_by'])}"] * ("revised_by" in row)
-    return f" ({', '.join(written + revised)})" if written or revised else ""
+    names = [f"by {row['author']}"] if row.get("author") else []
+    if "revised_by" in row:
+        names.append(f"revised {_by(row['revised_by'])}")
+    return f" ({', '.join(names)})" if names else ""
 
 
 def _by(name: str) -> str:
