@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus, ZoteroOptions
-from server.errors import WinnowError
+from server.errors import REASONS, WinnowError
 from server.jobs.admission import ZOTERO, admit, admit_zotero
 from server.jobs.queue import JobQueue
 from server.jobs.records import MAX_LANGUAGES, Job, JobRequest
@@ -17,6 +17,7 @@ from server.jobs.reports import describe_job
 from server.libraries.zotero.choice import ZoteroChoice
 from server.operations.base import Answer, RequestContext
 from server.operations.research.models import require_project
+from server.sessions.host_words import error_for
 from server.text.printable import one_line
 
 _OFF = "this server does not change the index: the operator starts it with --enable-writes"
@@ -37,7 +38,7 @@ def queue_ingest(context: RequestContext, request: IngestFromSource) -> Answer:
         may_rebuild=request.options.force_rebuild,
         reads_weaker=context.settings.allow_weaker_reader,
     )
-    return _answer(queue, queue.submit(asked))
+    return _answer(context, queue, queue.submit(asked))
 
 
 def _file_places(context: RequestContext, request: IngestFromSource) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def show_job(context: RequestContext, request: JobStatus) -> Answer:
     job = _find(context, queue, request.job_id)
     if not job.is_final:
         queue.wake()
-    return _answer(queue, job)
+    return _answer(context, queue, job)
 
 
 def cancel_job(context: RequestContext, request: JobCancel) -> Answer:
@@ -84,13 +85,17 @@ def cancel_job(context: RequestContext, request: JobCancel) -> Answer:
     job = _find(context, queue, request.job_id)
     if not job.is_final:
         queue.cancel(job)
-    return _answer(queue, queue.files.read(job.id) or job)
+    return _answer(context, queue, queue.files.read(job.id) or job)
 
 
-def _answer(queue: JobQueue, job: Job) -> Answer:
+def _answer(context: RequestContext, queue: JobQueue, job: Job) -> Answer:
     unfinished = [each.id for each in queue.files.list_jobs().unfinished]
     place = unfinished.index(job.id) if job.id in unfinished else 0
     payload = describe_job(job, place, is_cancelling=queue.files.is_to_cancel(job.id))
+    if failure := payload.get("failure"):
+        reason = failure["reason"] if failure["reason"] in REASONS else "INTERNAL"
+        told = error_for(WinnowError(reason, failure["message"]), context.caller.connection)
+        payload["failure"] = {**failure, "message": told.message}
     return Answer(payload, "metadata", 1, 0)
 
 

@@ -28,6 +28,7 @@ from server.runtime.reports.traces import annotate, span
 from server.scripts.run_warnings import RunWarnings
 from server.scripts.skills import SkillSet, load_skills
 from server.scripts.text_meter import TextMeter
+from server.sessions.host_words import error_for
 from server.sessions.identities import describe_client, queue_key
 from server.sessions.result_store import new_execution_id
 from server.settings import Settings
@@ -161,7 +162,7 @@ class _Meter:
     def _refuse(self, call: dict[str, Any], error: WinnowError) -> None:
         """Raise the ``CallError`` that the script receives instead of an answer."""
         call["error"] = error.reason
-        raise CallError(error.reason, error.message) from None
+        raise CallError(error.reason, error_for(error, self.caller.connection).message) from None
 
     def _take(self, call: dict[str, Any], answer: Answer) -> None:
         """Charge the run for an answer. Raises ``CallError`` if too little is left; then nothing is charged."""

@@ -21,6 +21,7 @@ from server.reference.sdk import list_functions
 from server.runtime.audit import fingerprint, open_audit_log, trace_of_call
 from server.runtime.logs import log, redact_text
 from server.runtime.reports.traces import span
+from server.sessions.host_words import error_for
 from server.sessions.identities import describe_client, identity_of
 from server.sessions.rights import settings_for
 from server.settings import Settings
@@ -186,7 +187,7 @@ class Dispatcher:
             _check_total(tool, sent)
             alert = await self._watch_listing(tool, result, client, address)
         except WinnowError as raised:
-            error = raised
+            error = error_for(raised, client)
         except Exception:
             log("tool failed", exc_info=True, level=40, tool=tool.name, trace_id=trace_id)
             error = internal_error()

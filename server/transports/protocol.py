@@ -35,6 +35,7 @@ from server.errors import WinnowError
 from server.reference.guides import instructions
 from server.runtime.logs import log
 from server.runtime.reports.traces import continued, span
+from server.sessions.host_words import error_for
 from server.sessions.passage_store import URI_TEMPLATE, parse_uri
 from server.sessions.result_store import parse_uri as parse_result
 from server.sessions.rights import settings_for
@@ -109,7 +110,7 @@ async def hide_internal_errors(ctx: Connection, call_next: CallNext) -> HandlerR
         raise
     except WinnowError as error:
         note_wait(ctx, error.retry_after_s)
-        raise _build_mcp_error(error, ctx) from None
+        raise _build_mcp_error(error_for(error, client_of(ctx)), ctx) from None
     except Exception:
         log("request failed", exc_info=True, level=40, method=ctx.method)
         raise MCPError(INTERNAL_ERROR, "internal error") from None

@@ -23,6 +23,7 @@ from server.errors import WinnowError
 from server.knowledge import OPERATIONS
 from server.operations.state import IN_SESSION
 from server.runtime.call_threads import AT_ONCE
+from server.sessions.identities import key_name
 from server.text.tokens import count_tokens
 from server.tools import TOOLS
 from server.transports.dispatch import Dispatcher
@@ -121,6 +122,24 @@ async def test_every_tool_times_out_where_no_engine_answers(tmp_path: Path, impa
                 answer = await call_tool(dispatcher, tool, {}, "x", _silent)
                 assert answer.structured_content is not None
                 assert answer.structured_content["error"]["code"] == "TIMEOUT"
+
+
+async def test_a_client_with_a_key_is_told_neither_the_folder_nor_the_process(
+    tmp_path: Path, impatient: None
+) -> None:
+    keyed = key_name("1f0c9a2b", [], is_read_only=False, calls_per_minute=None)
+    async with silent_engine(tmp_path), client(tmp_path) as kb:
+        application = Application(settings_of(tmp_path), kb)
+        dispatcher = Dispatcher(application.context, application.settings)
+        async with asyncio.timeout(LONGEST):
+            for name, arguments in (("semantic_search", {"query": "a"}), ("kb.read", {}), ("list_projects", {})):
+                tool = next(tool for tool in TOOLS if tool.name == name)
+                told = [
+                    (await call_tool(dispatcher, tool, arguments, who, _silent)).model_dump_json()
+                    for who in ("x", keyed)
+                ]
+                named = [str(tmp_path) in text or f"process {os.getpid()}" in text for text in told]
+                assert (name, named, "TIMEOUT" in told[1]) == (name, [True, False], True)
 
 
 async def test_a_queue_that_is_full_is_an_error_and_no_wait(tmp_path: Path, impatient: None) -> None:

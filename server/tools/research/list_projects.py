@@ -7,6 +7,7 @@ from typing import Any
 from server.contracts import parse
 from server.contracts.research import ListProjects, ProjectsAnswer
 from server.errors import WinnowError
+from server.sessions.host_words import error_for
 from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from server.tools.base import Context, Tool, ToolResult
 
@@ -28,7 +29,8 @@ async def _answer(context: Context, arguments: dict[str, Any]) -> ToolResult:
     except WinnowError as error:
         payload: dict[str, Any] = {"projects": [], "count": 0}
         headline = _headline(payload)
-        return ToolResult(payload, headline, headline, warnings=(f"{error.reason}: {error.message}",))
+        why = error_for(error, context.caller.connection).message
+        return ToolResult(payload, headline, headline, warnings=(f"{error.reason}: {why}",))
     lines = render_projects(answer.payload)
     return ToolResult(
         answer.payload, "\n".join(lines), lines[0], warnings=answer.warnings, payload_tokens=answer.counted

@@ -116,12 +116,14 @@ def _endpoint(facade: FacadeService, answering: _Answering, name: str) -> Callab
     """
 
     async def answer(request: Request) -> Response:
+        asker = _asker_of(request)
+
         async def in_envelope() -> Envelope:
-            found = await answering(_asker_of(request), request)
+            found = await answering(asker, request)
             return found if isinstance(found, Envelope) else Envelope(found, {})
 
         with continued(request.headers), span("request", "server", method=name):
-            envelope = await facade.answer(in_envelope(), request.path_params.get("name", "")[:100])
+            envelope = await facade.answer(in_envelope(), asker, request.path_params.get("name", "")[:100])
         is_plain = envelope.problem is None and not envelope.meta
         return _respond(envelope.data if is_plain else envelope.as_json(), envelope.status, envelope.headers)
 

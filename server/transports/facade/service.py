@@ -16,6 +16,7 @@ from server.errors import WinnowError, error_of, internal_error
 from server.knowledge import DIRECT
 from server.reference.guides import spell_tool_names
 from server.runtime.logs import log
+from server.sessions.host_words import error_for
 from server.tiers import dumps
 from server.tools import Context, Tool, ToolResult
 from server.transports.call_results import CallResult
@@ -107,16 +108,16 @@ class FacadeService:
 
     async def invoke(self, asker: Asker, invocation: Invocation) -> Envelope:
         """The envelope of a call. Raises only when cancelled."""
-        return await self.answer(self._invoke(asker, invocation), tool=invocation.tool[:100])
+        return await self.answer(self._invoke(asker, invocation), asker, tool=invocation.tool[:100])
 
-    async def answer(self, answering: Awaitable[Envelope], tool: str = "") -> Envelope:
+    async def answer(self, answering: Awaitable[Envelope], asker: Asker, tool: str = "") -> Envelope:
         """The envelope, or that of the error that was raised for it."""
         try:
             return await answering
         except Refusal as refused:
             return refuse(refused.problem, tool)
         except WinnowError as error:
-            return refuse(problem_of_error(error), tool)
+            return refuse(problem_of_error(error_for(error, asker.client)), tool)
         except Exception:
             envelope = refuse(problem_of_error(internal_error()), tool)
             log("request failed", exc_info=True, level=40, trace_id=envelope.meta["traceId"])

@@ -1,0 +1,57 @@
+"""Errors as clients with an access key receive them: without paths and processes of the server's host.
+
+An error says what its reader can do about it. On a pipe that is the person whose files these are, who can end a
+process and free a disk. A client with a key is elsewhere: it receives the reason, and the operator's log the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from server.errors import ErrorCode, WinnowError
+from server.runtime.audit import trace_of_call
+from server.runtime.logs import log
+from server.sessions.identities import describe_client, identity_of
+
+_ROUTES = ("mcp", "v1", "notebooks", "health", "ready", "metrics", "openapi")
+# A path that no quotation mark precedes, so that it is no text of the caller's own, nor part of an address.
+_PATH = re.compile(r"(?<![\w'\"`:./<>~*-])~?/(?!(?:" + "|".join(_ROUTES) + r")\b)[\w.@+~-]+")
+_PROCESS = re.compile(r"\bprocess(?:es)? \d|\bpid\b", re.IGNORECASE)
+_DETAILS = frozenset({"pid", "command", "leaving"})
+# What is said instead; other codes say that of BACKEND_UNAVAILABLE.
+_WORDS: Mapping[ErrorCode, str] = MappingProxyType(
+    {
+        ErrorCode.TIMEOUT: "the server did not answer in time; try again; if this repeats, tell its operator, "
+        "whose log says why",
+        ErrorCode.INVALID_ARGUMENT: "the server cannot do this; tell its operator, whose log says why",
+        ErrorCode.BACKEND_UNAVAILABLE: "a part of the server cannot be used now; try again; if this repeats, tell "
+        "its operator, whose log says why",
+    }
+)
+
+
+def error_for(error: WinnowError, client: str) -> WinnowError:
+    """The error as the client on this connection may see it; what is withheld goes to the log."""
+    if not identity_of(client).access_key or not _names_host(error):
+        return error
+    log(
+        "an error was sent without what it says of this host",
+        level=30,
+        trace_id=trace_of_call.get(),
+        reason=error.reason,
+        why=error.message,
+        **describe_client(client),
+    )
+    return WinnowError(
+        error.reason,
+        _WORDS.get(error.code, _WORDS[ErrorCode.BACKEND_UNAVAILABLE]),
+        retryable=error.retryable,
+        retry_after_s=error.retry_after_s,
+        details={name: value for name, value in error.details.items() if name not in _DETAILS},
+    )
+
+
+def _names_host(error: WinnowError) -> bool:
+    return bool(_DETAILS & error.details.keys() or _PATH.search(error.message) or _PROCESS.search(error.message))
