@@ -17,6 +17,7 @@ from sandbox.protocol.jobs import ScriptJob
 from sandbox.protocol.limits import KIB, MIB, WARM_BYTES, Limits
 from sandbox.protocol.outcome import CallError, CountTokens, HostCall, Left, Outcome, Reply, ScriptError, Usage
 from sandbox.runners.runner import ChildDeath, ChildGone, RunnerChild
+from sandbox.runners.turns import Turn
 
 from .output_tail import OutputTail
 from .progress import Progress, ProgressReporter
@@ -26,7 +27,10 @@ log = logging.getLogger("sandbox")
 _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
 _FREE_REQUESTS = 1_000  # requests about the run itself (budget, progress); they do not count as calls
 _MAX_REFUSALS = 1_000  # a script that makes so many calls beyond its limit is not going to stop by itself
-_FREE_BYTES = KIB  # a free request or a refused call counts once more for each of these
+# A free request or a refused call counts once more for each of these, and an answered call for each of those: a
+# frame of 64 KiB may hold 30,000 lists, and each of them takes the parent time.
+_FREE_BYTES, _FREE_VALUES = KIB, 64
+_CALL_BYTES, _CALL_VALUES = 8 * KIB, 512
 # Prefetched calls of batches, of all scripts together. They keep the other cores busy while one call waits for the
 # interpreter's lock, and leave room for other clients.
 _PREFETCH = min(os.cpu_count() or 1, 3)
@@ -50,7 +54,9 @@ class CallHandler:
         self._left = left
         self._bytes = 0
         self._free_requests = 0
-        self._surplus = 0  # the size of the frame that is being answered, in `_FREE_BYTES`
+        self._surplus = 0  # how often the frame that is being answered counts more, free or refused
+        self._charge = 0  # and how often as a call, until it is counted
+        self._turn = Turn()
 
     def refuse_late(self, request: frames.CallFrame) -> bytes:
         """Return the packed refusal of a call, or of all calls of a batch, because the time is nearly up."""
@@ -62,7 +68,9 @@ class CallHandler:
 
         A batch is answered from its beginning until the replies fill a frame; the script sends the rest again.
         """
-        self._surplus = request.size // _FREE_BYTES
+        self._surplus = max(request.size // _FREE_BYTES, request.values // _FREE_VALUES)
+        charge = max(request.size // _CALL_BYTES, request.values // _CALL_VALUES)
+        self._charge = max(0, charge - len(request.each))
         if not request.each:
             return frames.pack(await self._answer_one(request.method, request.params))
         return frames.pack_for_child(await self._answer_batch(request.method, request.params, request.each))
@@ -83,6 +91,7 @@ class CallHandler:
                 room -= len(reply)
                 if room < 0:
                     break
+                await self._turn.give_way()
         finally:
             for unused in prefetched:
                 unused.cancel()
@@ -140,7 +149,8 @@ class CallHandler:
                 limit=True,
                 hint=_CALL_LESS,
             )
-        self.calls += 1
+        self.calls = min(self.calls + 1 + self._charge, limits.sdk_calls)
+        self._charge = 0
         if self._call is None:
             raise CallError("NO_KNOWLEDGE_BASE", "this sandbox has no knowledge base behind it")
         try:
@@ -213,7 +223,8 @@ _RUN_METHODS: Mapping[str, Callable[[CallHandler, dict[str, Any]], Awaitable[Any
 _ASK_FOR_LESS = "ask for fewer rows at a time, or for ids, metadata or previews before full texts"
 _CALL_LESS = (
     "every question of search_many and every page of .all() is a call; take more rows in each call (top_k=100, "
-    "fetch with 100 ids); kb.scan and kb.count look through everything in one call"
+    "fetch with 100 ids); kb.scan and kb.count look through everything in one call; a call with more than 8 KiB "
+    "or 512 values counts several times"
 )
 
 _TIME_IS_UP = CallError("Timeout", "time is up", limit=True)
@@ -295,10 +306,11 @@ class Execution:
         return await self._with_usage(ending, used or await self._child.death, count_tokens)
 
     async def _converse(self, code: str) -> Outcome | frames.ResultFrame | frames.FailureFrame:
-        child, limits = self._child, self._limits
+        child, limits, turn = self._child, self._limits, Turn()
         child.limit_frames(frames.longest_body(limits))
         await child.send(frames.pack_for_child(ScriptJob.build(code, limits, self._skills).encode()))
         while True:
+            await turn.give_way()
             match frames.decode(await child.receive(), limits):
                 case frames.CallFrame() as request:
                     await child.send(await self._answer(request))

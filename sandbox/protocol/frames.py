@@ -71,6 +71,7 @@ class CallFrame:
     params: dict[str, Any]
     each: tuple[dict[str, Any], ...] = ()
     size: int = field(default=0, compare=False)  # of its frame, in bytes
+    values: int = field(default=0, compare=False)  # in its parameters, keys included
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,17 +225,16 @@ def _decode_call(frame: dict[str, Any], size: int, limits: Limits) -> CallFrame:
     method, params = frame["call"], frame["params"]
     if not isinstance(params, dict):
         raise ProtocolError("the parameters of a call are an object")
-    check_data(params, limits.nesting)
-    each = _decode_batch(frame["each"], limits) if "each" in frame else ()
-    return CallFrame(_checked_text(method, METHOD_CHARS), params, each, size)
+    each = _decode_batch(frame["each"]) if "each" in frame else ()
+    values = check_data([params, *each], limits.nesting + 1)
+    return CallFrame(_checked_text(method, METHOD_CHARS), params, each, size, values)
 
 
-def _decode_batch(value: Any, limits: Limits) -> tuple[dict[str, Any], ...]:
+def _decode_batch(value: Any) -> tuple[dict[str, Any], ...]:
     if not isinstance(value, list) or not 0 < len(value) <= BATCH_CALLS:
         raise ProtocolError(f"a batch is a list of 1 to {BATCH_CALLS} objects")
     if not all(isinstance(params, dict) for params in value):
         raise ProtocolError("a batch holds objects of parameters")
-    check_data(value, limits.nesting)
     return tuple(value)
 
 
@@ -289,13 +289,16 @@ def _check_text(text: str) -> None:
             raise ProtocolError("a lone surrogate") from None
 
 
-def check_data(value: Any, nesting: int) -> None:
-    """Check parsed JSON without recursion. ProtocolError where it is too deep, too large or not plain data."""
+def check_data(value: Any, nesting: int) -> int:
+    """Check parsed JSON without recursion; returns how many values and keys it has.
+
+    ProtocolError where it is too deep, too large or not plain data.
+    """
     nodes = 0
     level: list[Any] = [value]
     for depth in range(nesting + 2):
         if not level:
-            return
+            return nodes
         if depth > nesting:
             break
         nodes += len(level)

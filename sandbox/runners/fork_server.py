@@ -32,6 +32,7 @@ from sandbox.walls.profiles import SCRIPT
 from .launch import START_SECONDS, ForkServerProgram, end, launch, report_walls
 from .runner import ChildDeath, ChildGone
 from .spin_policy import SpinPolicy
+from .turns import Turn
 
 _RECEIVE_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
 _MESSAGE_BYTES = 64 * 1024
@@ -58,6 +59,7 @@ class ForkedChild:
         self._reading = False
         self._last_sent = 0.0
         self._spin = SpinPolicy()
+        self._turn = Turn()
 
     def mark_spawned(self, pidfd: int) -> None:
         """Record that it exists, and take ownership of its pidfd."""
@@ -155,14 +157,14 @@ class ForkedChild:
         """Receive the body of the next frame. ChildGone at the end, ProtocolError when the frame is too long."""
         while (body := self._splitter.next()) is None:
             if self._spin.should_spin() and self._receive_spinning():
-                if self._spin.should_yield():
-                    await asyncio.sleep(0)
+                await self._turn.give_way()
                 continue
             if not self._reading:
                 self._reading = True
                 self._loop.add_reader(self._channel, self._receive_ready)
             self._waiter = self._loop.create_future()
             await self._waiter
+            self._turn.begin()
             self._spin.record_latency(time.perf_counter() - self._last_sent)
         return body
 

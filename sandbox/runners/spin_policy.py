@@ -8,7 +8,6 @@ from typing import ClassVar
 _QUICK_SECONDS = 500e-6
 _SEVERAL_PROCESSORS = len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else False
 _FRAMES_WITHOUT_SPINNING = 16  # after a timeout
-_FRAMES_PER_YIELD = 16
 
 
 class SpinPolicy:
@@ -25,7 +24,6 @@ class SpinPolicy:
     def __init__(self) -> None:
         self._quick = False
         self._frames_to_sleep = 0
-        self._frames_received = 0
 
     def should_spin(self) -> bool:
         """Whether the child has been quick, and is the only one in conversation."""
@@ -47,8 +45,3 @@ class SpinPolicy:
     def record_timeout(self) -> None:
         """Record that spinning brought no frame."""
         self._quick, self._frames_to_sleep = False, _FRAMES_WITHOUT_SPINNING
-
-    def should_yield(self) -> bool:
-        """Whether to let the event loop run: for other children, and for this one's deadline."""
-        self._frames_received += 1
-        return self._frames_received % _FRAMES_PER_YIELD == 0

@@ -65,10 +65,6 @@ def test_it_sleeps_while_other_children_are_in_conversation(policy: SpinPolicy) 
     assert (in_company, policy.should_spin()) == (False, True)
 
 
-def test_others_get_their_turn_every_sixteenth_time(policy: SpinPolicy) -> None:
-    assert [number for number in range(1, 40) if policy.should_yield()] == [16, 32]
-
-
 async def _memory_of_a_dead_child(page: Path) -> int:
     ours, theirs = socket.socketpair()
     with theirs:
