@@ -60,6 +60,17 @@ class Size:
     def __add__(self, other: Size) -> Size:
         return Size(self.tokens + other.tokens, self.bytes + other.bytes)
 
+    def is_above(self, most: Size) -> bool:
+        """Whether it has more tokens or bytes than that."""
+        return self.tokens > most.tokens or self.bytes > most.bytes
+
+    def details(self, most: Size) -> dict[str, int]:
+        """The details of an error about a value of this size, where at most that may be sent.
+
+        ``size`` and ``max`` are in bytes, as in every such error.
+        """
+        return {"size": self.bytes, "max": most.bytes, "tokens": self.tokens, "max_tokens": most.tokens}
+
 
 @dataclass(frozen=True, slots=True)
 class TierPage:

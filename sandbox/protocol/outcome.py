@@ -25,7 +25,8 @@ class ScriptError:
 
     ``line`` and ``column`` count from 1 in the agent's own source; ``hint`` says what to write instead;
     ``retry_after_s``: when to try again, where the script was not at fault; ``waiting``: how many scripts wait, of
-    at most ``queue``; ``kept_as``: the name under which the caller keeps a result that was too large.
+    at most ``queue``; ``kept_as``: the name under which the caller keeps a result that was too large, ``size`` how
+    large that was and ``max`` how large it may be, both in bytes or both in tokens.
     """
 
     type: str
@@ -38,6 +39,8 @@ class ScriptError:
     waiting: int | None = None
     queue: int | None = None
     kept_as: str | None = None
+    size: int | None = None
+    max: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,7 @@ class Outcome:
         for name in ("partial", "warnings"):
             if not data[name]:
                 del data[name]
-        for name in ("retry_after_s", "kept_as") if self.error is not None else ():
+        for name in ("retry_after_s", "kept_as", "size", "max") if self.error is not None else ():
             if data["error"][name] is None:
                 del data["error"][name]
         return data

@@ -98,13 +98,15 @@ def calls(limits: Limits) -> Outcome:
 
 def result_too_large(value: Any, size: int, bound: int, unit: str) -> Outcome:
     """The result is too large; results are never cut. The message names its largest places and a smaller form."""
-    return _error(
-        "limit",
+    error = ScriptError(
         "ResultTooLarge",
         f"the result is {size:,} {unit} long; the limit is {bound:,}; "
         f"largest: {smaller_results.describe_largest(value)}",
-        smaller_results.suggest_smaller(value, bound, unit),
+        hint=smaller_results.suggest_smaller(value, bound, unit),
+        size=size,
+        max=bound,
     )
+    return Outcome("limit", error=error)
 
 
 def violation(reason: str) -> Outcome:

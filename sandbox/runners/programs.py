@@ -63,7 +63,7 @@ class ProgramEnd:
 
     ``code`` is negative for a signal. ``is_late``, ``is_oversized``: it was killed at its time, or because its
     output was longer than ``output_bytes``; ``is_cancelled``: because its caller left; ``is_out_of_memory``:
-    because its processes together held more than ``memory_bytes``.
+    because its processes together held more than ``memory_bytes``. ``printed_bytes``: how much output was read.
     """
 
     stdout: bytes
@@ -73,6 +73,7 @@ class ProgramEnd:
     is_oversized: bool = False
     is_cancelled: bool = False
     is_out_of_memory: bool = False
+    printed_bytes: int = 0
 
 
 def run_program(call: ProgramCall, is_cancelled: Callable[[], bool] = lambda: False) -> ProgramEnd:
@@ -325,7 +326,8 @@ class _Conversation:
     ) -> ProgramEnd:
         stdout = bytes(self._stdout[: self.call.output_bytes])
         stderr = self._stderr.decode(errors="replace")
-        return ProgramEnd(stdout, stderr, code, is_late, is_oversized, is_cancelled, is_out_of_memory)
+        printed = len(self._stdout)
+        return ProgramEnd(stdout, stderr, code, is_late, is_oversized, is_cancelled, is_out_of_memory, printed)
 
 
 def _read(stream: Any) -> bytes | None:

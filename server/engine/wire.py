@@ -89,7 +89,7 @@ def pack(message: Mapping[str, Any], frames: Frames) -> bytes:
     body = frames.write(message)
     if len(body) > frames.longest:
         advice = frames.advice.format(size=len(body), longest=frames.longest)
-        raise WinnowError(frames.reason, advice, details={"bytes": len(body)})
+        raise WinnowError(frames.reason, advice, details={"size": len(body), "max": frames.longest})
     return _HEADER.pack(len(body)) + body
 
 

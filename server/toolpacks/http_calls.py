@@ -35,7 +35,11 @@ _PATH_CHARS = 60_000
 
 
 class TooMuch(Exception):
-    """The answer is larger than the pack's limit."""
+    """The answer is larger than the pack's limit; ``size`` bytes were read."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,7 @@ async def _read(answer: httpx.Response, most: int) -> bytes:
     async for part in answer.aiter_raw():
         data += part
         if len(data) > most:
-            raise TooMuch
+            raise TooMuch(len(data))
     return bytes(data)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox.protocol.outcome import SandboxUnavailable
@@ -48,6 +48,7 @@ class _ContractBroken(Exception):
 
     reason: str
     why: str
+    details: Mapping[str, int] = field(default_factory=dict)
 
 
 class PackRunner:
@@ -84,7 +85,7 @@ class PackRunner:
         left = MOST - breaks.count
         then = f"after {left} more it is taken off the list" if left > 0 else "it is taken off the list now"
         message = f"{pack.id} {broken.why}; {then}; its operator sees why: winnow pack list --folder FOLDER"
-        return WinnowError(broken.reason, one_line(message, _MESSAGE_CHARS))
+        return WinnowError(broken.reason, one_line(message, _MESSAGE_CHARS), details=broken.details)
 
     async def _run(self, pack: ToolPack, given: Mapping[str, Any], stdin: bytes) -> Any:
         if self._waiting >= _MOST_WAITING:
@@ -151,8 +152,8 @@ async def _ask_address(pack: ToolPack, request: PackRequest, given: Mapping[str,
             return await ask(prepare_request(pack, request, given), pack.bounds.output_bytes)
     except TimeoutError:
         raise _too_late(pack) from None
-    except TooMuch:
-        raise _too_large(pack) from None
+    except TooMuch as error:
+        raise _too_large(pack, error.size) from None
 
 
 async def _run_program(pack: ToolPack, program: PackProgram, given: Mapping[str, Any], stdin: bytes) -> bytes:
@@ -175,7 +176,7 @@ def _check_end(pack: ToolPack, end: ProgramEnd) -> bytes:
     if end.is_late:
         raise _too_late(pack)
     if end.is_oversized:
-        raise _too_large(pack)
+        raise _too_large(pack, end.printed_bytes)
     if end.is_out_of_memory:
         raise _ContractBroken("MEMORY", f"took more than its {pack.bounds.memory_bytes >> 20:,} MiB of memory")
     if end.code:
@@ -188,5 +189,8 @@ def _too_late(pack: ToolPack) -> _ContractBroken:
     return _ContractBroken("TIMEOUT", f"did not answer within its {pack.bounds.seconds:g} s")
 
 
-def _too_large(pack: ToolPack) -> _ContractBroken:
-    return _ContractBroken("OUTPUT_BYTES", f"answered with more than its {pack.bounds.output_bytes:,} bytes")
+def _too_large(pack: ToolPack, size: int) -> _ContractBroken:
+    """The break of a pack of whose answer ``size`` bytes were read before it was ended."""
+    most = pack.bounds.output_bytes
+    why = f"answered with more than its {most:,} bytes (limits.maxOutputBytes): {size:,} were read"
+    return _ContractBroken("OUTPUT_BYTES", why, {"size": size, "max": most})

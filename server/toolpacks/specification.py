@@ -24,7 +24,7 @@ class LimitsField(_Model):
     """Sizes of one call. The defaults fit a model's context: 32 KiB of JSON is about 8,000 tokens."""
 
     maxInputBytes: Annotated[int, Field(ge=1, le=1024 * 1024)] = 64 * 1024
-    maxOutputBytes: Annotated[int, Field(ge=1, le=1024 * 1024)] = 32 * 1024
+    maxOutputBytes: Annotated[int, Field(ge=1, le=256 * 1024)] = 32 * 1024
     maxMemoryMiB: Annotated[int, Field(ge=16, le=4_096)] = 512
     maxProcesses: Annotated[int, Field(ge=1, le=256)] = 64
 

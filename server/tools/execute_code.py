@@ -123,7 +123,8 @@ _ERROR_CHARS: Mapping[str, int] = MappingProxyType(
 )
 _RETRYABLE = frozenset({"TIMEOUT", "SANDBOX_CRASH", "QUEUE_FULL", "SHUTTING_DOWN"})
 _REASONS_OF_THE_SANDBOX = frozenset({"QUEUE_FULL", "SHUTTING_DOWN"})
-_OF_THE_QUEUE = ("retry_after_s", "waiting", "queue")  # fields of an error that are details of it on the wire
+# Fields of an error that are details of it on the wire.
+_DETAILS = ("retry_after_s", "waiting", "queue", "size", "max")
 
 
 async def _run_script(context: Context, arguments: dict[str, Any]) -> ToolResult:
@@ -162,7 +163,7 @@ def to_payload(outcome: Outcome) -> dict[str, Any]:
     reason = _reason_of(outcome)
     details: dict[str, Any] = {"reason": reason, "retryable": reason in _RETRYABLE}
     fields = {name: _shorten_field(name, value) for name, value in payload["error"].items() if value is not None}
-    details |= {name: fields.pop(name) for name in _OF_THE_QUEUE if name in fields}
+    details |= {name: fields.pop(name) for name in _DETAILS if name in fields}
     if "kept_as" in fields:
         details["execution_id"] = fields.pop("kept_as")
         details["result_uri"] = RESULT_URI.format(execution_id=details["execution_id"])

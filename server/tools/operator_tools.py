@@ -23,8 +23,6 @@ from server.toolpacks.strikes import Strikes
 from server.tools import TAKEN_NAMES
 from server.tools.base import Context, Tool, ToolResult
 
-# What JSON adds to an answer of the pack's largest size.
-_MORE_BYTES = 1024
 _MOST_TOOLS = 256
 
 
@@ -60,7 +58,7 @@ def _build_tool(pack: ToolPack, runner: PackRunner) -> Tool:
         description=f"{pack.description}\nA tool of this server's operator, version {pack.version}.",
         arguments=stated_model("PackArguments", {"properties": {}, **pack.takes.document}),
         answer=stated_model("PackAnswer", answer),
-        max_size=Size(tokens=pack.bounds.output_bytes, bytes=2 * pack.bounds.output_bytes + _MORE_BYTES),
+        max_size=Size(tokens=pack.bounds.output_bytes, bytes=pack.bounds.output_bytes),
         handler=partial(_call, pack, runner),
         read_only=pack.read_only,
         open_world=pack.open_world,

@@ -350,12 +350,12 @@ def _check_total(tool: Tool, sent: Size) -> None:
 
 
 def _check_size(tool: Tool, size: Size, max_size: Size) -> None:
-    if size.tokens > max_size.tokens or size.bytes > max_size.bytes:
+    if size.is_above(max_size):
         raise WinnowError(
             "OUTPUT_BYTES",
-            f"the answer has {size.tokens:,} tokens and {size.bytes:,} bytes, more than {tool.name} may send; ask "
-            "for fewer results or a lower response mode",
-            details={"tokens": size.tokens, "bytes": size.bytes},
+            f"the answer has {size.tokens:,} tokens and {size.bytes:,} bytes; {tool.name} may send "
+            f"{max_size.tokens:,} and {max_size.bytes:,}; ask for fewer results or a lower response mode",
+            details=size.details(max_size),
         )
 
 

@@ -156,7 +156,10 @@ async def test_a_text_that_is_much_longer_than_its_structure_is_refused(
     if not is_sent:
         error = result.structured_content["error"]
         assert (error["code"], error["details"]["reason"]) == ("BUDGET_EXCEEDED", "OUTPUT_BYTES")
-        assert error["details"]["tokens"] > usage["tokens"]
+        details = error["details"]
+        assert details["tokens"] > usage["tokens"]
+        assert details["tokens"] > details["max_tokens"] or details["size"] > details["max"]
+        assert f"{details['size']:,} bytes" in error["message"]
 
 
 async def _silent(seconds: float, message: str) -> None:

@@ -108,6 +108,9 @@ async def test_every_error_is_the_same_at_every_door(doors: Mapping[str, Any]) -
         seen = {name: await door.call(tool, arguments) for name, door in doors.items()}
         # A script that is killed says where it was only if it still gets to it.
         assert_same_error(seen, reason, has_same_details=reason != "TIMEOUT")
+        if reason == "OUTPUT_BYTES":
+            sizes = [each.details for each in seen.values() if each.details]
+            assert [each["size"] > each["max"] for each in sizes] == [True] * len(seen)
         if tool == "execute_code":  # what a failed script printed and used is an answer, too
             assert len({json.dumps(shared(answer.data)) for answer in seen.values()}) == 1
 

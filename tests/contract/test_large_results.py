@@ -50,7 +50,7 @@ async def test_what_is_too_large_is_named_kept_and_read_by_its_session_alone(
     error, details = refused["error"], refused["error"]["details"]
     execution_id = details["execution_id"]
     assert (refused["status"], error["type"], refused["result"]) == ("limit", "ResultTooLarge", None)
-    assert "bytes long" in error["message"]
+    assert f"the result is {details['size']:,} bytes long; the limit is {details['max']:,}" in error["message"]
     assert "result[*]['content'] 64,400 bytes" in error["message"]
     assert "return [{name: row.get(name) for name in ['id', 'score']} for row in result]" in error["hint"]
     assert (execution_id in error["hint"], details["result_uri"]) == (True, f"winnow://result/{execution_id}")

@@ -120,7 +120,8 @@ async def test_a_wrong_argument_names_its_place_and_the_error_fits_the_schema(cl
 async def test_other_doors_list_and_call_a_pack_like_any_tool(application: Application) -> None:
     service = FacadeService(Dispatcher(application.context, application.settings), application)
     rows = {row["name"]: row for row in (await service.discover(Asker("lsp")))["tools"]}
-    assert rows["text.count_words"]["caps"]["timeoutMs"] == 30_000
+    caps = rows["text.count_words"]["caps"]
+    assert (caps["timeoutMs"], caps["maxOutputBytes"]) == (30_000, 32 * 1024)
     described = describe_api(await service.tools(Asker("lsp")))
     assert "/mcp/tool/text.count_words" in described["paths"]
     answer = (await service.invoke(Asker("lsp"), Invocation("text.count_words", {"text": "a b"}))).as_json()

@@ -178,7 +178,7 @@ def test_a_model_is_the_same_wherever_its_files_lie(tmp_path: Path) -> None:
 def test_arguments_that_are_too_long_are_the_caller_s_mistake_and_answers_are_a_budget() -> None:
     with pytest.raises(WinnowError) as asked:
         pack({"id": 1, "query": "x" * REQUESTS.longest}, REQUESTS)
-    assert (asked.value.code, asked.value.details["bytes"]) == ("INVALID_ARGUMENT", REQUESTS.longest + 19)
+    assert (asked.value.code, asked.value.details["size"]) == ("INVALID_ARGUMENT", REQUESTS.longest + 19)
     assert "1,048,595 bytes, and 1,048,576 can be sent" in asked.value.message
     with pytest.raises(WinnowError) as answered:
         pack({"id": 1}, replace(REPLIES, longest=5))

@@ -44,13 +44,13 @@ def result_of(text: str = "", error: WinnowError | None = None, tool: Tool = HEL
 
 @pytest.mark.parametrize("reason", sorted(REASONS))
 def test_every_reason_has_one_of_eight_codes_and_a_status_that_goes_with_it(reason: str) -> None:
-    problem = problem_of_error(WinnowError(reason, "do this", retry_after_s=1.2, details={"bytes": 7}))
+    problem = problem_of_error(WinnowError(reason, "do this", retry_after_s=1.2, details={"size": 7}))
     assert (problem.code, problem.status) == PROBLEMS[reason]
     assert problem.details["reason"] == reason
     assert problem.retry_after == (2 if problem.status in (429, 503) else None)
     is_waiting = problem.code in (Code.TIMEOUT, Code.UNAVAILABLE) or reason == "INTERNAL"
     assert (problem.status >= 500) is is_waiting
-    assert problem.details.get("size") == (7 if reason == "OUTPUT_BYTES" else None)
+    assert problem.details["size"] == 7
 
 
 def test_one_of_the_eight_codes_is_reserved_and_the_others_have_reasons() -> None:

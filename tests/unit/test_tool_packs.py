@@ -113,6 +113,10 @@ def test_a_schema_is_a_file_beside_the_pack(tmp_path: Path) -> None:
         ({"inputSchema": {"$ref": "https://example.org/s.json"}}, "nothing else is fetched"),
         ({"inputSchema": {"$ref": "../../../etc/hostname"}}, "not below"),
         ({"outputSchema": {"type": "nothing"}}, "outputSchema: type"),
+        (
+            {"limits": {"maxOutputBytes": 1_000_000}},
+            "limits.maxOutputBytes: Input should be less than or equal to",
+        ),
         ({"caps": {"read": ["relative"]}}, "caps.read: relative is not the absolute path"),
         ({"templating": {"cacheKey": "x"}}, "only answers of a tool with deterministic: true"),
         ({"onSuccess": {"path": "$..x"}}, "onSuccess.path: String should match"),

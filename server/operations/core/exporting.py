@@ -30,9 +30,7 @@ _CLAUSE = "not verified"
 _TOO_LONG = (
     "the arguments have {chars:,} characters of text, more than {most:,}; render the sections in several calls"
 )
-_TOO_LARGE = (
-    "the document has {tokens:,} tokens, more than an answer may have; render the sections in several calls"
-)
+_TOO_LARGE = "the document has {tokens:,} tokens, an answer at most {most:,}; render the sections in several calls"
 _MANY_QUOTES = "the sections have {found} quotes, more than {most}; render them in several calls"
 _MOST_QUOTES = 100
 
@@ -85,15 +83,17 @@ def _check_size(request: RenderMarkdown) -> None:
     quotes = [quote for section in request.sections for quote in section.quotes]
     chars = sum(map(len, (request.title, *texts))) + sum(len(quote.quote) + len(quote.source) for quote in quotes)
     if chars > MAX_EXPORTED_CHARS:
-        raise WinnowError("INVALID_REQUEST", _TOO_LONG.format(chars=chars, most=MAX_EXPORTED_CHARS))
+        message = _TOO_LONG.format(chars=chars, most=MAX_EXPORTED_CHARS)
+        raise WinnowError("INVALID_REQUEST", message, details={"size": chars, "max": MAX_EXPORTED_CHARS})
     if len(quotes) > _MOST_QUOTES:
         raise WinnowError("INVALID_REQUEST", _MANY_QUOTES.format(found=len(quotes), most=_MOST_QUOTES))
 
 
 def _check_answer(context: RequestContext, payload: Mapping[str, Any]) -> None:
     size, allowed = measure(payload), context.caller.budget.of("full")
-    if size.tokens > allowed.tokens or size.bytes > allowed.bytes:
-        raise WinnowError("OUTPUT_BYTES", _TOO_LARGE.format(tokens=size.tokens))
+    if size.is_above(allowed):
+        message = _TOO_LARGE.format(tokens=size.tokens, most=allowed.tokens)
+        raise WinnowError("OUTPUT_BYTES", message, details=size.details(allowed))
 
 
 def _cite(

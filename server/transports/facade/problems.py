@@ -114,8 +114,6 @@ def problem_of(error: Mapping[str, Any]) -> FacadeProblem:
     """An error envelope of a tool as the façade sends it; further fields of a script's error become details."""
     details = {**error["details"], **{name: error[name] for name in error if name not in _FIELDS}}
     code, status = PROBLEMS[details["reason"]]
-    if details["reason"] == "OUTPUT_BYTES" and "bytes" in details:
-        details["size"] = details["bytes"]
     return FacadeProblem(code, error["message"], details, status)
 
 
