@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from server.toolpacks.execution import build_execution, check_declared, check_va
 from server.toolpacks.pack_files import UnusableFile, check_folder, list_packs, locate, read_text
 from server.toolpacks.records import Bounds, ToolPack
 from server.toolpacks.schemas import Schema, SchemaRefused, read_schema
-from server.toolpacks.specification import Specification
+from server.toolpacks.specification import NAME_CHARS, Specification
 from server.toolpacks.templates import TemplateRefused, check_template
 
 MIB = 1024 * 1024
@@ -42,21 +42,43 @@ class ToolPacks:
 
 
 def load_packs(folders: Sequence[Path], taken: Collection[str] = ()) -> ToolPacks:
-    """The tools of these folders; of two with one name the first is kept. ``taken``: wire names of other tools."""
+    """The tools of these folders; of two with one name the first is kept. ``taken``: wire names of other tools.
+
+    Of several majors of one tool the newest has its name, and the one before it is deprecated and has ``.v1``, its
+    major, behind the name.
+    """
+    read = [read_folder(folder) for folder in folders]
+    found = [pack for each in read for pack in each.packs]
+    left_out = [left for each in read for left in each.left_out]
     packs: list[ToolPack] = []
-    left_out: list[LeftOut] = []
     names = set(taken)
-    for folder in folders:
-        read = read_folder(folder)
-        left_out += read.left_out
-        for pack in read.packs:
+    for stated in found:
+        try:
+            pack = _with_name(stated, {each.major for each in found if each.id == stated.id})
             name = pack.id.replace(".", "_")
             if name in names:
-                left_out.append(LeftOut(str(pack.file), f"id: another tool already has the name {pack.id}"))
-            else:
-                names.add(name)
-                packs.append(pack)
+                raise UnusableFile(f"id: another tool already has the name {pack.id}")
+        except UnusableFile as error:
+            left_out.append(LeftOut(str(stated.file), str(error)))
+        else:
+            names.add(name)
+            packs.append(pack)
     return ToolPacks(tuple(packs), tuple(left_out))
+
+
+def _with_name(pack: ToolPack, majors: Collection[int]) -> ToolPack:
+    """The pack under the name that its major has among these. Raises ``UnusableFile``."""
+    newest, *earlier = sorted(majors, reverse=True)
+    if pack.major == newest:
+        return pack
+    if pack.major != earlier[0]:
+        raise UnusableFile(f"version: only majors {newest} and {earlier[0]} of {pack.id} are offered")
+    name = f"{pack.id}.v{pack.major}"
+    if len(name) > NAME_CHARS:
+        raise UnusableFile(
+            f"id: {name}, the name of the major before {newest}, has more than {NAME_CHARS} characters"
+        )
+    return replace(pack, id=name, successor=pack.id)
 
 
 def read_folder(folder: Path) -> ToolPacks:

@@ -63,7 +63,7 @@ class ToolPack:
     beside its own that its program may read. ``environment`` are names of variables of the server that it gets.
     ``cache_key`` is a template, "" where answers are not kept. ``answer_path`` leads from what it printed to its
     answer. ``digest`` changes with every file that the tool consists of. ``deterministic``: its operator says that
-    it answers the same input with the same data.
+    it answers the same input with the same data. ``successor``: the tool to call instead, "" where it is current.
     """
 
     id: str
@@ -87,6 +87,22 @@ class ToolPack:
     idempotent: bool = False
     open_world: bool = False
     deterministic: bool = False
+    successor: str = ""
+
+    @property
+    def major(self) -> int:
+        """The first number of its version."""
+        return int(self.version.partition(".")[0])
+
+    @property
+    def deprecation(self) -> str:
+        """What to call instead, as a sentence; "" where it is current."""
+        return f"Deprecated: call {self.successor} instead." if self.successor else ""
+
+    @property
+    def purpose(self) -> str:
+        """Its description, behind what to call instead."""
+        return f"{self.deprecation} {self.description}".lstrip()
 
     @property
     def kind(self) -> str:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 TOOL_NAME = r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$"
-_Name = Annotated[str, Field(pattern=TOOL_NAME, max_length=40)]
+NAME_CHARS = 40
+_Name = Annotated[str, Field(pattern=TOOL_NAME, max_length=NAME_CHARS)]
 _Line = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
 _Text = Annotated[str, Field(max_length=8_000, pattern=r"^[^\x00]*$")]
 _FileName = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]

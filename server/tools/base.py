@@ -78,7 +78,7 @@ class Tool:
     operator added it, so no setting but ``tool_packs`` decides whether it is listed. ``deterministic``: its
     operator says that the same input has the same answer. ``seconds``: how long a call may take, where no
     operation and no script says so. ``version``: that of winnow, or that which the operator gave to a tool of a
-    pack.
+    pack. ``deprecated``: what to call instead, "" where it is current.
     """
 
     name: str
@@ -104,6 +104,7 @@ class Tool:
     deterministic: bool = False
     seconds: float | None = None
     version: str = __version__
+    deprecated: str = ""
 
     async def call(self, context: Context, arguments: dict[str, Any]) -> ToolResult:
         """Answer one call."""

@@ -56,11 +56,12 @@ PACK = {
 
 @pytest.fixture(scope="module")
 def packs() -> Iterator[Path]:
-    """A folder with two tools that the walls' user can read, too: one that reads, one that fails."""
+    """A folder that the walls' user can read, too: a tool that reads, its earlier major, and one that fails."""
     folder = Path(tempfile.mkdtemp(prefix="winnow-packs-"))
     folder.chmod(0o755)
     for name, script, changes in (
         ("count", SCRIPT, {}),
+        ("earlier", SCRIPT, {"version": "0.9.0"}),
         ("failing", "raise SystemExit(1)", {"id": "text.fail", "hints": {}}),
     ):
         (folder / name).mkdir(mode=0o755)
@@ -96,6 +97,26 @@ async def test_a_pack_is_listed_with_its_schemas_and_its_answer_fits_them(client
     assert answer.structured_content["data"]["words"] == 3
     assert answer.structured_content["meta"]["tool"] == "text.count_words"
     jsonschema.validate(answer.structured_content, tool.output_schema)  # type: ignore[arg-type]
+
+
+async def test_the_major_before_the_newest_names_the_tool_to_call_instead(
+    client: Client, application: Application
+) -> None:
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert str(tools["text_count_words_v0"].description).startswith("Deprecated: call text.count_words instead. ")
+    seen = []
+    for name in ("text_count_words", "text_count_words_v0"):
+        answer = await client.call_tool(name, {"text": "three little words"})
+        assert answer.structured_content is not None
+        meta = answer.structured_content["meta"]
+        seen.append((answer.structured_content["data"]["words"], meta["warnings"]))
+    assert seen == [(3, []), (3, ["text.count_words.v0: Deprecated: call text.count_words instead."])]
+    service = FacadeService(Dispatcher(application.context, application.settings), application)
+    rows = {row["name"]: row.get("deprecated") for row in (await service.discover(Asker("lsp")))["tools"]}
+    assert (rows["text.count_words"], rows["text.count_words.v0"]) == (
+        None,
+        "Deprecated: call text.count_words instead.",
+    )
 
 
 async def test_every_line_of_a_pack_is_marked_as_foreign(client: Client) -> None:

@@ -139,6 +139,29 @@ def test_one_bad_pack_keeps_out_no_others_and_the_first_of_a_name_is_kept(tmp_pa
     assert [each.why.partition(":")[0] for each in read.left_out] == ["version", "id", "id"]
 
 
+def test_of_several_majors_the_newest_has_the_name_and_the_one_before_it_is_deprecated(tmp_path: Path) -> None:
+    for name, version in (("a", "1.9.0"), ("b", "2.0.0"), ("c", "10.0.1"), ("d", "10.2.0"), ("e", "2.1.0")):
+        write_pack(tmp_path, name, version=version)
+    read = load_packs([tmp_path])
+    assert [(pack.id, pack.version, pack.deprecation) for pack in read.packs] == [
+        ("text.count.v2", "2.0.0", "Deprecated: call text.count instead."),
+        ("text.count", "10.0.1", ""),
+    ]
+    assert [each.why for each in read.left_out] == [
+        "version: only majors 10 and 2 of text.count are offered",
+        "id: another tool already has the name text.count",
+        "id: another tool already has the name text.count.v2",
+    ]
+
+
+def test_a_major_before_the_newest_whose_name_would_be_too_long_is_left_out(tmp_path: Path) -> None:
+    for name, version in (("a", "1.0.0"), ("b", "2.0.0")):
+        write_pack(tmp_path, name, id="t" * 39, version=version)
+    read = load_packs([tmp_path])
+    assert [pack.version for pack in read.packs] == ["2.0.0"]
+    assert "has more than 40 characters" in read.left_out[0].why
+
+
 def test_files_that_others_may_write_and_links_are_refused(tmp_path: Path) -> None:
     own = write_pack(tmp_path)
     (own / "helper.py").write_text("")

@@ -145,7 +145,7 @@ def _print(shelf: PackShelf, *, as_json: bool) -> None:
 def _line(offer: Offer, width: int) -> str:
     pack = offer.pack
     breaks = f" (broke its contract {offer.breaks} times)" if offer.breaks else ""
-    return f"{pack.id:<{width}}  {pack.version}  {pack.kind:<6}  {pack.description}{breaks}"
+    return f"{pack.id:<{width}}  {pack.version}  {pack.kind:<6}  {pack.purpose}{breaks}"
 
 
 def _row(offer: Offer) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _row(offer: Offer) -> dict[str, Any]:
         "version": pack.version,
         "kind": pack.kind,
         "title": pack.title,
-        "description": pack.description,
+        "description": pack.purpose,
         "file": str(pack.file),
         "offered": not offer.why_not,
         "why_not": offer.why_not,

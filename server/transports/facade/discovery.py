@@ -65,6 +65,7 @@ def describe_tool(tool: Tool, settings: Settings) -> dict[str, Any]:
             "maxOutputBytes": min(tool.max_size.bytes, MAX_OUTPUT_BYTES),
             "network": ["https"] if tool.open_world else [],
         },
+        **({"deprecated": tool.deprecated} if tool.deprecated else {}),
     }
 
 

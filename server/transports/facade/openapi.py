@@ -119,6 +119,12 @@ def _object(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
+def _with_deprecated(**properties: Any) -> dict[str, Any]:
+    """An object with these properties, and what to call instead where it is deprecated."""
+    described = _object(**properties)
+    return {**described, "properties": {**properties, "deprecated": _TEXT}}
+
+
 _IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -147,7 +153,7 @@ _DISCOVERY = _object(
     server=_object(name=_TEXT, version=_TEXT),
     tools={
         "type": "array",
-        "items": _object(
+        "items": _with_deprecated(
             name=_TEXT,
             version=_TEXT,
             title=_TEXT,
