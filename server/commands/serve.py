@@ -18,6 +18,7 @@ from server.commands.serving.http_flags import (
     AllowAddress,
     DenyAddress,
     HostName,
+    NoKeys,
     OidcAudience,
     OidcIssuer,
     OidcRules,
@@ -75,6 +76,7 @@ def serve(
     host_name: HostName = None,
     allow_address: AllowAddress = None,
     deny_address: DenyAddress = None,
+    no_keys: NoKeys = False,
     oidc_issuer: OidcIssuer = None,
     oidc_audience: OidcAudience = None,
     oidc_scope: OidcScope = None,
@@ -97,12 +99,13 @@ def serve(
                 allow_address or (),
                 deny_address or (),
                 IssuerOptions(oidc_issuer or "", oidc_audience or "", oidc_scope or (), oidc_rules),
+                no_keys,
             )
-        elif any((tls_cert, tls_key, trusted_proxy, host_name, allow_address, deny_address, *oidc)):
+        elif any((tls_cert, tls_key, trusted_proxy, host_name, allow_address, deny_address, no_keys, *oidc)):
             raise WinnowError(
                 "INVALID_REQUEST",
-                "--tls-cert, --tls-key, --trusted-proxy, --host-name, --allow-address, --deny-address and "
-                "--oidc-* are for HTTP; add --http HOST:PORT",
+                "--tls-cert, --tls-key, --trusted-proxy, --host-name, --allow-address, --deny-address, --no-keys "
+                "and --oidc-* are for HTTP; add --http HOST:PORT",
             )
         if configuration.settings.store != default_store():  # a host may be set up before the first ingest
             require_store(configuration.settings.store, default_store())

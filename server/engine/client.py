@@ -199,7 +199,8 @@ class EngineKnowledge:
 
     async def _call_engine(self, operation: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         known = OPERATIONS.get(operation)
-        request = CallRequest(operation, arguments, caller.connection, not caller.budget.is_direct, caller.run)
+        is_script = not caller.budget.is_direct
+        request = CallRequest(operation, arguments, caller.connection, is_script, caller.run, caller.is_fresh)
         with span("engine"):
             seconds = known.seconds if known else OTHER_SECONDS
             answer = await self._ask("call", seconds, **request.to_fields(), trace=trace_context())

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -221,7 +221,8 @@ class ClientConnection(Connection):
     async def call(self, message: Message) -> Message:
         self._call_count += 1
         request = CallRequest.from_message(message)
-        caller = self._kb.caller(request.connection, SCRIPT if request.script else DIRECT, request.run)
+        budget = SCRIPT if request.script else DIRECT
+        caller = replace(self._kb.caller(request.connection, budget, request.run), is_fresh=request.fresh)
         with use_deadline(deadline_after(read_seconds(message))), continued(message.get("trace")):
             return answer_to_json(await self._kb.call(request.operation, request.arguments, caller))
 

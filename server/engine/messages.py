@@ -67,13 +67,17 @@ class Welcome:
 
 @dataclass(frozen=True, slots=True)
 class CallRequest:
-    """A call of an operation. ``script``: whether a script makes it; ``run``: the id of that execution."""
+    """A call of an operation. ``script``: whether a script makes it; ``run``: the id of that execution.
+
+    ``fresh``: whether the answer is from no cache.
+    """
 
     operation: str
     arguments: Mapping[str, Any]
     connection: str
     script: bool
     run: str
+    fresh: bool = False
 
     @classmethod
     def from_message(cls, message: Message) -> CallRequest:
@@ -84,6 +88,7 @@ class CallRequest:
             read_field(message, "connection", str),
             read_field(message, "script", bool),
             read_field(message, "run", str),
+            read_field(message, "fresh", bool),
         )
 
     def to_fields(self) -> Message:
@@ -94,6 +99,7 @@ class CallRequest:
             "connection": self.connection,
             "script": self.script,
             "run": self.run,
+            "fresh": self.fresh,
         }
 
 

@@ -62,7 +62,8 @@ def read_keys(store: Path) -> tuple[AccessKey, ...]:
     if is_lost(store):
         raise WinnowError(
             "INVALID_REQUEST",
-            f"{store / FILE} is missing, though this store had keys; put it back (winnow restore FILE), or delete "
+            f"{store / FILE} is missing, though this store had keys; put it back (winnow restore FILE), serve "
+            "this computer alone without it (winnow serve --no-keys), or delete "
             f"{store / KEYS} to begin without keys",
         )
     return _RECORDS.read(store).keys

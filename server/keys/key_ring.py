@@ -26,7 +26,7 @@ from typing import NamedTuple
 from server.backends.files.private_records import FileState
 from server.errors import WinnowError
 from server.keys.hashing import matches
-from server.keys.key_file import read_keys, state_of
+from server.keys.key_file import is_lost, read_keys, state_of
 from server.keys.records import MAX_KEYS, AccessKey, KeyText
 
 # A client that connects at the start waits for those before it: eight take a second at most.
@@ -43,11 +43,15 @@ class _Match(NamedTuple):
 
 
 class KeyRing:
-    """The keys of one store. Used from one event loop. ``now``: a clock in seconds since 1970."""
+    """The keys of one store. Used from one event loop. ``now``: a clock in seconds since 1970.
 
-    def __init__(self, store: Path, now: Callable[[], float] = time.time) -> None:
+    ``allows_loss``: where the keys were lost, the store counts as one without keys; the operator asked for that.
+    """
+
+    def __init__(self, store: Path, now: Callable[[], float] = time.time, *, allows_loss: bool = False) -> None:
         self._store = store
         self._now = now
+        self._allows_loss = allows_loss
         self._state: FileState | object | None = _NO_STATE
         self._keys = _NO_KEYS
         self._is_needed = False
@@ -128,7 +132,8 @@ class KeyRing:
             return
         self._state = state
         try:
-            keys, self._problem = read_keys(self._store), ""
+            is_allowed = self._allows_loss and is_lost(self._store)
+            keys, self._problem = () if is_allowed else read_keys(self._store), ""
         except WinnowError as error:
             keys, self._problem = (), error.message
         self._keys = MappingProxyType({key.id: key for key in keys})

@@ -162,7 +162,9 @@ class RankingCaches:
         self._former: dict[str, CacheCounters] = {}  # of caches that were dropped
 
     def of(self, caller: Caller) -> RankingCache:
-        """The cache for this caller. Called from one thread."""
+        """The cache for this caller; one of its own where its answer is from no cache. Called from one thread."""
+        if caller.is_fresh:
+            return RankingCache()
         if caller.run:
             return self._latest(self._of_runs, caller.run, _CACHED_RUNS, _ENTRIES_OF_RUN)
         identity = identity_of(caller.connection)
@@ -198,12 +200,13 @@ class Caller:
     """The caller, as far as an answer depends on it: plain data that can be sent to another process.
 
     ``connection`` names the session; it comes from the transport, never from an argument. ``run`` names the run of
-    a script, "" for a direct call (see ``RankingCaches``).
+    a script, "" for a direct call (see ``RankingCaches``). ``is_fresh``: its answer is from no cache.
     """
 
     connection: str
     budget: Budget
     run: str = ""
+    is_fresh: bool = False
 
 
 class SessionStores(Protocol):

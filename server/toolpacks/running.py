@@ -60,8 +60,12 @@ class PackRunner:
         self._waiting = 0
         self._answers: Cache[Any] = Cache(_KEPT_ANSWERS, _KEPT_SECONDS)
 
-    async def call(self, pack: ToolPack, given: Mapping[str, Any], caller: str) -> PackAnswer:
+    async def call(
+        self, pack: ToolPack, given: Mapping[str, Any], caller: str, *, is_fresh: bool = False
+    ) -> PackAnswer:
         """The answer of a pack. ``caller`` identifies whose answers may be taken from earlier calls.
+
+        ``is_fresh``: none may be; the new answer takes the place of a kept one.
 
         Raises ``WinnowError``: INVALID_REQUEST for an input that does not fit, TIMEOUT, OUTPUT_BYTES and
         SOURCE_UNAVAILABLE for what the pack did.
@@ -69,7 +73,7 @@ class PackRunner:
         stdin = _check_input(pack, given)
         try:
             key = _cache_key(pack, given, caller)
-            if key is not None and (kept := self._answers.get(key)) is not None:
+            if key is not None and not is_fresh and (kept := self._answers.get(key)) is not None:
                 return PackAnswer(kept[0], is_kept=True)
             data = await self._run(pack, given, stdin)
         except TemplateRefused as error:

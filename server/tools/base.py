@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ class Context:
 
     ``client`` identifies the caller: an HTTP session, or the one client of a pipe. ``progress`` takes the seconds
     elapsed and a message for people; it does nothing if the client did not ask for progress. ``operator_tools``:
-    tools of the operator, listed after those of winnow.
+    tools of the operator, listed after those of winnow. ``is_fresh``: the client wants no kept answer.
     """
 
     kb: Knowledge
@@ -34,11 +34,12 @@ class Context:
     client: str
     progress: Callable[[float, str], Awaitable[None]]
     operator_tools: Sequence[Tool] = ()
+    is_fresh: bool = False
 
     @property
     def caller(self) -> Caller:
         """The client as the knowledge base sees it, with its session."""
-        return self.kb.caller(self.client)
+        return replace(self.kb.caller(self.client), is_fresh=self.is_fresh)
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,10 +163,12 @@ class Dispatcher:
         address: str = "",
         *,
         beside: Beside,
+        is_fresh: bool = False,
     ) -> CallResult:
         """Answer one call of this client from this address ("" on a pipe).
 
         ``beside`` renders what the transport sends besides the payload; its size is bounded and counts as usage.
+        ``is_fresh``: the answer is from no cache.
 
         Raises only when cancelled: errors are results too.
         """
@@ -179,7 +181,8 @@ class Dispatcher:
             self._harvest.check(client, address, tool.name)
             _check_rights(tool, client)
             with span("call", tool=tool.name, trace_id=trace_id, **self._redact(arguments)):
-                result = await tool.call(self._context_of(client, progress), dict(arguments))
+                context = replace(self._context_of(client, progress), is_fresh=is_fresh)
+                result = await tool.call(context, dict(arguments))
             size = await self._measure_payload(result)
             _check_payload(tool, result, size)
             duration_ms = _ms_since(started)

@@ -330,6 +330,7 @@ async def test_the_same_input_has_the_same_data_unless_a_new_answer_is_asked_for
     assert first["meta"]["traceId"] != second["meta"]["traceId"]
     fresh = (await http.post("/mcp/tool/kb.search", json=SEARCH, headers={"cache-control": "no-cache"})).json()
     assert fresh["data"]["session_id"] != first["data"]["session_id"]
+    assert fresh["meta"]["cacheHit"] is False
 
 
 async def test_a_script_is_run_again_unless_its_request_has_a_key(doors: Mapping[str, Any]) -> None:

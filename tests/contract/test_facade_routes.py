@@ -77,6 +77,20 @@ async def test_while_the_server_ends_every_route_is_refused_in_the_envelope(appl
         assert (await http.post("/mcp")).json()["error"]["code"] == "BACKEND_UNAVAILABLE"
 
 
+async def test_the_schemas_that_discovery_names_are_no_reads_of_a_client(settings: Settings) -> None:
+    few = settings.model_copy(update={"reads_per_minute": 1})
+    async with (
+        open_application(few, wait_for_model=False) as application,
+        facade_of(application) as (http, _, _),
+    ):
+        rows = (await http.get("/mcp/discover")).json()["tools"]
+        named = [row[kind] for row in rows for kind in ("inputSchemaRef", "outputSchemaRef")]
+        assert len(named) > 10
+        seen = [(await http.get(path)).status_code for path in named]
+        assert seen == [200] * len(named)
+        assert (await http.get("/mcp/discover")).status_code == 429
+
+
 async def test_no_route_redirects_and_one_with_a_slash_too_many_is_a_404(application: Application) -> None:
     async with facade_of(application) as (http, facade, operations):
         routes = [*facade_routes(facade), *build_pages(operations)]

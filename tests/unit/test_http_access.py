@@ -114,6 +114,19 @@ def test_a_file_of_keys_that_others_may_write_stops_the_start(tmp_path: Path) ->
         HttpOptions().access("127.0.0.1", tmp_path, ("p",))
 
 
+def test_keys_that_were_lost_stop_the_start_unless_it_is_asked_for_without_them(tmp_path: Path) -> None:
+    make_key(tmp_path)
+    with pytest.raises(WinnowError, match="--no-keys is for a store whose keys were lost"):
+        HttpOptions(no_keys=True).access("127.0.0.1", tmp_path, ("p",))
+    (tmp_path / FILE).unlink()
+    with pytest.raises(WinnowError, match="winnow serve --no-keys"):
+        HttpOptions().access("127.0.0.1", tmp_path, ("p",))
+    with pytest.raises(WinnowError, match="needs keys or tokens"):
+        HttpOptions(no_keys=True).access(EVERYWHERE, tmp_path, ("p",))
+    access = HttpOptions(no_keys=True).access("127.0.0.1", tmp_path, ("p",))
+    assert (access.keys.is_needed, access.keys.problem) == (False, "")
+
+
 # --- addresses
 
 

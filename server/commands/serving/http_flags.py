@@ -42,6 +42,12 @@ DenyAddress = Annotated[
         help="clients that may not use --http, also of those allowed, an address or a network, may repeat",
     ),
 ]
+NoKeys = Annotated[
+    bool,
+    typer.Option(
+        "--no-keys", help="serve --http on this computer without keys, though the store had some, which were lost"
+    ),
+]
 OidcIssuer = Annotated[
     str | None,
     typer.Option(

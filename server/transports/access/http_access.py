@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from server.errors import WinnowError
+from server.keys.key_file import is_lost
 from server.keys.key_ring import KeyRing
 from server.transports.access.oidc.records import OidcOptions
 from server.transports.access.oidc.token_rules import DEFAULT_RULES, read_rules
@@ -104,6 +105,7 @@ class HttpOptions:
     allowed: Sequence[str] = ()
     denied: Sequence[str] = ()
     issuer: IssuerOptions = NO_ISSUER
+    no_keys: bool = False
 
     def access(self, host: str, store: Path, reachable: tuple[str, ...]) -> HttpAccess:
         """The rules that these options make for a store that is served on ``host``.
@@ -111,7 +113,12 @@ class HttpOptions:
         Raises ``WinnowError("INVALID_REQUEST")`` if they would let other machines in without a key or without TLS,
         for a file of keys that cannot be used, and for an option that is not what it should be.
         """
-        keys, is_exposed = KeyRing(store), not is_loopback(host)
+        if self.no_keys and not is_lost(store):
+            raise WinnowError(
+                "INVALID_REQUEST",
+                "--no-keys is for a store whose keys were lost, which this one's are not; leave it out",
+            )
+        keys, is_exposed = KeyRing(store, allows_loss=self.no_keys), not is_loopback(host)
         if keys.problem:
             raise WinnowError("INVALID_REQUEST", keys.problem)
         proxies = parse_networks("--trusted-proxy", self.proxies)

@@ -37,7 +37,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A call of a tool. ``keys`` are the idempotency keys sent with it; ``is_fresh``: no result by content.
+    """A call of a tool. ``keys`` are the idempotency keys sent with it; ``is_fresh``: from no cache.
 
     ``from_any_pack``: also of a pack that this server does not list. ``max_bytes``: how large its input may be.
     """
@@ -129,7 +129,7 @@ class FacadeService:
         content = fingerprint_of(tool.name, arguments)
 
         async def call() -> CallResult:
-            return await self._call(asker, tool, arguments)
+            return await self._call(asker, tool, arguments, is_fresh=invocation.is_fresh)
 
         if key:
             result, is_replay = await self._replays.by_key(asker.client, key, content, call)
@@ -144,9 +144,11 @@ class FacadeService:
         self._replays.keep(asker.client, content, result)
         return envelope_of(result)
 
-    async def _call(self, asker: Asker, tool: Tool, arguments: Mapping[str, Any]) -> CallResult:
+    async def _call(
+        self, asker: Asker, tool: Tool, arguments: Mapping[str, Any], *, is_fresh: bool = False
+    ) -> CallResult:
         return await self._dispatcher.call(
-            tool, arguments, asker.client, _ignore_progress, asker.address, beside=beside
+            tool, arguments, asker.client, _ignore_progress, asker.address, beside=beside, is_fresh=is_fresh
         )
 
     async def _replay(
