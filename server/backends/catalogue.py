@@ -202,6 +202,16 @@ class Catalogue(DocumentPlaces, ProjectRows):
                     (changes.project,),
                 )
 
+    def renew_generations(self) -> tuple[str, ...]:
+        """Let the generation of every project with documents grow, so that nothing kept of it is used any more.
+
+        Returns their names.
+        """
+        with self._database.sealed_transaction() as connection:
+            rows = connection.execute("SELECT name FROM projects WHERE generation > 0 ORDER BY name").fetchall()
+            connection.execute("UPDATE projects SET generation = generation + 1 WHERE generation > 0")
+        return tuple(str(row[0]) for row in rows)
+
     def mark_doubtful(self, document_ids: Sequence[str]) -> None:
         """Empty the context hash of these documents, because their points are about to change."""
         with self._database.transaction() as connection:
