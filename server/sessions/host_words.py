@@ -18,6 +18,8 @@ from server.sessions.identities import describe_client, identity_of
 _ROUTES = ("mcp", "v1", "notebooks", "health", "ready", "metrics", "openapi")
 # A path that no quotation mark precedes, so that it is no text of the caller's own, nor part of an address.
 _PATH = re.compile(r"(?<![\w'\"`:./<>~*-])~?/(?!(?:" + "|".join(_ROUTES) + r")\b)[\w.@+~-]+")
+# An error about an argument begins with its name. It may name the folders that clients may ingest from.
+_ARGUMENT = re.compile(r"[a-z_]+(\.[a-z_]+)*: ")
 _PROCESS = re.compile(r"\bprocess(?:es)? \d|\bpid\b", re.IGNORECASE)
 _DETAILS = frozenset({"pid", "command", "leaving"})
 # What is said instead; other codes say that of BACKEND_UNAVAILABLE.
@@ -54,4 +56,8 @@ def error_for(error: WinnowError, client: str) -> WinnowError:
 
 
 def _names_host(error: WinnowError) -> bool:
-    return bool(_DETAILS & error.details.keys() or _PATH.search(error.message) or _PROCESS.search(error.message))
+    if _DETAILS & error.details.keys() or _PROCESS.search(error.message):
+        return True
+    is_argument = error.code is ErrorCode.INVALID_ARGUMENT and _ARGUMENT.match(error.message)
+    is_of_caller = error.code is ErrorCode.SCOPE_VIOLATION or is_argument
+    return not is_of_caller and _PATH.search(error.message) is not None

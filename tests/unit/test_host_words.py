@@ -28,6 +28,8 @@ OF_THE_CALLER = [
     ),
     WinnowError("NOT_FOUND", "no document notes/2024/a.md; its source is https://example.org/a/b"),
     WinnowError("NOT_FOUND", "GET /mcp/discover lists the tools, and GET /openapi.json the routes"),
+    WinnowError("INVALID_REQUEST", "source: 'ftp://a' is not a path; name a file or a folder below /srv/papers"),
+    WinnowError("SCOPE_VIOLATION", "source: 'a' is not below a folder that may be ingested from: /srv/papers"),
     WinnowError("QUEUE_FULL", "50 scripts wait; try again in 3 s", retryable=True, retry_after_s=3.0),
 ]
 
