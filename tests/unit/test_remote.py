@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from server.backends.vectors import qdrant
 from server.errors import WinnowError
 from server.runtime.deadlines import CallEnded, deadline_after, use_deadline
 from server.runtime.remote import (
@@ -205,3 +207,23 @@ def test_clients_of_one_address_share_its_circuit() -> None:
     assert refused.retry_after_s is not None
     assert fail(other) is AWAY
     assert backend_figures()["shared"]["state"] == "open"
+
+
+def test_a_server_of_vectors_that_hangs_at_opening_is_left_alone_after_three_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(qdrant, "_TIMEOUT_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as hanging:  # the kernel accepts, and nothing answers
+        url = f"http://127.0.0.1:{hanging.getsockname()[1]}"
+        circuit = remote_backend(
+            "qdrant", f"the Qdrant server at {qdrant.Address(url)}", "INDEX_UNAVAILABLE"
+        ).circuit
+        seen = []
+        for _ in range(FAILURES + 1):
+            with pytest.raises(WinnowError) as caught:
+                qdrant.QdrantStore(url, 2)
+            seen.append((caught.value.reason, caught.value.retry_after_s is not None, circuit.state))
+    waiting = ("INDEX_UNAVAILABLE", False, "closed")
+    assert seen == [waiting] * (FAILURES - 1) + [
+        ("INDEX_UNAVAILABLE", is_told, "open") for is_told in (False, True)
+    ]

@@ -103,8 +103,13 @@ class QdrantStore:
         self._remote = remote_backend("qdrant", f"the Qdrant server at {self._address}", "INDEX_UNAVAILABLE")
         self._layout = layout
         self._name = collection
-        self._client = self._call(lambda: _connect(url, api_key))
-        self._call(lambda: self._prepare(dimension))
+        # Not a call: no request is made, so a server that hangs would count as one that answered.
+        self._client = self._map_errors(lambda: _connect(url, api_key))
+        try:
+            self._call(lambda: self._prepare(dimension))
+        except BaseException:
+            self._client.close()
+            raise
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Write the points; a point with an existing id replaces it."""
@@ -286,20 +291,22 @@ class QdrantStore:
         return self._call(retry)
 
     def _call(self, request: Callable[[], R]) -> R:
-        # The client raises its own, httpx's and gRPC's exceptions, and ValueError for a refused request.
-        deadline = current_deadline()
-        deadline.check()
+        current_deadline().check()
         with self._remote.call():
-            try:
-                return request()
-            except Exception as error:
-                deadline.check()  # after the deadline the cause may be the short timeout, not the server
-                raise WinnowError(
-                    "INDEX_UNAVAILABLE",
-                    f"the Qdrant server at {self._address} does not answer: "
-                    f"{self._address.without_credentials(error)}",
-                    retryable=_retry_wait(error, 0.0) is not None,
-                ) from error
+            return self._map_errors(request)
+
+    def _map_errors(self, request: Callable[[], R]) -> R:
+        # The client raises its own, httpx's and gRPC's exceptions, and ValueError for a refused request.
+        try:
+            return request()
+        except Exception as error:
+            current_deadline().check()  # after the deadline the cause may be the short timeout, not the server
+            raise WinnowError(
+                "INDEX_UNAVAILABLE",
+                f"the Qdrant server at {self._address} does not answer: "
+                f"{self._address.without_credentials(error)}",
+                retryable=_retry_wait(error, 0.0) is not None,
+            ) from error
 
 
 def _vectors_of(config: models.CollectionConfig) -> Mapping[str, models.VectorParams]:
