@@ -248,8 +248,8 @@ async def test_a_time_that_is_none_ends_its_connection(world: World, seconds: st
         lost = asyncio.Event()
         kb._link.on_lost = lost.set
         body = (
-            '{"id": 9, "do": "call", "script": false, "connection": "x", "run": "", "operation": "fetch", '
-            f'"arguments": {{}}, "seconds": {seconds}}}'
+            '{"id": 9, "do": "call", "script": false, "connection": "x", "run": "", "fresh": false, '
+            f'"operation": "fetch", "arguments": {{}}, "seconds": {seconds}}}'
         ).encode()
         transport.write(struct.pack(">I", len(body)) + body)
         await asyncio.wait_for(lost.wait(), LIMIT)
