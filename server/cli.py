@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "serve": ("serve", "serve MCP clients on stdio or HTTP"),
         "key": ("serving.keys", "add, list, revoke, rotate and remove the keys of HTTP clients"),
         "engine": ("engine", "show or end the process that several servers of a store share"),
-        "cache": ("cache", "forget the rankings and answers that servers keep"),
+        "cache": ("serving.cache", "forget the rankings and answers that servers keep"),
         "stats": ("stats", "count what a store holds and what a running server answered"),
         "migrate": ("migrate", "copy an index to another folder or to a server"),
         "backup": ("backups.backup", "write one file with all that cannot be made again from documents"),

@@ -44,7 +44,7 @@ def error_for(error: WinnowError, client: str) -> WinnowError:
         trace_id=trace_of_call.get(),
         reason=error.reason,
         why=error.message,
-        **describe_client(client),
+        client=describe_client(client),
     )
     return WinnowError(
         error.reason,
