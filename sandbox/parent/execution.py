@@ -27,10 +27,10 @@ log = logging.getLogger("sandbox")
 _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
 _FREE_REQUESTS = 1_000  # requests about the run itself (budget, progress); they do not count as calls
 _MAX_REFUSALS = 1_000  # a script that makes so many calls beyond its limit is not going to stop by itself
-# A free request or a refused call counts once more for each of these, and an answered call for each of those: a
-# frame of 64 KiB may hold 30,000 lists, and each of them takes the parent time.
+# A free request or a refused call counts once more for each of these, and an answered call for so many values: a
+# frame of 64 KiB may hold 30,000 lists, and each of them takes the parent time, which one long text does not.
 _FREE_BYTES, _FREE_VALUES = KIB, 64
-_CALL_BYTES, _CALL_VALUES = 8 * KIB, 512
+_CALL_VALUES = 512
 # Prefetched calls of batches, of all scripts together. They keep the other cores busy while one call waits for the
 # interpreter's lock, and leave room for other clients.
 _PREFETCH = min(os.cpu_count() or 1, 3)
@@ -69,8 +69,7 @@ class CallHandler:
         A batch is answered from its beginning until the replies fill a frame; the script sends the rest again.
         """
         self._surplus = max(request.size // _FREE_BYTES, request.values // _FREE_VALUES)
-        charge = max(request.size // _CALL_BYTES, request.values // _CALL_VALUES)
-        self._charge = max(0, charge - len(request.each))
+        self._charge = max(0, request.values // _CALL_VALUES - len(request.each))
         if not request.each:
             return frames.pack(await self._answer_one(request.method, request.params))
         return frames.pack_for_child(await self._answer_batch(request.method, request.params, request.each))
@@ -223,8 +222,8 @@ _RUN_METHODS: Mapping[str, Callable[[CallHandler, dict[str, Any]], Awaitable[Any
 _ASK_FOR_LESS = "ask for fewer rows at a time, or for ids, metadata or previews before full texts"
 _CALL_LESS = (
     "every question of search_many and every page of .all() is a call; take more rows in each call (top_k=100, "
-    "fetch with 100 ids); kb.scan and kb.count look through everything in one call; a call with more than 8 KiB "
-    "or 512 values counts several times"
+    "fetch with 100 ids); kb.scan and kb.count look through everything in one call; a call with more than 512 "
+    "values counts several times"
 )
 
 _TIME_IS_UP = CallError("Timeout", "time is up", limit=True)
