@@ -322,7 +322,8 @@ def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() ->
     syntaxes = contracts.flat_schema(contracts.SemanticSearch)["properties"]["syntax"]["enum"]
     missing = contracts.flat_schema(contracts.Fetch)["properties"]["missing"]["enum"]
     choices |= {"syntax": tuple(syntaxes), "missing": tuple(missing), "errors": ("raise", "keep")}
-    styles = ("text", "table", "json", "pandoc", "apa", "bibtex", "csl-json", "markdown")
+    styles = ("text", "table", "json", "pandoc", "apa", "chicago", "harvard", "ieee", "mla", "vancouver")
+    styles += ("bibtex", "csl-json", "markdown")
     choices |= {"direction": tuple(directions), "style": styles, "match": ("all", "any")}
     searched = contracts.flat_schema(ClaimSearch)["properties"]
     choices |= {name: tuple(searched[name]["enum"]) for name in ("mode", "integration_status")}
