@@ -33,6 +33,48 @@ _MEANT: Mapping[str, str] = MappingProxyType(
 _MEANT_TO_NARROW: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(("sheet", "sheetname", "slide", "chapter", "pagenumber", "pagespan", "locator"), "page")
 )
+# Names of arguments, without "_", that choose what an answer is about. A call that cannot obey one is refused:
+# without it the answer would be another one, and a warning is easily missed.
+_DECISIVE = frozenset(
+    {
+        "scope",
+        "filter",
+        "filters",
+        "project",
+        "projectid",
+        "projects",
+        "collection",
+        "collections",
+        "path",
+        "paths",
+    }
+    | {
+        "pathprefix",
+        "where",
+        "vendor",
+        "vendors",
+        "vendorfilter",
+        "doctag",
+        "doctags",
+        "tag",
+        "tags",
+        "environment",
+    }
+    | {
+        "repository",
+        "repositories",
+        "updatedafter",
+        "updatedbefore",
+        "after",
+        "before",
+        "since",
+        "until",
+        "minscore",
+    }
+    | {"threshold", "pattern", "document", "documents", "documentid", "file", "ids", "filterids"}
+    | {"citekey", "author", "authors", "year", "language", "sheet", "page", "pages", "section"}
+)
+_IN_SCRIPTS = "; within the script: semantic_search(question, filters={...}, scope={...})"
 
 
 def parse(model: type[RequestT], arguments: Mapping[str, Any]) -> tuple[RequestT, tuple[str, ...]]:
@@ -64,8 +106,23 @@ def _split_unknown(model: type[BaseModel], arguments: Mapping[str, Any]) -> tupl
                 f"{_shorten_name(name)}: no such argument; {ask_for(close)}",
                 details={"fields": [_shorten_name(name)]},
             )
+    _refuse_decisive([name for name in unknown if arguments[name] not in (*_ABSENT, {})], schema)
     known = {name: value for name, value in arguments.items() if name in schema["properties"]}
     return known, (_ignored_warning(unknown, schema),) if unknown else ()
+
+
+def _refuse_decisive(unknown: Sequence[str], schema: Mapping[str, Any]) -> None:
+    """Raise for an unknown argument without which the answer would be about something else."""
+    decisive = [name for name in unknown if _normalize(name[:_NAME_CHARS]) in _DECISIVE]
+    if decisive:
+        names = ", ".join(map(_shorten_name, decisive[:_MAX_NAMES]))
+        instead = _IN_SCRIPTS if "code" in schema["properties"] else ""
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"{names}: no such argument, and without it the answer would be about something else; known: "
+            f"{', '.join(schema['properties'])}{instead}",
+            details={"fields": [_shorten_name(name) for name in decisive[:_MAX_NAMES]]},
+        )
 
 
 def _ignored_warning(unknown: Sequence[str], schema: Mapping[str, Any]) -> str:
@@ -169,6 +226,9 @@ def _describe_error(model: type[BaseModel], item: ErrorDetails) -> str:
         return f"{path}: required"
     if item["type"] == "value_error" and not path:
         return message
+    if item["type"] == "too_long" and (most := item.get("ctx", {}).get("max_length")) is not None:
+        given = item["ctx"].get("actual_length", "more")
+        return f"{path}: at most {most:,} in one call (got {given}); make several calls"
     if item["type"] == "string_pattern_mismatch" and (described := _find_description(model, item["loc"])):
         return f"{path}: {described} (got {sent})"
     if item["type"] in _NO_OBJECT:

@@ -35,6 +35,8 @@ _CHANGED = "the document changed since this passage was found; what stands aroun
 # A cut moves back to the last white space, at most this far.
 _WORD_CHARS = 40
 _BULLET = "- "
+_OWN_MARK = re.compile(r"\A\s*(?:[-*+\u2022]\s+|#{1,6}\s+)")  # of a list item or a heading
+_FENCES = ("```", "~~~")
 # Of a long document, no more is made printable than an excerpt can contain.
 _WINDOW_CHARS = 2 * MAX_EXCERPT_BYTES
 _LAST_WORD = re.compile(r"\s\S*\Z")
@@ -217,7 +219,7 @@ def _build_bullets(text: str, max_tokens: int) -> tuple[str, int]:
     lines: list[str] = []
     length = 0
     for span in split_spans(text):
-        line = f"{_BULLET}{text[span.start : span.end]}"
+        line = _as_bullet(text[span.start : span.end])
         if _exceeds("\n".join([*lines, line]), max_tokens):
             break
         lines.append(line)
@@ -228,6 +230,11 @@ def _build_bullets(text: str, max_tokens: int) -> tuple[str, int]:
     body = _truncate(f"{_BULLET}{text[start:]}", max_tokens)[len(_BULLET) :]
     body = _end_at_word(body, text[start:])
     return f"{_BULLET}{body}".rstrip(), start + len(body)
+
+
+def _as_bullet(span: str) -> str:
+    """A span as an item of a list: once, whatever mark it has of its own; a block of code as it is."""
+    return span if span.lstrip().startswith(_FENCES) else f"{_BULLET}{_OWN_MARK.sub('', span, count=1)}"
 
 
 def _exceeds(text: str, max_tokens: int) -> bool:

@@ -15,6 +15,7 @@ from mcp_types import CallToolResult, ResourceLink, TextContent
 from server.app import Application, open_application
 from server.contracts import flat_schema
 from server.contracts.kb import MAX_EXCERPT_TOKENS
+from server.operations.excerpts import _build_bullets
 from server.settings_loading import load_settings
 from server.text.tokens import count_tokens
 from server.tiers import measure
@@ -335,6 +336,21 @@ async def test_bullets_hold_one_span_a_line_within_the_same_cap(client: Client) 
     assert count_tokens(read["excerpt"]) <= 60
     assert read["truncated"]
     assert "citation" not in read
+
+
+@pytest.mark.parametrize(
+    ("text", "bullets"),
+    [
+        ("- one\n- two", "- one\n- two"),
+        ("* one\n+ two", "- one\n- two"),
+        ("## Limits", "- Limits"),
+        ("```sh\nls\n```", "```sh\nls\n```"),
+        ("1. first\n2. second", "- 1. first\n- 2. second"),
+        ("A plain sentence.", "- A plain sentence."),
+    ],
+)
+def test_a_bullet_has_one_mark(text: str, bullets: str) -> None:
+    assert _build_bullets(text, 100)[0] == bullets
 
 
 async def test_ids_of_semantic_search_lead_on_to_excerpts_and_evidence(client: Client) -> None:

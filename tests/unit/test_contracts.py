@@ -109,10 +109,14 @@ def test_every_number_string_and_list_of_a_schema_is_bounded(model: type[BaseMod
         ),
         ({"query": "ok", "min_score": 1.5}, "min_score: input should be less than or equal to 1"),
         ({"query": "ok", "response_mode": "everything"}, "response_mode:"),
-        ({"query": "ok", "filter_ids": ["x"] * 101}, "filter_ids:"),
+        (
+            {"query": "ok", "filter_ids": ["x"] * 101},
+            "filter_ids: at most 100 in one call (got 101); make several",
+        ),
         ({"query": "ok", "filters": {"tag": ["a"]}}, "filters.tag: no such argument; did you mean 'tags'?"),
         ({"query": "ok", "filters": {"updated_after": "yesterday"}}, "filters.updated_after:"),
         ({"query": "ok", "topK": 3}, "topK: no such argument; did you mean 'top_k'?"),
+        ({"query": "ok", "sheet": "Q1"}, "sheet: no such argument, and without it the answer would be about"),
         ({"query": "ok", "vendor": "acme"}, "vendor: no such argument; did you mean 'vendor_filter'?"),
         ({"query": "ok", "doc_tag": "a"}, "doc_tag: no such argument; did you mean 'filters.doc_tag'?"),
         ({"question": "ok"}, "give a query, or filter_ids"),
@@ -145,6 +149,22 @@ def test_null_means_not_given_and_json_text_stands_for_lists_and_objects() -> No
         {"query": "ok", "cursor": None, "filter_ids": '["a1"]', "filters": '{"tags": ["x"], "path_prefix": null}'},
     )
     assert (request.filter_ids, request.filters and request.filters.tags, warnings) == (["a1"], ["x"], ())
+
+
+@pytest.mark.parametrize(
+    "narrowed",
+    [{"scope": {"project_id": "p1"}}, {"filters": {"path": "a/*"}}, {"project": "p1"}, {"docTags": ["a"]}],
+)
+def test_a_script_is_not_run_without_the_scope_that_it_was_given(narrowed: dict[str, Any]) -> None:
+    with pytest.raises(WinnowError, match="without it the answer would be about something else") as caught:
+        parse(ExecuteCode, {"code": "return 1", **narrowed})
+    assert caught.value.details["fields"] == [*narrowed]
+    assert "within the script: semantic_search(question, filters=" in caught.value.message
+
+
+@pytest.mark.parametrize("empty", [None, "", [], {}])
+def test_what_an_empty_argument_would_narrow_is_no_error(empty: object) -> None:
+    assert len(parse(ExecuteCode, {"code": "return 1", "scope": empty})[1]) == 1
 
 
 def test_arguments_that_a_tool_does_not_have_are_ignored_with_a_warning() -> None:
