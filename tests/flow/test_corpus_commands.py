@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from server.commands.corpus import documents, read, scan
+from server.text.framing import NOTICE
+from tests.patience import LIMIT
 from tests.plain_store import index_by_words
 
 PAGES = {
@@ -18,6 +24,7 @@ PAGES = {
     "guide/two.md": "---\ntitle: Two\nstage: alpha\n---\n\nEach lantern has a wick: --trim it.\n",
     "notes.md": "# Notes\n\nNo light here but one Lantern.\n",
 }
+WINNOW = Path(sys.executable).with_name("winnow")
 COMMANDS = {"scan": scan.app, "documents": documents.app, "read": read.app}
 
 
@@ -62,6 +69,31 @@ def test_a_scan_counts_and_lists_within_a_path_and_a_field(
     assert (payload["total"]["matches"], payload["count"], payload["complete"]) == (matches, matches, True)
     grouped = _payload(run("scan", "lantern", "--group-by", "file", "--json", *options))
     assert sum(row["matches"] for row in grouped["results"]) == matches
+
+
+@pytest.mark.parametrize("command", [("scan", "lantern"), ("read", "One")])
+def test_a_person_at_a_terminal_is_not_told_what_models_are(command: tuple[str, ...], store: Path) -> None:
+    assert NOTICE in _run_at_a_pipe(store, command)
+    shown = _run_at_a_terminal(store, command)
+    assert ("lantern" in shown, NOTICE in shown) == (True, False)
+
+
+def _run_at_a_pipe(store: Path, command: tuple[str, ...]) -> str:
+    arguments = [WINNOW, *command, "--store", str(store)]
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=LIMIT, check=True).stdout
+
+
+def _run_at_a_terminal(store: Path, command: tuple[str, ...]) -> str:
+    ours, theirs = os.openpty()
+    with open(ours, "rb", buffering=0) as terminal:
+        run = subprocess.Popen([WINNOW, *command, "--store", str(store)], stdout=theirs, stderr=subprocess.DEVNULL)
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # Linux: the other end is closed
+            while part := terminal.read(65_536):
+                shown += part
+        assert run.wait(LIMIT) == 0
+    return shown.decode()
 
 
 def test_a_pattern_that_begins_with_a_dash_stands_behind_two(run: Callable[..., Result]) -> None:

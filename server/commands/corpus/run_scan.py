@@ -11,12 +11,11 @@ from typing import Any
 import typer
 
 from server.commands.corpus.following import COUNTS, FollowedScan
-from server.commands.terminal.operation import knowledge_of
-from server.commands.terminal.output import FAILED, print_json, print_lines, print_to_stderr
+from server.commands.terminal.operation import knowledge_of, print_answer
+from server.commands.terminal.output import FAILED, print_json, print_to_stderr
 from server.commands.terminal.progress import INTERRUPTED, OnStep, show_counts
 from server.knowledge import SCRIPT, Knowledge
 from server.settings import Settings
-from server.text.framing import frame_answer
 from server.tools.kb_scan import render_scan
 
 
@@ -58,7 +57,7 @@ def _print(outcome: ScanOutcome, payload: dict[str, Any], lines: list[str], *, a
     if as_json:
         print_json({**payload, "warnings": list(outcome.warnings)})
     else:
-        print_lines(*frame_answer(lines, payload))
+        print_answer(lines, payload)
         print_to_stderr(*(f"warning: {warning}" for warning in outcome.warnings))
     if outcome.exit_code:
         raise typer.Exit(outcome.exit_code)

@@ -38,9 +38,13 @@ def run_operation(
     if as_json:
         print_json({**payload, "warnings": list(warnings)})
         return
-    # The notice about lines of documents is for models, which read what a command prints elsewhere.
-    print_lines(*(lines(payload) if sys.stdout.isatty() else frame_answer(lines(payload), payload)))
+    print_answer(lines(payload), payload)
     print_to_stderr(*(f"warning: {warning}" for warning in warnings))
+
+
+def print_answer(lines: Sequence[str], payload: Mapping[str, Any]) -> None:
+    """Print an answer; the notice about lines of documents is for models, which do not read at a terminal."""
+    print_lines(*(lines if sys.stdout.isatty() else frame_answer(lines, payload)))
 
 
 async def _answer(
