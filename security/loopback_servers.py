@@ -49,6 +49,7 @@ def make_store(project: str = "p", text: str = "The canary sings at dawn.") -> N
 
 def add_key(name: str, *options: str) -> str:
     """Add a key to the store, which then serves only clients with one; returns the key."""
+    Path("store").mkdir(exist_ok=True)
     done = winnow("key", "add", name, "--store", "store", "--json", *options)
     assert done.returncode == 0, done.stdout
     return str(json.loads(done.stdout)["key"])
@@ -65,6 +66,7 @@ def serve_product(host: str = "127.0.0.1", *options: str) -> Iterator[int]:
     with socket.socket() as free:
         free.bind((host, 0))
         port = int(free.getsockname()[1])
+    Path("store").mkdir(exist_ok=True)
     served = ["serve", *_STORE, "--http", f"{host}:{port}", *options]
     command = [sys.executable, "-I", "-B", "-c", _WINNOW, _ROOT, *served]
     with subprocess.Popen(command, env=_environment(), stderr=subprocess.DEVNULL) as process:
@@ -206,6 +208,7 @@ def exchange_lines(sent: Sequence[bytes], *, program: str = "", seconds: float =
 @contextmanager
 def serve_on_pipe(program: str = "", *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run a server on a pipe: ``winnow serve``, or a ``program`` without protection, with further ``options``."""
+    Path("store").mkdir(exist_ok=True)
     command = [sys.executable, "-I", "-B", "-c", program or _WINNOW, _ROOT, "serve", *_STORE, *options]
     pipe = subprocess.PIPE
     with subprocess.Popen(

@@ -400,7 +400,7 @@ class Cite:
             return _cite(rows)
         given = [_cited(row) for row in ([rows] if is_one else rows)]
         if not given:
-            empty = {"citations": [], "entries": [], "citekeys": [], "uncited": []}
+            empty = {"citations": [], "entries": [], "citekeys": [], "uncited": [], "places": []}
             return _Row({"style": style or "pandoc", **empty}, False)
         asked = {"rows": given, "style": style, "scope": scope}
         return _Row(_ask("kb.cite", {name: asked[name] for name in asked if asked[name] is not None}), False)

@@ -109,7 +109,9 @@ class Outcome:
         for name in ("partial", "warnings"):
             if not data[name]:
                 del data[name]
-        for name in ("retry_after_s", "kept_as", "size", "max") if self.error is not None else ():
+        for name in (
+            ("retry_after_s", "waiting", "queue", "kept_as", "size", "max") if self.error is not None else ()
+        ):
             if data["error"][name] is None:
                 del data["error"][name]
         return data

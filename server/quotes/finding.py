@@ -35,18 +35,6 @@ from server.quotes.sources import (
     split_words,
 )
 
-__all__ = (
-    "ClosestText",
-    "Difference",
-    "QuoteMatch",
-    "SourceText",
-    "closest",
-    "find_phrase",
-    "find_quote",
-    "has_omissions",
-    "has_words",
-)
-
 # Two parts of a quote that leaves out text are at most this far from each other.
 MOST_OMITTED_CHARS = 2_000
 # A text that is closest to a quote is an altered form of it if so much of the words of both are the same.

@@ -45,6 +45,8 @@ ARGUMENTS = {
     "key": ["list"],
     "engine": ["status"],
     "stats": [],
+    "backup": ["{notes}/winnow.backup"],
+    "restore": None,
     "migrate": ["--to", f"http://me:{CANARY}@127.0.0.1:9/?api_key={CANARY}"],
     "doctor": [],
     "model": ["show"],

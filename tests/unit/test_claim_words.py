@@ -140,7 +140,7 @@ def test_a_revised_entry_is_found_by_what_it_says_now_and_others_stay(tmp_path: 
         written = [store.add(BOOKS, entry) for entry in entries]
         store.revise(BOOKS, revised.model_copy(update={"revision": written[5].revision}))
         found = {query: store.search_words(ALL, query, 100) for query in ("zebra", "page", "banana kernels")}
-    with closing(SqliteClaimStore(tmp_path / "written.sqlite3")) as store:
+    with closing(SqliteClaimStore(tmp_path / "written" / "claims.sqlite3")) as store:
         for entry in (*entries[:5], revised, *entries[6:]):
             store.add(BOOKS, entry)
         assert found == {query: store.search_words(ALL, query, 100) for query in found}

@@ -89,9 +89,10 @@ def test_the_queries_of_the_dashboard_and_of_the_alerts_name_metrics_and_labels_
     queries += [rule["expr"] for rule in group["rules"]]
     samples = [sample for family in read(with_alerts()) for sample in family.samples]
     labels_of = {sample.name: {"job", "instance", *sample.labels} for sample in samples}
+    labels_of["up"] = {"job", "instance"}  # of Prometheus itself
     assert len([query for query in queries if "winnow_" in query]) > 30
     for query in queries:
-        used = re.findall(r"winnow_\w+", query)
+        used = re.findall(r"winnow_\w+|\bup\b", query)
         assert (query, set(used) - labels_of.keys()) == (query, set())
         labels = set(re.findall(r"(\w+)(?:=|!~|=~)\"", query))
         labels |= {name.strip() for names in re.findall(r"by \(([^)]*)\)", query) for name in names.split(",")}

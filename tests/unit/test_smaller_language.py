@@ -99,7 +99,7 @@ def test_the_doctor_lists_what_the_smaller_language_lacks_and_for_which_version(
 def test_the_doctor_counts_the_gaps_in_one_line_unless_all_are_asked_for() -> None:
     first, last = Finding("g", "monty", True, "1.0"), Finding("h", "model", True, "here")
     gaps = [Finding("g", GAP, False, name, "instead", essential=False) for name in ("del", "yield")]
-    folded = _fold_gaps([first, *gaps, last])
+    folded = list(_fold_gaps([first, *gaps, last]))
     assert [finding.check for finding in folded] == ["monty", GAP, "model"]
     assert folded[1].detail == "2 parts of Python; they are listed by: winnow doctor --all"
     assert _fold_gaps([first, last]) == [first, last]

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -148,8 +148,16 @@ def _claim_entry() -> Entry:
     return Entry(id=new_entry_id(), project=P, topic="a", claims=(_CLAIM,), content="x" * (next(SIZES) % 50_000))
 
 
+def _enter(manager: AbstractContextManager[None]) -> None:
+    with manager:
+        pass
+
+
 CLAIMS: Mapping[str, Call] = {
     "add": lambda one: one.add(_BOOK, _claim_entry()),
+    "deriving": lambda one: _enter(one.deriving()),
+    "entries": lambda one: one.entries([_ENTRY_ID]),
+    "keep_heads": lambda one: one.keep_heads(),
     "citing": lambda one: one.citing(_SEEN, ["0" * 12], 3),
     "close": lambda one: one.close(),
     "compare": lambda one: one.compare(_ENTRY_ID, [Comparison(entry_id=_ENTRY_ID, other_id=_ENTRY_ID, entropy=1)]),

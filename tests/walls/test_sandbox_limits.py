@@ -272,7 +272,7 @@ def test_a_closed_sandbox_is_unavailable() -> None:
         await sandbox.close()
         return await sandbox.run("1")
 
-    assert ending(asyncio.run(use_after_close())) == ("unavailable", "SandboxUnavailable")
+    assert ending(asyncio.run(use_after_close())) == ("unavailable", "SHUTTING_DOWN")
 
 
 def test_a_script_that_only_calls_is_ended_at_its_wall_clock_all_the_same() -> None:

@@ -2,11 +2,12 @@
 # The label of a page, or the name of a sheet or a file, closes the citation that it stands in.
 import re
 
-from server.libraries.citing import CitedPlace, cite
+from server.libraries.citing import CitedPlace, write_citations
 from server.libraries.records import Creator, LibraryItem
 
 ITEM = LibraryItem("k", "k", "book", "Lanterns", (Creator("Ohm", "G."),), 1827)
 WORDS = "12][x](http://evil.example); @other \\input{/etc/passwd} `x`"
+PLACES = (CitedPlace(WORDS), CitedPlace("", WORDS), CitedPlace("", WORDS, "a>)[x](http://evil.example)<\\"))
 LINK = "a>)[x](http://evil.example)<\\"
 
 
@@ -16,7 +17,7 @@ def control():
 
 def surface():
     pandoc, bibtex, markdown = (
-        [cite(ITEM, place, style) for place in (CitedPlace(WORDS), CitedPlace("", WORDS), CitedPlace("", WORDS, LINK))]
+        write_citations([(ITEM, place) for place in PLACES], style).citations
         for style in ("pandoc", "bibtex", "markdown")
     )
     opened = any("][" in text or "; @" in text or re.search(r"(?<!\\)\]\(", text) for text in pandoc)

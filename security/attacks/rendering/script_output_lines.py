@@ -14,6 +14,7 @@ def control():
 def surface():
     text = "\\n".join(LINES)
     Path("a.py").write_text(f"print('{text}')\nraise ValueError('x\\n{text}\\u2028{text}')")
+    Path("store").mkdir()
     answer = winnow("exec", "a.py", "--store", "store")
     said = answer.stdout.decode("utf-8", "replace")
     return "FORGED" not in said or any(line.strip().startswith(LINES) for line in said.splitlines())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -28,6 +28,7 @@ from server.settings_loading import load_settings
 from server.text.printable import one_line
 
 app = command()
+_STYLE_HELP = f"how to cite: {', '.join(get_args(CitationStyle))} (default: as the project does)"
 
 _EPILOG = """
 Documents get citekeys from a bibliography: winnow ingest papers/ --references library.bib
@@ -53,7 +54,7 @@ def cite(
     ] = None,
     style: Annotated[
         CitationStyle | None,
-        typer.Option("--style", help="how to cite (default: as the project does)", show_default=False),
+        typer.Option("--style", metavar="STYLE", help=_STYLE_HELP, show_default=False),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", help="how many passages a query cites, 1 to 100")] = 10,
     store: Store = None,

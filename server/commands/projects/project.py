@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -97,7 +97,13 @@ Languages = Annotated[
     ),
 ]
 Citations = Annotated[
-    CitationStyle | None, typer.Option("--citation-style", help="form of citations", show_default=False)
+    CitationStyle | None,
+    typer.Option(
+        "--citation-style",
+        metavar="STYLE",
+        help=f"form of citations: {', '.join(get_args(CitationStyle))}",
+        show_default=False,
+    ),
 ]
 
 
