@@ -206,7 +206,7 @@ class _Run:
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._unchanged = self._ignored = self._images = self._entries_lost = 0
         self._links = self._hidden = 0
-        self._batch_chunks = _FIRST_BATCH_CHUNKS
+        self._batch_chunks = min(_FIRST_BATCH_CHUNKS, _BATCH_CHUNKS)
         self._skipped: Counter[str] = Counter()
         self._failures: list[IngestFailure] = []
         self._unknown_environments: list[tuple[str, str]] = []

@@ -102,7 +102,7 @@ def test_the_doctor_counts_the_gaps_in_one_line_unless_all_are_asked_for() -> No
     folded = list(_fold_gaps([first, *gaps, last]))
     assert [finding.check for finding in folded] == ["monty", GAP, "model"]
     assert folded[1].detail == "2 parts of Python; they are listed by: winnow doctor --all"
-    assert _fold_gaps([first, last]) == [first, last]
+    assert list(_fold_gaps([first, last])) == [first, last]
 
 
 def test_the_doctor_names_the_tier() -> None:

@@ -156,6 +156,8 @@ def _enter(manager: AbstractContextManager[None]) -> None:
 CLAIMS: Mapping[str, Call] = {
     "add": lambda one: one.add(_BOOK, _claim_entry()),
     "deriving": lambda one: _enter(one.deriving()),
+    "note_drift": lambda one: one.note_drift(_BOOK, [_ENTRY_ID]),
+    "verdicts_in": lambda one: one.verdicts_in(_BOOK),
     "entries": lambda one: one.entries([_ENTRY_ID]),
     "keep_heads": lambda one: one.keep_heads(),
     "citing": lambda one: one.citing(_SEEN, ["0" * 12], 3),
