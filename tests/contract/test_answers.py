@@ -267,6 +267,8 @@ NO_EMPTY_FORM: Mapping[str, frozenset[str]] = {
     "execute_code": frozenset({"result", "stdout"}),
     "help": frozenset({"topic"}),
     **dict.fromkeys(("ingest_from_source", "job_status", "job_cancel"), RESULT_OF_A_JOB),
+    # Another server that keeps the notebook may not say it.
+    "wild_status": frozenset({"contradictions"}),
 }
 
 
