@@ -106,7 +106,10 @@ def _split_unknown(model: type[BaseModel], arguments: Mapping[str, Any]) -> tupl
                 f"{_shorten_name(name)}: no such argument; {ask_for(close)}",
                 details={"fields": [_shorten_name(name)]},
             )
-    _refuse_decisive([name for name in unknown if arguments[name] not in (*_ABSENT, {})], schema)
+    given = [name for name in unknown if arguments[name] not in (*_ABSENT, {})]
+    _refuse_decisive(
+        [name for name in given if _MEANT.get(_normalize(name[:_NAME_CHARS])) not in arguments], schema
+    )
     known = {name: value for name, value in arguments.items() if name in schema["properties"]}
     return known, (_ignored_warning(unknown, schema),) if unknown else ()
 

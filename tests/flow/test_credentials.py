@@ -47,6 +47,7 @@ ARGUMENTS = {
     "stats": [],
     "backup": ["{notes}/winnow.backup"],
     "restore": None,
+    "cache": ["clear"],
     "migrate": ["--to", f"http://me:{CANARY}@127.0.0.1:9/?api_key={CANARY}"],
     "doctor": [],
     "model": ["show"],

@@ -95,6 +95,7 @@ CATALOGUE: Mapping[str, Call] = {
     "places": lambda one: one.places(ID),
     "places_within": lambda one: one.places_within(ID, 0, 5),
     "projects": lambda one: one.projects(),
+    "renew_generations": lambda one: one.renew_generations(),
     "readings_within": lambda one: list(one.readings_within(Filters(P))),
     "rebind": lambda one: one.rebind(Binding("vectors", 384), "m/1"),
     "sizes_within": lambda one: list(one.sizes_within(Filters(P))),
