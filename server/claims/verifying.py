@@ -29,7 +29,8 @@ from server.claims.records import FULL_CHARS, MAX_WARNINGS, NOTE_CHARS, Claim, E
 from server.ids import is_chunk_id
 from server.locators import address_of, locate, work_fields
 from server.models import Chunk, ChunkSpan, Document, DocumentReading, Filters, Passage, Place
-from server.quotes.finding import QuoteMatch, SourceText, closest, find_quote, has_omissions
+from server.quotes.finding import QuoteMatch, closest, find_quote, has_omissions
+from server.quotes.sources import SourceText
 from server.text.printable import one_line, shorten
 
 # Texts of documents that are held, folded, while entries are verified one after the other.

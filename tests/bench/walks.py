@@ -40,7 +40,8 @@ from server.ingest.pipeline import ingest_paths
 from server.ingest.target import target_of
 from server.models import Filters
 from server.opening import open_backends
-from server.quotes.finding import SourceText, find_quote
+from server.quotes.finding import find_quote
+from server.quotes.sources import SourceText
 from server.settings import Settings
 from server.settings_loading import load_settings
 from server.text.tokens import count_tokens

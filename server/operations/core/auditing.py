@@ -39,8 +39,9 @@ from server.operations.paging import Cursor, build_page, fingerprint, resume
 from server.operations.passages import find_passage
 from server.operations.ranking.candidates import BY_ID, generation_of, rank_distinct
 from server.operations.ranking.scope import filters_of
-from server.quotes.finding import ClosestText, QuoteMatch, SourceText, closest, find_quote, has_words
+from server.quotes.finding import ClosestText, QuoteMatch, closest, find_quote, has_words
 from server.quotes.markdown_quotes import CitedText, read_citations, read_pages
+from server.quotes.sources import SourceText
 from server.runtime.deadlines import check_deadline, current_deadline
 from server.text.printable import one_line, printable, raw_offset, shorten
 

@@ -20,7 +20,8 @@ from server.locators import work_fields
 from server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts, Place
 from server.operations.base import RequestContext
 from server.operations.corpus.patterns import Match, Pattern, TextMatch
-from server.quotes.finding import QuoteMatch, SourceText, find_phrase
+from server.quotes.finding import QuoteMatch, find_phrase
+from server.quotes.sources import SourceText
 from server.runtime.deadlines import check_deadline, current_deadline
 from server.text.forms.splicing import SplicedText, compose, may_compose
 
