@@ -144,7 +144,7 @@ def test_what_sessions_hold_is_bounded(
 def test_every_setting_of_serving_is_a_flag_of_its_own_name() -> None:
     flags = {flag for parameter in get_command(serve).params for flag in parameter.opts}
     of_http = {"http", "tls_cert", "tls_key", "trusted_proxy", "host_name", "allow_address", "deny_address"}
-    of_http |= {"oidc_issuer", "oidc_audience", "oidc_scope", "oidc_rules"}
+    of_http |= {"oidc_issuer", "oidc_audience", "oidc_scope", "oidc_rules", "no_keys"}
     assert {flag[2:].replace("-", "_") for flag in flags - set(SHORTER.values())} == {
         *Settings.model_fields,
         *of_http,
