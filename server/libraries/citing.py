@@ -60,15 +60,20 @@ def write_citations(cited: Sequence[tuple[LibraryItem, CitedPlace]], style: Cita
 
 
 def _write_styled(
-    works: Mapping[str, LibraryItem], cited: Sequence[tuple[LibraryItem, CitedPlace]], style: str
+    works: Mapping[str, LibraryItem],
+    cited: Sequence[tuple[LibraryItem, CitedPlace]],
+    style: str,
+    escape: Callable[[str], str] = str,
+    marks: tuple[str, str] = ("", ""),
 ) -> WrittenWorks:
-    from server.libraries.csl_styles import Citing, write
+    """Citations and entries in a style of CSL; ``marks`` are put around italics and bold."""
+    from server.libraries.csl_styles import Citing, Markup, write
 
     numbers = {citekey: number for number, citekey in enumerate(works)}
     citings = [
         Citing(numbers[item.citekey], place.pages, "" if place.pages else place.words) for item, place in cited
     ]
-    written = write(style, [csl_fields(item) for item in works.values()], citings)
+    written = write(style, [csl_fields(item) for item in works.values()], citings, Markup(escape, *marks))
     return WrittenWorks(written.citations, written.entries)
 
 
@@ -76,14 +81,7 @@ def _write_markdown(
     works: Mapping[str, LibraryItem], cited: Sequence[tuple[LibraryItem, CitedPlace]]
 ) -> WrittenWorks:
     """Citations of APA as links to their places, and entries as items of a list."""
-    from server.libraries.csl_styles import Citing, Markup, write
-
-    numbers = {citekey: number for number, citekey in enumerate(works)}
-    citings = [
-        Citing(numbers[item.citekey], place.pages, "" if place.pages else place.words) for item, place in cited
-    ]
-    markup = Markup(_escape_markdown, "*", "**")
-    written = write("apa", [csl_fields(item) for item in works.values()], citings, markup)
+    written = _write_styled(works, cited, "apa", _escape_markdown, ("*", "**"))
     linked = (
         f"[{citation[1:-1]}](<{_link_target(place.link)}>)" if place.link else citation
         for citation, (_, place) in zip(written.citations, cited, strict=True)
