@@ -15,7 +15,7 @@ TEXT = f"It is so.\r\n{FORGED}\u2028{FORGED}\x1b[2J\x85{FORGED}"
 
 def rendered():
     evidence = [{"section_id": "0" * 12, "quote": TEXT}]
-    entry = {"topic": f"t\u2028{FORGED}", "author": TEXT[:90], "title": TEXT, "source": TEXT, "content": f"x\n{TEXT}"}
+    entry = {"topic": f"t {FORGED}", "author": TEXT[:90], "title": TEXT, "source": TEXT, "content": f"x\n{TEXT}"}
     calls = [("claims.write", {**entry, "claims": [{"text": TEXT, "evidence": []}]})]
     calls += [("claims.search", {"query": "it is so integrated", "mode": "lexical"}), ("claims.recent", {})]
     calls += [("claims.topics", {}), ("claims.friction", {"min_friction": 0.0})]
