@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 # What an engine of this command waits for its next client: the least that the setting admits.
 _IDLE_MINUTES = 0.001
 _LEAVE_SECONDS, _POLL_SECONDS = 10.0, 0.02
+# Until the engine has noticed that this client is gone, it counts it.
+_GOODBYE_SECONDS = 0.5
 _ALONE = "winnow: no engine can open this store, so the ingest works alone, and others wait until it ends: {why}"
 
 
@@ -69,14 +72,12 @@ async def _wait_for_end(store: Path) -> None:
     from server.backends.files.lock import ENGINE, find_holder
     from server.engine.client import query_engine
 
-    until = time.monotonic() + _LEAVE_SECONDS
-    while find_holder(store, ENGINE) and time.monotonic() < until:
-        try:
+    start = time.monotonic()
+    while find_holder(store, ENGINE) and (waited := time.monotonic() - start) < _LEAVE_SECONDS:
+        with suppress(WinnowError):  # it is leaving, or busy
             status = await query_engine(store, "status")
-        except WinnowError:
-            return
-        if status and (status["clients"] or status["ingests"]):
-            return
+            if status and waited > _GOODBYE_SECONDS and (status["clients"] or status["ingests"]):
+                return
         await asyncio.sleep(_POLL_SECONDS)
 
 
