@@ -13,10 +13,10 @@ from cryptography.x509.oid import NameOID
 from server.transports.access.http_access import Certificate
 
 
-def make_certificate(folder: Path, password: bytes = b"") -> Certificate:
-    """A certificate for localhost that signs itself."""
+def make_certificate(folder: Path, password: bytes = b"", *, host: str = "localhost") -> Certificate:
+    """A certificate for a host that signs itself."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()
@@ -26,7 +26,7 @@ def make_certificate(folder: Path, password: bytes = b"") -> Certificate:
         .serial_number(1)
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .sign(key, hashes.SHA256())
     )
     kinds = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8

@@ -14,18 +14,17 @@ import socket
 import ssl
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
 from server.commands.serving.keys import app as key_app
 from tests.certificates import make_certificate
-from tests.flow.test_drain import ALONE, get
+from tests.flow.test_drain import ALONE
 from tests.flow.test_stdio import WINNOW
 from tests.patience import LIMIT, start_process, until
 
@@ -62,28 +61,47 @@ def run(*command: str | Path) -> str:
     return done.stdout + done.stderr
 
 
+BEHIND_A_PROXY = ("--host-name", HOST, "--trusted-proxy", "127.0.0.1")
+
+
 @contextmanager
-def served(store: Path) -> Iterator[tuple[int, str]]:
-    """The server of the example, behind a proxy; yields its port and a key."""
+def served(store: Path, *options: str | Path) -> Iterator[tuple[int, str]]:
+    """A server that is about to listen; yields its port and a key."""
+    store.mkdir()
     added = CliRunner().invoke(key_app, ["add", "laptop", "--store", str(store)])
     port, key = free_port(), added.stdout.strip()
-    options = ["--host-name", HOST, "--trusted-proxy", "127.0.0.1"]
     command = [WINNOW, "serve", "--store", store, "--http", f"127.0.0.1:{port}", *options]
     with start_process(command, env={**os.environ, **ALONE}, stderr=subprocess.DEVNULL):
-        until(lambda: get(f"127.0.0.1:{port}", "/health/live")[0] == 200)
         yield port, key
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *arguments: object) -> None:
-        """Follow nothing."""
+def statuses(folder: Path, port: int, key: str, *paths: str) -> list[int]:
+    """The statuses of these paths behind a proxy with TLS; 0 where nothing answers. Redirects are not followed."""
+    trusted = ssl.create_default_context(cafile=str(folder / "chain.pem"))
+    headers, name = {"Host": HOST, "X-API-Key": key}, {"sni_hostname": HOST}
+    found = []
+    with httpx.Client(verify=trusted, headers=headers, timeout=LIMIT, trust_env=False) as client:
+        for path in paths:
+            try:
+                found.append(client.get(f"https://127.0.0.1:{port}{path}", extensions=name).status_code)
+            except httpx.TransportError:
+                found.append(0)
+    return found
+
+
+def check_proxy(folder: Path, port: int, key: str) -> None:
+    """Whether the proxy hands requests over, and the server behind it redirects none."""
+    until(lambda: statuses(folder, port, key, "/health/live") == [200])
+    assert statuses(folder, port, key, "/health", "/mcp/discover") == [200, 200]
+    slashes = ("/mcp/", "/mcp/discover/", "/mcp/tool/kb.search/", "//mcp")
+    assert statuses(folder, port, key, *slashes) == [404] * 4
+    assert statuses(folder, port, "wrong", "/health") == [401]
 
 
 def test_behind_nginx_with_tls_a_key_is_never_sent_elsewhere(tmp_path: Path) -> None:
     nginx = program("nginx")
-    (tmp_path / "store").mkdir()
-    make_certificate(tmp_path)
-    with served(tmp_path / "store") as (port, key):
+    make_certificate(tmp_path, host=HOST)
+    with served(tmp_path / "store", *BEHIND_A_PROXY) as (port, key):
         tls = free_port()
         block = example(HOSTING, "nginx").replace("/etc/ssl/winnow", str(tmp_path))
         block = block.replace("127.0.0.1:8765", f"127.0.0.1:{port}").replace(
@@ -99,33 +117,26 @@ def test_behind_nginx_with_tls_a_key_is_never_sent_elsewhere(tmp_path: Path) -> 
         )
         command = [nginx, "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
         with start_process(command, stderr=subprocess.DEVNULL):
-            trusted = ssl.create_default_context(cafile=str(tmp_path / "chain.pem"))
-            opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=trusted), _NoRedirect())
-
-            def status(path: str, text: str = key) -> int:
-                headers = {"Host": HOST, "X-API-Key": text}
-                request = urllib.request.Request(f"https://localhost:{tls}{path}", headers=headers)
-                try:
-                    with opener.open(request, timeout=LIMIT) as answer:
-                        return int(answer.status)
-                except urllib.error.HTTPError as refused:
-                    return refused.code
-                except OSError:
-                    return 0
-
-            until(lambda: status("/health/live") == 200)
-            assert [status(path) for path in ("/health", "/mcp/discover")] == [200, 200]
-            assert [status(path) for path in ("/mcp/", "/mcp/discover/", "/mcp/tool/kb.search/", "//mcp")] == [
-                404
-            ] * 4
-            assert status("/health", "wrong") == 401
+            check_proxy(tmp_path, tls, key)
 
 
-def test_caddy_reads_its_example(tmp_path: Path) -> None:
+def test_behind_caddy_with_tls_a_key_is_never_sent_elsewhere(tmp_path: Path) -> None:
     caddy = program("caddy")
-    (tmp_path / "Caddyfile").write_text(example(HOSTING, "text", contains="reverse_proxy"))
+    site = example(HOSTING, "text", contains="reverse_proxy")
+    (tmp_path / "Caddyfile").write_text(site)
     command = (caddy, "validate", "--adapter", "caddyfile", "--config", tmp_path / "Caddyfile")
     assert "Valid configuration" in run(*command)
+    make_certificate(tmp_path, host=HOST)
+    with served(tmp_path / "store", *BEHIND_A_PROXY) as (port, key):
+        tls = free_port()
+        site = site.replace("127.0.0.1:8765", f"127.0.0.1:{port}").replace(
+            f"{HOST} {{", f"https://{HOST}:{tls} {{\nbind 127.0.0.1\ntls {tmp_path}/chain.pem {tmp_path}/key.pem"
+        )
+        options = "{\nadmin off\nauto_https disable_redirects\nskip_install_trust\n}\n"
+        (tmp_path / "Caddyfile").write_text(options + site)
+        command = (caddy, "run", "--adapter", "caddyfile", "--config", tmp_path / "Caddyfile")
+        with start_process(command, env={**os.environ, "HOME": str(tmp_path)}, stderr=subprocess.DEVNULL):
+            check_proxy(tmp_path, tls, key)
 
 
 def test_systemd_reads_the_unit_which_ends_the_server_alone(tmp_path: Path) -> None:
@@ -147,6 +158,36 @@ def test_prometheus_reads_the_configuration_and_the_alerts(tmp_path: Path) -> No
     (tmp_path / "prometheus.yml").write_text(f"rule_files: [prometheus-alerts.yml]\n{text}")
     assert "scheme: https" in text
     assert "SUCCESS" in run(promtool, "check", "config", tmp_path / "prometheus.yml")
+
+
+def test_prometheus_scrapes_a_server(tmp_path: Path) -> None:
+    prometheus = program("prometheus")
+    certificate = make_certificate(tmp_path)
+    assert certificate.file is not None
+    assert certificate.key_file is not None
+    tls = ("--tls-cert", certificate.file, "--tls-key", certificate.key_file)
+    with served(tmp_path / "store", *tls) as (port, key):
+        (tmp_path / "winnow.key").write_text(key)
+        text = example(MONITORING, "yaml").replace("/etc/prometheus", str(tmp_path))
+        text = text.replace(f"{HOST}:8765", f"localhost:{port}")
+        trusted = f"    tls_config: {{ca_file: {tmp_path}/chain.pem}}\n"
+        (tmp_path / "prometheus.yml").write_text(f"global: {{scrape_interval: 1s}}\n{text}{trusted}")
+        own = f"127.0.0.1:{free_port()}"
+        options = [f"--storage.tsdb.path={tmp_path}/data", f"--web.listen-address={own}"]
+        command = [prometheus, f"--config.file={tmp_path}/prometheus.yml", *options]
+        with start_process(command, stderr=subprocess.DEVNULL):
+            until(lambda: value_of(own, 'up{job="winnow"}') == "1")
+            until(lambda: value_of(own, "winnow_build_info") == "1")
+
+
+def value_of(address: str, query: str) -> str | None:
+    """The value of a query's only series in a Prometheus server; None without one, or no answer."""
+    try:
+        answer = httpx.get(f"http://{address}/api/v1/query", params={"query": query}, trust_env=False)
+    except httpx.TransportError:
+        return None
+    series = answer.json().get("data", {}).get("result", [])
+    return str(series[0]["value"][1]) if len(series) == 1 else None
 
 
 def test_each_server_that_is_away_raises_an_alert(tmp_path: Path) -> None:
