@@ -17,7 +17,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from server.backends.files.lock import KEYS, StoreLock
+from server.backends.files.lock import KEYS, StoreLock, find_holder
 from server.backends.files.private_records import FileState, PrivateRecords
 from server.errors import WinnowError
 from server.keys.hashing import digest_of, new_salt
@@ -70,8 +70,10 @@ def read_keys(store: Path) -> tuple[AccessKey, ...]:
 
 
 def is_lost(store: Path) -> bool:
-    """Whether the store had a file of keys that is gone."""
-    return state_of(store) is None and (store / KEYS).exists()
+    """Whether the store had a file of keys that is gone. While the first key is being added it had none."""
+    if state_of(store) is not None or not (store / KEYS).exists():
+        return False
+    return find_holder(store, KEYS) is None and state_of(store) is None
 
 
 def add_key(store: Path, key: AccessKey, now: int) -> None:

@@ -104,13 +104,13 @@ def _stdin(pack: ToolPack, program: PackProgram, given: Mapping[str, Any]) -> by
 
 def _readable(pack: ToolPack, program: PackProgram) -> Iterator[Path]:
     """The files of the pack and of its interpreter. Links are followed by the kernel, so both ends are named."""
-    yield pack.folder
     yield from pack.readable
     yield program.program
     yield program.program.resolve()
     if program.script:
         yield program.script
-    yield from (folder for folder in _prefixes(program) if not _holds_private_files(folder))
+    folders = (pack.folder, *_prefixes(program))
+    yield from (folder for folder in folders if not _holds_private_files(folder))
 
 
 def _prefixes(program: PackProgram) -> Iterator[Path]:
@@ -128,8 +128,8 @@ def _prefixes(program: PackProgram) -> Iterator[Path]:
 def _holds_private_files(folder: Path) -> bool:
     """Whether a folder holds the home, the store, or a folder of settings, data or caches: never for a program.
 
-    An interpreter in "~/bin" has the home as its prefix, one in "~/.local/bin" the folder of the default store.
-    ``caps.read`` names what such a program needs.
+    A pack can lie in the home itself. An interpreter in "~/bin" has the home as its prefix, one in "~/.local/bin"
+    the folder of the default store. ``caps.read`` names what such a program needs.
     """
     home = Path.home()
     private = (home, default_store(), *(home / name for name in (".config", ".cache", ".local/share", ".ssh")))

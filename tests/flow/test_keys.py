@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from server.backends.files.lock import KEYS, StoreLock
 from server.commands.projects.project import app as project_app
 from server.commands.serving.keys import app
 from server.errors import WinnowError
@@ -43,6 +44,14 @@ def test_a_key_is_shown_once_and_only_its_hash_is_stored(tmp_path: Path) -> None
         text.secret not in f"{key!r}{text!r}{CliRunner().invoke(app, ['list', '--store', str(tmp_path)]).stdout}"
     )
     assert key.digest not in repr(key)
+
+
+def test_a_store_whose_first_key_is_being_added_has_lost_none(tmp_path: Path) -> None:
+    adding = StoreLock(tmp_path, KEYS)
+    assert read_keys(tmp_path) == ()
+    adding.release()
+    with pytest.raises(WinnowError, match="had keys"):
+        read_keys(tmp_path)
 
 
 def test_keys_that_are_gone_are_a_loss_and_not_a_store_without_keys(tmp_path: Path) -> None:

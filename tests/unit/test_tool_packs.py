@@ -317,6 +317,16 @@ def test_an_interpreter_in_the_home_grants_no_folder_that_holds_the_home_or_the_
     assert str(program.parents[1]) not in _readable(tmp_path, program)
 
 
+def test_a_pack_in_the_home_itself_grants_its_script_and_not_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "packs" / "a"
+    for home, granted in ((tmp_path / "elsewhere", True), (own, False)):
+        monkeypatch.setenv("HOME", str(home))
+        readable = _readable(tmp_path, tmp_path / "python" / "bin" / "python3")
+        assert (str(own) in readable, str(own / "tool.py") in readable) == (granted, True)
+
+
 def test_an_environment_grants_its_own_folder_and_that_of_its_interpreter(tmp_path: Path) -> None:
     own, environment = tmp_path / "python", tmp_path / "environment"
     for each in (own, environment):
