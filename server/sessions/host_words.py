@@ -1,4 +1,4 @@
-"""Errors as clients with an access key receive them: without paths and processes of the server's host.
+"""Errors and warnings as clients with an access key receive them: without paths and processes of the host.
 
 An error says what its reader can do about it. On a pipe that is the person whose files these are, who can end a
 process and free a disk. A client with a key is elsewhere: it receives the reason, and the operator's log the rest.
@@ -7,7 +7,7 @@ process and free a disk. A client with a key is elsewhere: it receives the reaso
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from server.errors import ErrorCode, WinnowError
@@ -32,26 +32,45 @@ _WORDS: Mapping[ErrorCode, str] = MappingProxyType(
         "its operator, whose log says why",
     }
 )
+_WITHHELD_WARNING = "a warning about the server itself was left out; its operator's log has it"
 
 
 def error_for(error: WinnowError, client: str) -> WinnowError:
     """The error as the client on this connection may see it; what is withheld goes to the log."""
     if not identity_of(client).access_key or not _names_host(error):
         return error
-    log(
-        "an error was sent without what it says of this host",
-        level=30,
-        trace_id=trace_of_call.get(),
-        reason=error.reason,
-        why=error.message,
-        client=describe_client(client),
-    )
+    _log_withheld("an error", error.message, client, reason=error.reason)
     return WinnowError(
         error.reason,
         _WORDS.get(error.code, _WORDS[ErrorCode.BACKEND_UNAVAILABLE]),
         retryable=error.retryable,
         retry_after_s=error.retry_after_s,
         details={name: value for name, value in error.details.items() if name not in _DETAILS},
+    )
+
+
+def warnings_for(warnings: Sequence[str], client: str) -> tuple[str, ...]:
+    """The warnings of an answer as the client on this connection may see them, as with errors."""
+    if not identity_of(client).access_key:
+        return tuple(warnings)
+    return tuple(_warning_for(warning, client) for warning in warnings)
+
+
+def _warning_for(warning: str, client: str) -> str:
+    if not (_PROCESS.search(warning) or _PATH.search(warning)) or _ARGUMENT.match(warning):
+        return warning
+    _log_withheld("a warning", warning, client)
+    return _WITHHELD_WARNING
+
+
+def _log_withheld(what: str, text: str, client: str, reason: str = "") -> None:
+    log(
+        f"{what} was sent without what it says of this host",
+        level=30,
+        trace_id=trace_of_call.get(),
+        why=text,
+        client=describe_client(client),
+        reason=reason,
     )
 
 

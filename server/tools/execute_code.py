@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from sandbox import Outcome, Usage
 from server.contracts import ExecuteCode, OutcomeAnswer, parse
-from server.errors import REASONS
+from server.errors import REASONS, WinnowError
 from server.scripts.script_runs import KIB, LONGEST_SECONDS, MIB, allowance_of
+from server.sessions.host_words import error_for
 from server.sessions.result_store import URI_TEMPLATE as RESULT_URI
 from server.settings import Settings
 from server.text.columns import convert_tables
@@ -141,7 +143,7 @@ async def _run_script(context: Context, arguments: dict[str, Any]) -> ToolResult
         progress=report,
         description=request.description or "",
     )
-    payload = to_payload(outcome)
+    payload = to_payload(outcome_for(outcome, context.client))
     return ToolResult(
         payload,
         render(payload),
@@ -149,6 +151,14 @@ async def _run_script(context: Context, arguments: dict[str, Any]) -> ToolResult
         warnings=(*warnings, *outcome.warnings),
         failed=outcome.status != "ok",
     )
+
+
+def outcome_for(outcome: Outcome, client: str) -> Outcome:
+    """The outcome as this client may see it: why no sandbox runs can name files and processes of the host."""
+    if outcome.status != "unavailable" or outcome.error is None:
+        return outcome
+    message = error_for(WinnowError("SANDBOX_UNAVAILABLE", outcome.error.message), client).message
+    return replace(outcome, error=replace(outcome.error, message=message))
 
 
 def to_payload(outcome: Outcome) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from server.reference.sdk import list_functions
 from server.runtime.audit import fingerprint, open_audit_log, trace_of_call
 from server.runtime.logs import log, redact_text
 from server.runtime.reports.traces import span
-from server.sessions.host_words import error_for
+from server.sessions.host_words import error_for, warnings_for
 from server.sessions.identities import describe_client, identity_of
 from server.sessions.rights import settings_for
 from server.settings import Settings
@@ -183,6 +183,7 @@ class Dispatcher:
             with span("call", tool=tool.name, trace_id=trace_id, **self._redact(arguments)):
                 context = replace(self._context_of(client, progress), is_fresh=is_fresh)
                 result = await tool.call(context, dict(arguments))
+            result = replace(result, warnings=warnings_for(result.warnings, client))
             size = await self._measure_payload(result)
             _check_payload(tool, result, size)
             duration_ms = _ms_since(started)

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.protocol.verdicts import unavailable
 from server.backends.files.lock import WRITER, StoreLock
 from server.errors import WinnowError
-from server.sessions.host_words import error_for
+from server.sessions.host_words import error_for, warnings_for
 from server.sessions.identities import key_name
+from server.tools.execute_code import outcome_for, to_payload
 
 KEY = key_name("1f0c9a2b", ["a"], is_read_only=True, calls_per_minute=None)
 OF_THE_HOST = [
@@ -67,3 +69,25 @@ def test_the_holder_of_a_lock_is_no_detail_of_an_answer(tmp_path: Path) -> None:
     told = error_for(caught.value, KEY).envelope()
     assert told["details"] == {"reason": "INDEX_HELD", "retryable": True, "retry_after_s": 5.0}
     assert str(tmp_path) not in json.dumps(told)
+
+
+@pytest.mark.parametrize("error", OF_THE_HOST)
+def test_a_warning_says_nothing_of_the_host_either(error: WinnowError, caplog: pytest.LogCaptureFixture) -> None:
+    other = "scope: no document is in '/notes'; ignored"
+    with caplog.at_level(logging.WARNING, "winnow"):
+        told = warnings_for([error.message, other], KEY)
+    withheld = "a warning about the server itself was left out; its operator's log has it"
+    assert told == (withheld, other)
+    assert [record.fields["why"] for record in caplog.records] == [error.message]  # type: ignore[attr-defined]
+    assert warnings_for([error.message, other], "stdio") == (error.message, other)
+
+
+def test_why_no_sandbox_runs_says_nothing_of_the_host_to_a_client_with_a_key() -> None:
+    outcome = unavailable("no child starts: /opt/python/bin/python is not there")
+    sent = to_payload(outcome_for(outcome, KEY))["error"]
+    assert ("operator" in sent["message"], "/opt" in str(sent), sent["details"]["reason"]) == (
+        True,
+        False,
+        "SANDBOX_UNAVAILABLE",
+    )
+    assert outcome_for(outcome, "stdio") == outcome
