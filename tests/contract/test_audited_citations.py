@@ -92,6 +92,16 @@ CHECKED: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     ),
     "nowhere": ({"quote": "the moon is made of green cheese", "source": f"@{KEY}"}, "missing", {}),
     "of a title": ({"quote": "gateway and backup mine", "source": "Plain"}, "verified", {"file": "plain.md"}),
+    "with text left out": (
+        {"quote": "The backup … gateway", "source": f"@{KEY}"},
+        "elided",
+        {"text": "The backup policy of the gateway", "omitted": 15, "page_span": [46, 46]},
+    ),
+    "with text left out, on another page": (
+        {"quote": "The backup … gateway", "source": f"@{KEY}", "page": "45"},
+        "elsewhere",
+        {"text": "The backup policy of the gateway", "omitted": 15},
+    ),
     "without words": ({"quote": "…", "source": f"@{KEY}"}, "missing", {"reason": "the quote has no words"}),
     "of an unknown work": ({"quote": "moon cheese nowhere", "source": "@nobody99"}, "unknown_source", {}),
     "of a hidden project": ({"quote": "gateway and backup hidden", "source": "@hidden2023"}, "unknown_source", {}),
@@ -202,6 +212,15 @@ async def test_a_quote_that_is_not_verified_is_printed_as_such_and_listed(client
     assert made["unverified"] == [{"number": 1, "status": "missing"}]
     assert f"> — \\@{KEY}, p. 45 (not verified: missing)" in made["markdown"]
     assert made["citekeys"] == []
+
+
+async def test_a_quote_that_leaves_out_text_is_cited_and_counts_as_not_verified(client: Client) -> None:
+    quotes = [{"quote": "The backup … gateway", "source": f"@{KEY}"}]
+    made = await answer(
+        client, "exports_render_markdown", title="Report", sections=[{"heading": "Policy", "quotes": quotes}]
+    )
+    assert made["unverified"] == [{"number": 1, "status": "elided"}]
+    assert f"> — [@{KEY}, p. 34] (not verified: elided)" in made["markdown"]
 
 
 ALLOWED = {

@@ -48,6 +48,11 @@ def test_there_are_twelve_recipes_which_help_gives_in_one_portion() -> None:
     assert count_tokens(recipes()) <= 1_500
 
 
+def test_every_line_of_code_in_the_reference_of_the_sdk_is_in_a_block_of_code() -> None:
+    outside = re.sub(r"^```.*?^```$", "", sdk_reference(), flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^(?:\w+ = .*|print\(.*|for \w+ in .*)$", outside, re.MULTILINE) == []
+
+
 def test_a_server_with_every_tool_teaches_the_whole_playbook() -> None:
     assert playbook(ALL) == playbook()
 

@@ -25,7 +25,7 @@ MAX_QUOTED_CHARS, MAX_SHOWN_CHARS = 2_000, 1_000
 MAX_DIFFERENCES = 5
 MAX_REFERENCES = MAX_MALFORMED = 100
 
-QuoteStatus = Literal["verified", "elsewhere", "altered", "missing", "unknown_source"]
+QuoteStatus = Literal["verified", "elided", "elsewhere", "altered", "missing", "unknown_source"]
 _Shown = Annotated[str, StringConstraints(max_length=MAX_SHOWN_CHARS)]
 _Reason = Annotated[str, StringConstraints(max_length=500)]
 _Named = Annotated[str, StringConstraints(max_length=300)]
@@ -88,8 +88,9 @@ class WordDifference(Payload):
 class QuoteCheck(Cited):
     """What became of a quote; ``line`` is that of the text, 0 for a quote of ``quotes``.
 
-    ``text`` is what the source says: the text that an altered quote is closest to. ``omitted`` counts the
-    characters that "…" stands for. ``section_id`` and the place are where the quote stands.
+    ``text`` is what the source says: the text that an altered quote is closest to, or the whole text of a quote
+    that leaves out a part of it. ``omitted`` counts the characters that "…" stands for. ``section_id`` and the
+    place are where the quote stands.
     """
 
     number: int = Field(ge=1, le=MAX_CHECKS)
@@ -128,6 +129,7 @@ class StatusCounts(Payload):
     """How many quotes have each status, over all pages."""
 
     verified: _Count
+    elided: _Count
     elsewhere: _Count
     altered: _Count
     missing: _Count

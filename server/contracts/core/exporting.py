@@ -53,7 +53,7 @@ class ExportedQuote(Payload):
 
 
 class RenderedMarkdown(Payload):
-    """Answer of ``exports.render.markdown``; ``unverified`` are those that their sources do not have."""
+    """Answer of ``exports.render.markdown``; ``unverified`` are quotes altered, missing or with text left out."""
 
     markdown: Annotated[str, StringConstraints(max_length=MAX_MARKDOWN_CHARS)]
     citekeys: list[Label] = Field(max_length=MAX_CHECKS)

@@ -2,6 +2,7 @@
 
     status           when
     verified         the quote stands in the named source, on the named pages if there are any
+    elided           it stands there and leaves text out, which may turn its meaning: the row has the whole text
     elsewhere        it stands on another page, in another passage, or in another document that a search finds
     altered          it does not, but a part of the named source is close to it
     missing          nothing in the named source is close to it, and a search finds it nowhere
@@ -55,6 +56,9 @@ _TOO_MANY = "the text has {found} quotes; the first {most} are checked: check th
 _NO_TIME = "time was short: quotes that their sources lack were not all looked for in other documents"
 _NO_PAGE = "quotes: page {page!r}: {problem}; give a page or a range such as 12-14"
 _NOTHING = "give text, quotes, or both"
+_ELIDED = (
+    "it leaves out {omitted:,} characters, which may have turned its meaning: quote the whole text, or its parts"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +280,20 @@ def _place(text: _Text, claim: QuoteClaim, matches: Sequence[QuoteMatch]) -> _Ve
     """The verdict on a quote that its source has."""
     for match in matches:
         if _is_within(text, match) and (note := _compare_pages(text, claim, match)) is not None:
-            return _Verdict("verified", note, _match_fields(text, match))
+            return _stands(text, match, note)
     inside = [match for match in matches if _is_within(text, match)]
     reason = (
         "the quote stands on another page" if inside else "the quote stands in another passage of the document"
     )
     return _Verdict("elsewhere", reason, _match_fields(text, (inside or matches)[0]))
+
+
+def _stands(text: _Text, match: QuoteMatch, note: str) -> _Verdict:
+    """The verdict on a quote that stands where it is said to stand; one that leaves text out proves nothing."""
+    if not match.omitted:
+        return _Verdict("verified", note, _match_fields(text, match))
+    reason = _ELIDED.format(omitted=match.omitted)
+    return _Verdict("elided", f"{reason}; {note}" if note else reason, _match_fields(text, match))
 
 
 def _is_within(text: _Text, match: QuoteMatch) -> bool:
@@ -320,8 +332,9 @@ def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 
 def _match_fields(text: _Text, match: QuoteMatch) -> dict[str, Any]:
-    omitted = {"omitted": match.omitted} if match.omitted else {}
-    return {**omitted, **text.fields(match.start, match.end)}
+    whole = shorten(text.source.text[match.start : match.end], MAX_SHOWN_CHARS)
+    left_out = {"omitted": match.omitted, "text": whole} if match.omitted else {}
+    return {**left_out, **text.fields(match.start, match.end)}
 
 
 def _closest_of(sources: Sequence[_Text], claim: QuoteClaim) -> _Verdict:

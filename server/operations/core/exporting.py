@@ -47,6 +47,11 @@ class _Checked:
     def is_verified(self) -> bool:
         return bool(self.row["status"] == "verified")
 
+    @property
+    def is_placed(self) -> bool:
+        """Whether the quote stands where it is said to stand, whole or with text left out."""
+        return self.row["status"] in ("verified", "elided")
+
 
 def render_markdown(context: RequestContext, request: RenderMarkdown) -> Answer:
     """Answer with a document in Markdown.
@@ -154,9 +159,8 @@ def _escape_part(text: str, *, is_first: bool) -> str:
 
 
 def _attribution(checked: _Checked) -> str:
-    if checked.citation and checked.is_verified:
-        return checked.citation
     row = checked.row
-    place = (row.get("title"), row.get("file"), row.get("locator")) if checked.is_verified else (row["named"],)
+    place = (row.get("title"), row.get("file"), row.get("locator")) if checked.is_placed else (row["named"],)
     words = escape_line(", ".join(filter(None, place)))
+    words = checked.citation if checked.citation and checked.is_placed else words
     return words if checked.is_verified else f"{words} ({_CLAUSE}: {row['status'].replace('_', ' ')})".strip()

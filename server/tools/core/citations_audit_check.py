@@ -13,13 +13,14 @@ from server.tools.base import Tool
 from server.tools.kb import partial_note
 
 DESCRIPTION = """\
-Check quotes against the documents: verified, elsewhere, altered, missing or unknown_source; and citekeys.
+Check quotes against the documents: verified, elided, elsewhere, altered, missing or unknown_source; and citekeys.
 Use when: a text with quotes and citations such as [@citekey, p. 3] is done.
 Do not use when: you look for quotes (kb_retrieve_evidence).
 Returns at most: 200 quotes, 20,000 tokens.
 If you need more, call: this with cursor, or with the rest of the text.
 Defaults: text or quotes. Max: 60,000 characters, 50 quotes.
-Word for word, whatever white space, hyphens, quotation marks and ligatures; case counts."""
+Word for word, whatever white space, hyphens, quotation marks and ligatures; case counts.
+elided: it stands there and leaves text out."""
 
 
 def _render(payload: dict[str, Any]) -> list[str]:
