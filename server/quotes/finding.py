@@ -1,10 +1,10 @@
 """Finds a quote in a text, word for word; where it is not there, the part of the text that is closest to it.
 
 Word for word means: equal after folding (``folding``) to the text or to what a reader of its Markdown sees
-(``sources``), and not a part of a word; a number before its first word may be the mark of a footnote. A quote may
-leave out text and mark that with "…" or "[...]"; then each of its parts must stand there in order, and the number
-of characters left out is known. Marks of omission, quotation marks and a full stop or comma around a quote do not
-count.
+(``sources``), and not a part of a word or of a number such as 1.5; a number before its first word may be the mark
+of a footnote. A quote may leave out text and mark that with "…" or "[...]"; then each of its parts must stand
+there in order, and the number of characters left out is known. Marks of omission, quotation marks and a full stop
+or comma around a quote do not count.
 
 A quote that leaves out nothing and is not there so is looked for once more: a dash between letters may be a hyphen
 in the text or the other way round, and a slash between letters may end a line. Readers of PDF write a hyphen for a
@@ -58,6 +58,7 @@ _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u2011]\s*(?=[^\W\d_])")
 _DASH = "\u2014"
 _AROUND = " \"'.,;:"
 _WORD = re.compile(r"\w+")
+_NUMBER_SIGNS = ".,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatc
     as_is, as_seen = ([look(*span) for span in spans] for look in (source.as_is, source.as_seen))
     # A text may have an ellipsis of its own.
     for asked in _distinct([fold(quote).text.strip(_AROUND)], [fold_marked(quote).strip(_AROUND)], parts):
-        looks = (_find_parts(asked, part, most) for part in (*as_is, *as_seen))
+        looks = (_find_parts(asked, part, most, numbers=True) for part in (*as_is, *as_seen))
         if found := _merge(looks):
             return found[:most]
     return _merge(list(islice(_find_joined(quote, part), most)) for part in (*as_is, *as_seen))[:most]
@@ -185,14 +186,19 @@ def _parts(quote: str) -> list[str]:
     return [part for part in parts if _WORD.search(part)]
 
 
-def _find_parts(parts: Sequence[str], part: FoldedPart, most: int, *, case: bool = True) -> list[QuoteMatch]:
+def _find_parts(
+    parts: Sequence[str], part: FoldedPart, most: int, *, case: bool = True, numbers: bool = False
+) -> list[QuoteMatch]:
+    """The places of these parts one after the other; ``numbers``: not those that begin or end within a number."""
     found: list[QuoteMatch] = []
     if not parts or len(parts) > _MOST_PARTS or not _WORD.search(parts[0]):
         return found
     text = part.text if case else lower(part.text)
     parts = parts if case else [lower(each) for each in parts]
     for start in islice(_occurrences(parts[0], text, 0), _MOST_STARTS):
-        match = _follow(parts, text, part, start)
+        if numbers and _is_within_number(text, start):
+            continue
+        match = _follow(parts, text, part, start, numbers=numbers)
         if match is not None:
             found.append(match)
         if len(found) == most:
@@ -200,7 +206,7 @@ def _find_parts(parts: Sequence[str], part: FoldedPart, most: int, *, case: bool
     return found
 
 
-def _follow(parts: Sequence[str], text: str, part: FoldedPart, start: int) -> QuoteMatch | None:
+def _follow(parts: Sequence[str], text: str, part: FoldedPart, start: int, *, numbers: bool) -> QuoteMatch | None:
     """The match whose first part begins at ``start``, if the others follow."""
     end, omitted = start + len(parts[0]), 0
     for each in parts[1:]:
@@ -209,6 +215,8 @@ def _follow(parts: Sequence[str], text: str, part: FoldedPart, start: int) -> Qu
             return None
         omitted += following - end
         end = following + len(each)
+    if numbers and _is_within_number(text, end):
+        return None
     return QuoteMatch(*part.span(start, end), omitted)
 
 
@@ -219,7 +227,8 @@ def _find_joined(quote: str, part: FoldedPart) -> Iterator[QuoteMatch]:
     if not others or not _WORD.search(first):
         return
     text = part.text
-    for start in islice(_starts(first, text, 0), _MOST_STARTS):
+    starts = (start for start in _starts(first, text, 0) if not _is_within_number(text, start))
+    for start in islice(starts, _MOST_STARTS):
         end = start + len(first)
         for before, after in pairwise((first, *others)):
             joint = " " if before.endswith("/") else "-"
@@ -228,7 +237,7 @@ def _find_joined(quote: str, part: FoldedPart) -> Iterator[QuoteMatch]:
                 break
             end += len(after)
         else:
-            if not _is_within_word(text, end):
+            if not (_is_within_word(text, end) or _is_within_number(text, end)):
                 yield QuoteMatch(*part.span(start, end))
 
 
@@ -263,6 +272,15 @@ def _is_within_word(text: str, at: int) -> bool:
         return True
     is_word = bool(_WORD.match(before) and _WORD.match(after))
     return is_word and not (UNSPACED.match(before) or UNSPACED.match(after))
+
+
+def _is_within_number(text: str, at: int) -> bool:
+    """Whether the characters before and at ``at`` belong to one number: to 1.5 or 2,400."""
+    if text[at : at + 1].isdigit():
+        return text[max(at - 1, 0) : at] in {*_NUMBER_SIGNS} and text[max(at - 2, 0) : at - 1].isdigit()
+    return (
+        text[at : at + 1] in {*_NUMBER_SIGNS} and text[at - 1 : at].isdigit() and text[at + 1 : at + 2].isdigit()
+    )
 
 
 def _common_blocks(asked: Sequence[str], near: Sequence[str]) -> list[Match]:

@@ -8,6 +8,7 @@ Equal after folding are texts that differ only in what copying, typesetting and 
     other hyphens, dashes and minus signs              "-", without white space around it; not before options
     quotation marks and apostrophes, single or double  "'", as a quote within a quote changes its marks
     ellipses                                           "..."
+    blanks of no width and marks of direction          nothing
     ligatures, full widths, accents of several signs   the usual letters (NFC; NFKC where only shapes differ)
 
 Case, digits, other punctuation and superscripts stay: they can change what a sentence says. Takes time in
@@ -27,12 +28,14 @@ _DASHES = r"\-\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d"
 # Options of commands keep their hyphens: -f is not --f, nor part of the word before it.
 _OPTION = r"(?<=\s)--?[^\W\d_]"
 _HYPHENS = r"\-\u2010\u2011"
+# They are drawn as nothing, and a copy may lack them.
+_UNSEEN = r"\u200b\u200e\u200f\u2060\ufeff"
 # Characters that differ from others in shape only: ligatures, Arabic letters by their position, full widths.
 _SHAPES = (
     r"\u0132\u0133\u01c4-\u01cc\u01f1-\u01f3\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufdff\ufe70-\ufefc\uff01-\uff5e"
 )
 # Letters of words that stand for others, or for none.
-SHAPED = re.compile(rf"[\u00ad{_SHAPES}]")
+SHAPED = re.compile(rf"[\u00ad{_UNSEEN}{_SHAPES}]")
 # One alternative for each row of the table. Most characters match none, and are copied: the look-ahead tells that
 # of most of them by one class of characters, which makes folding three times as fast.
 _CHANGING = re.compile(
@@ -43,6 +46,7 @@ _CHANGING = re.compile(
     r"|(?P<space>[^\S ]\s*+| \s++)"
     r"|(?P<mark>``|''|[\"`\u00ab\u00b4\u00bb\u2018-\u201f\u2032\u2033\u2039\u203a\u301d-\u301f\uff02\uff07])"
     r"|(?P<dots>\u2026|\.(?:[^\S\n]\.){2})"
+    rf"|(?P<unseen>[{_UNSEEN}]++)"
     rf"|(?P<shape>[{_SHAPES}])"
     rf"|(?P<accent>[^\W_][{MARKS}]++|[\u1100-\u11ff]++))"
 )
@@ -60,6 +64,7 @@ _FOLDED: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "space": _as(" "),
         "mark": _as("'"),
         "dots": _as("..."),
+        "unseen": _as(""),
         "shape": lambda text: unicodedata.normalize("NFKC", text),
         "accent": lambda text: unicodedata.normalize("NFC", text),
     }

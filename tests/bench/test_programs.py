@@ -17,6 +17,7 @@ SCRIPTS = {"exhaustive", "index", "load", "soak", "watching"}
 def test_the_list_names_every_program() -> None:
     peers = {"code_mode", "sandbox_peers", "search_peers"}
     assert set(PROGRAMS) == {
+        "altered_quotes",
         "citations",
         "claims",
         "code",

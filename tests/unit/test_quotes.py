@@ -50,12 +50,19 @@ SAME = (
     ("“Kept for ninety days”", "Kept for ninety days"),
     ("…kept for ninety days…", "They are kept for ninety days, then deleted"),
     ("資料庫備份", "所有資料庫備份保存九十天"),
+    ("a Map<K,V> of them", "a Map<K,\u200bV> of them"),
+    ("a Map<K,\u200bV> of them", "a Map<K,V> of them"),
+    ("are rewarded 2,400.", "they are rewarded 2,400 USD"),
+    ("5 seconds pass", "in a minute 5 seconds pass, not 1.5"),
 )
 # Texts that say something else, however alike they look.
 DIFFERENT = (
     ("kept for ninety days", "kept for nineteen days"),
     ("is kept", "is not kept"),
     ("10-20", "1020"),
+    ("are rewarded 2", "they are rewarded 2,400 USD"),
+    ("5 seconds pass", "1.5 seconds pass"),
+    ("at most version 1", "at most version 1.2 of it"),
     ("therapies—and more", "therapies and more"),
     ("therapies—and mo", "therapies-and more"),
     ("rapies—and more", "therapies-and more"),
