@@ -37,6 +37,7 @@ from sandbox.language.guards.stand_ins import is_offered
 from sandbox.language.guards.trust import TRUSTED, WRITABLE_TYPES, is_script_function
 from sandbox.language.refusals import Refused
 
+from .functools_module import SingleDispatch, TypedCache
 from .ordered_dict import OrderedDict
 
 _HERE = f"{__package__}."
@@ -49,7 +50,7 @@ _ATOMIC = frozenset(
         types.MemberDescriptorType, types.GenericAlias, types.UnionType, weakref.ref,
         decimal.Decimal, fractions.Fraction, uuid.UUID, datetime.date, datetime.datetime, datetime.time,
         datetime.timedelta, datetime.timezone, zoneinfo.ZoneInfo, re.Pattern, re.Match,
-        operator.itemgetter, type(functools.cache(len)),
+        operator.itemgetter, type(functools.cache(len)), TypedCache, SingleDispatch,
     }
 )  # fmt: skip
 # Immutable, by their class or by their metaclass.

@@ -32,13 +32,13 @@ from . import (
     asyncio_module,
     class_factories,
     copy_module,
+    functools_module,
     logging_module,
     printing_modules,
     time_zones,
 )
 from .ordered_dict import OrderedDict
 from .printing_modules import OutputStreams
-from .single_dispatch import SingleDispatch
 
 _HERE = f"{__package__}."
 
@@ -94,24 +94,6 @@ def _prevent_binding(member: Any) -> Any:
 # --- versions of our own ---------------------------------------------------------------------------------------
 
 
-def _wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:
-    """functools.wraps, without a choice of attribute names."""
-
-    def decorate(wrapper: Any) -> Any:
-        if not trust.is_script_function(wrapper):
-            return wrapper
-        for name in ("__name__", "__qualname__", "__doc__"):
-            value = getattr(wrapped, name, None)
-            if type(value) is str:
-                setattr(wrapper, name, value)
-        if trust.is_script_function(wrapped):
-            wrapper.__dict__.update(wrapped.__dict__)
-        wrapper.__wrapped__ = wrapped
-        return wrapper
-
-    return decorate
-
-
 def _origin(alias: Any) -> Any:
     """typing.get_origin: the class may be one that scripts cannot name, such as ``type``."""
     found = typing.get_origin(alias)
@@ -154,7 +136,7 @@ _OWN: Mapping[str, Mapping[str, Any]] = {
     "copy": {"copy": copy_module.copy, "deepcopy": copy_module.deepcopy},
     "dataclasses": class_factories.OWN["dataclasses"],
     "enum": _ENUMS,
-    "functools": {"wraps": _wraps, "singledispatch": SingleDispatch},
+    "functools": functools_module.OWN,
     "typing": {
         "Match": re.Match,
         "Pattern": re.Pattern,
@@ -181,8 +163,14 @@ def build() -> None:
     """Import every allowed module and make the façades. Runs in the fork server."""
     time_zones.load()
     classes.refuse_bases(
-        asyncio_loop.Future, asyncio_loop.EventLoop, printing_modules.Stream, SingleDispatch, struct.Struct
+        asyncio_loop.Future,
+        asyncio_loop.EventLoop,
+        printing_modules.Stream,
+        functools_module.SingleDispatch,
+        functools_module.TypedCache,
+        struct.Struct,
     )
+    classes.accept_functions(functools_module.SingleDispatch, functools_module.TypedCache)
     _clear_typing_caches()
     silent = OutputStreams(None)
     for module in sorted(ALLOWED, key=lambda name: -name.count(".")):

@@ -146,6 +146,8 @@ class Keys:
     """The keys of this process, once everything is imported."""
 
     def __init__(self) -> None:
+        # An address identifies an object until it is reused; after a fork, threading replaces some of its data.
+        self._kept: list[Any] = [sys.modules.copy(), [facades.members_of(facade) for facade in _facades()]]
         self._known: dict[int, str] = {id(getattr(builtins, name)): name for name in _KEY_FUNCTIONS}
         for kind in (types.FunctionType, types.CodeType, types.ModuleType, types.FrameType, string.Formatter):
             self._known[id(kind)] = f"class {kind.__name__}"
@@ -165,13 +167,12 @@ class Keys:
         for owner, space in spaces:
             for name, value in list(space.items()):
                 if type(value) in _DATA and not owner.startswith(("sandbox.", "client_sdk", "tests.")):
+                    self._kept.append(value)
                     self._known.setdefault(id(value), f"data of {owner}: {name}")
         for owner, module in list(sys.modules.items()):
             for name, value in list(vars(module).items()):
                 if type(value) is types.FunctionType and id(value) not in offered and _is_of_library(owner, name):
                     self._known.setdefault(id(value), f"the function {owner}.{name}, which is not offered")
-        # An address identifies an object until it is reused.
-        self._kept = [sys.modules.copy(), [facades.members_of(facade) for facade in _facades()]]
 
     def what(self, value: object) -> str | None:
         """The name of this key; None for other objects."""

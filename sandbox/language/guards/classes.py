@@ -83,13 +83,16 @@ class _ClassMethodName(type):
         return isinstance(instance, classmethod)
 
 
-_FUNCTION_TYPES: frozenset[type] = frozenset(
-    {
-        types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
-        types.MethodType, property, staticmethod, classmethod, functools.partial, functools.cached_property,
-        type(functools.cache(len)),
-    }
-)  # fmt: skip
+_FUNCTION_TYPES: set[type] = {
+    types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+    types.MethodType, property, staticmethod, classmethod, functools.partial, functools.cached_property,
+    type(functools.cache(len)),
+}  # fmt: skip
+
+
+def accept_functions(*classes: type) -> None:
+    """Let instances of these classes of ours be class methods, as functions are."""
+    _FUNCTION_TYPES.update(classes)
 
 
 class ClassMethod(metaclass=_ClassMethodName):
