@@ -128,8 +128,10 @@ def recent(since_sequence: int = 0, limit: int = 20, *, project: str | None = No
 def status(*, project: str | None = None) -> Row:
     """The counts of the notebook.
 
-    state = claims.status()
-    print(state.total_entries, state.total_claims, state.integration, state.last_sequence)
+        state = claims.status()
+        print(state.total_entries, state.total_claims, state.integration, state.last_sequence)
+
+    `state.last_sequence` is that of the last change, as `claims.recent` takes it.
     """
     return _request_row("status", {"project": project})
 

@@ -3,7 +3,7 @@
 Equal after folding are texts that differ only in what copying, typesetting and page breaks change:
 
     of the text                                        folded
-    white space of any kind and length                 one blank; none before the punctuation of a sentence
+    white space of any kind and length                 one blank; none before the punctuation of a sentence or ")"
     a hyphen within a word, also at the end of a line  nothing
     other hyphens, dashes and minus signs              "-", without white space around it; not before options
     quotation marks and apostrophes, single or double  "'", as a quote within a quote changes its marks
@@ -39,10 +39,10 @@ SHAPED = re.compile(rf"[\u00ad{_UNSEEN}{_SHAPES}]")
 # One alternative for each row of the table. Most characters match none, and are copied: the look-ahead tells that
 # of most of them by one class of characters, which makes folding three times as fast.
 _CHANGING = re.compile(
-    rf"(?=[^A-Za-z0-9 ,;:()]| [\s,;:.!?{_DASHES}]|[^\W_][{MARKS}])(?:"
+    rf"(?=[^A-Za-z0-9 ,;:()]| [\s,;:.!?)\]{_DASHES}]|[^\W_][{MARKS}])(?:"
     rf"(?P<joint>(?:\u00ad|(?:(?<=[^\W\d_])|(?<=[{MARKS}]))[{_HYPHENS}])(?:[^\S\n]*+\n\s*+)?+(?=[^\W\d_]))"
     rf"|(?P<dash>\s*+(?!{_OPTION})(?:[{_DASHES}]\s*+)++)"
-    r"|(?P<blank>\s++(?=[,;:!?.](?:\s|\Z)(?!\s?\.)))"
+    r"|(?P<blank>\s++(?=[,;:!?.](?:\s|\Z)(?!\s?\.)|[)\]]))"
     r"|(?P<space>[^\S ]\s*+| \s++)"
     r"|(?P<mark>``|''|[\"`\u00ab\u00b4\u00bb\u2018-\u201f\u2032\u2033\u2039\u203a\u301d-\u301f\uff02\uff07])"
     r"|(?P<dots>\u2026|\.(?:[^\S\n]\.){2})"

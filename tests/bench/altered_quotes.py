@@ -14,7 +14,7 @@ takes them, from the text that other programs read. Two kinds of quotes are made
 Each quote is checked by ``citations.audit.check`` and as evidence of a claim (which names no page). An altered
 quote is a failure if either says ``verified``, a true one unless both do. What is true is decided by other
 programs alone. An alteration that happens to say what the document says somewhere else is left out. A true
-sentence has the letters and digits of the text in the index, as ``pandoc`` reads that; how many others there are
+sentence has the words of the text in the index, one by one, as ``pandoc`` reads that; how many others there are
 is counted, and ``tests.bench.verbatim`` lists them: there the readers of files differ, not the quotes.
 """
 
@@ -139,6 +139,12 @@ class Pages:
                 for sentence in split_sentences(text):
                     yield Sentence(sentence, file, number if file.endswith(".pdf") else 0)
 
+    def has_whole(self, text: str, file: str) -> bool:
+        """Whether a file has this text between the borders of words and numbers."""
+        words = r"\s+".join(map(re.escape, text.split()))
+        whole = rf"(?<![\w\u2010-])(?<!\d[.,]){words}(?!\w)(?![.,]\d)"
+        return re.search(whole, "\n".join(self._pages[file])) is not None
+
     def has(self, text: str, file: str) -> bool:
         """Whether a file has this text, apart from white space and punctuation."""
         return keep(text) in self._kept[file]
@@ -262,7 +268,8 @@ def _altered(
         for each in sentences:
             text = change(each.text, chance)
             is_new = text and (text, each.file) not in known and keep(text) != keep(each.text)
-            if is_new and (kind in _CUTS or not pages.has(text, each.file)):
+            has = pages.has_whole if kind in _CUTS else pages.has
+            if is_new and not has(text, each.file):
                 known.add((text, each.file))
                 yield Quote(kind, replace(each, text=text), each.text)
 
@@ -384,17 +391,23 @@ _CUTS = frozenset({"begins in a number", "ends in a number", "begins in a word",
 
 
 def indexed_sentences(settings: Settings, sentences: Sequence[Sentence]) -> list[Sentence]:
-    """The sentences whose letters and digits the index has, as another program reads its texts."""
+    """The sentences whose words the index has, as another program reads its texts."""
     backends = open_backends(settings, wait_for_model=True)
     try:
         documents = {each.uri: each.id for each in backends.catalogue.documents(settings.project)}
-        kept: dict[str, str] = {}
+        words: dict[str, str] = {}
         for file in {each.file for each in sentences}:
             id = documents.get(uri_of(list(documents), file), "")
-            kept[file] = keep(plain_text(file, backends.catalogue.text(id, settings.project) or ""))
+            words[file] = _words(plain_text(file, backends.catalogue.text(id, settings.project) or ""))
     finally:
         backends.close()
-    return [each for each in sentences if keep(each.text) in kept[each.file]]
+    return [each for each in sentences if _words(each.text) in words[each.file]]
+
+
+def _words(text: str) -> str:
+    """The words of a text, with a blank around each."""
+    words = re.findall(r"\w+", unicodedata.normalize("NFKC", _DIVIDED.sub("", text)))
+    return f" {' '.join(words)} "
 
 
 def copy(sentences: Sequence[Sentence], chance: random.Random, count: int) -> Iterator[Quote]:

@@ -50,6 +50,7 @@ SAME = (
     ("“Kept for ninety days”", "Kept for ninety days"),
     ("…kept for ninety days…", "They are kept for ninety days, then deleted"),
     ("資料庫備份", "所有資料庫備份保存九十天"),
+    ("of GX (mod P ) using", "of GX (mod P) using"),
     ("a Map<K,V> of them", "a Map<K,\u200bV> of them"),
     ("a Map<K,\u200bV> of them", "a Map<K,V> of them"),
     ("are rewarded 2,400.", "they are rewarded 2,400 USD"),
