@@ -198,32 +198,6 @@ def test_the_example_in_the_description_of_scripts_is_one_of_them() -> None:
     assert [place for place, _ in _descriptions()] == ["code of execute_code"]
 
 
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
-    """The outcome of every script example, each run as an agent would send it, over the notes."""
-    settings = load_settings(store=tmp_path_factory.mktemp("store"), project="notes", tools="all,claims")
-    backends = open_backends(settings, wait_for_model=True)
-    try:
-        notes = write_notes(tmp_path_factory.mktemp("scripts") / "notes")
-        ingest_paths(target_of(settings, backends, backends.embedder.ready()), [notes])
-    finally:
-        backends.close()
-
-    async def run() -> dict[str, Outcome]:
-        async with open_application(settings, wait_for_model=True) as application:
-            await application.ready()
-            return {example: await application.scripts.run(example) for _, example in SCRIPT_EXAMPLES}
-
-    return asyncio.run(run())
-
-
-@pytest.mark.walls
-@pytest.mark.parametrize(("page", "example"), SCRIPT_EXAMPLES)
-def test_every_script_example_runs_in_the_sandbox(page: str, example: str, outcomes: dict[str, Outcome]) -> None:
-    """Readers copy the examples."""
-    assert (outcomes[example].status, outcomes[example].error) == ("ok", None)
-
-
 RECIPES = dict(
     re.findall(
         r"^## (.+)\n(?:.*\n)+?```python\n((?:.*\n)+?)```$",
@@ -260,10 +234,31 @@ FOUND = {
 }
 
 
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """The outcome of every recipe, each run as an agent would send it, over the notes."""
+    settings = load_settings(store=tmp_path_factory.mktemp("store"), project="notes", tools="all,claims")
+    backends = open_backends(settings, wait_for_model=True)
+    try:
+        notes = write_notes(tmp_path_factory.mktemp("scripts") / "notes")
+        ingest_paths(target_of(settings, backends, backends.embedder.ready()), [notes])
+    finally:
+        backends.close()
+
+    async def run() -> dict[str, Outcome]:
+        async with open_application(settings, wait_for_model=True) as application:
+            await application.ready()
+            return {example: await application.scripts.run(example) for example in RECIPES.values()}
+
+    return asyncio.run(run())
+
+
 @pytest.mark.walls
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_finds_what_stands_in_the_notes(name: str, outcomes: dict[str, Outcome]) -> None:
-    found: Any = outcomes[RECIPES[name]].result
+    outcome = outcomes[RECIPES[name]]
+    assert (outcome.status, outcome.error) == ("ok", None)
+    found: Any = outcome.result
     if name == "Compare":
         found = {
             aspect: {one: [row["quote"] for row in cell] for one, cell in cells.items()}
