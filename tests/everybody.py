@@ -197,6 +197,7 @@ _BESIDE = (
     "tests/unit/test_retrieval_evaluation.py",
     "tests/unit/test_rtf.py",
     "tests/unit/test_saved_values.py",
+    "tests/unit/test_script_examples.py",
     "tests/unit/test_scan_patterns.py",
     "tests/unit/test_shaping.py",
     "tests/unit/test_sheet_rows.py",
