@@ -137,7 +137,7 @@ class SectionsForEntities(_Snippets):
     """Arguments of ``graph.sections_for_entities``."""
 
     entity_ids: list[NodeRef] = Field(
-        min_length=1, max_length=MAX_NAMED, description="ids or names of entities", json_schema_extra=LISTED
+        min_length=1, max_length=MAX_NAMED, description="ids or names", json_schema_extra=LISTED
     )
 
 

@@ -13,7 +13,7 @@ DESCRIPTION = """\
 Documents, products, people and tags around one vendor.
 Use when: you ask about a vendor.
 Do not use when: you want passages (semantic_search with vendor_filter).
-Returns at most: 2,000 tokens; 8,000 with include_content.
+Returns at most: max_results rows, 8,000 tokens.
 If you need more, call: this with cursor.
 Defaults: max_results 50. Max: 100."""
 

@@ -11,7 +11,7 @@ Sections and passages of a document or section.
 {RULES}
 Use when: you ask what is in it.
 Do not use when: you look for something (kb_search).
-Returns at most: 2,000 tokens.
+Returns at most: page_size rows, 8,000 tokens.
 If you need more, call: this with cursor.
 Defaults: hops 1. Max: 5."""
 

@@ -14,9 +14,9 @@ What nodes are, and counts of their relations; without ids, of the graph.
 {RULES}
 Use when: you choose types for graph_expand.
 Do not use when: you want nodes around.
-Returns at most: 2,000 tokens.
+Returns at most: page_size rows, 8,000 tokens.
 If you need more, call: this with cursor.
-Defaults: page_size 25. Max: 50 ids."""
+Defaults: page_size 25. Max: 200."""
 
 
 def render_description(payload: dict[str, Any]) -> list[str]:

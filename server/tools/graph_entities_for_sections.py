@@ -11,9 +11,9 @@ What sections mention, strongest first.
 {RULES}
 Use when: you ask what they are about.
 Do not use when: you have a name (graph_sections_for_entities).
-Returns at most: 2,000 tokens.
+Returns at most: page_size rows, 8,000 tokens.
 If you need more, call: this with cursor.
-Defaults: page_size 25. Max: 50 section_ids."""
+Defaults: page_size 25. Max: 200."""
 
 
 TOOL = Tool(

@@ -11,8 +11,8 @@ What is around passages, documents or entities; nearest and strongest first.
 {RULES}
 Use when: you ask what is related.
 Do not use when: you join two (graph_paths).
-Returns at most: 2,000 tokens.
-If you need more, call: this with cursor, or fewer types.
+Returns at most: page_size rows, 8,000 tokens.
+If you need more, call: this with cursor.
 Defaults: hops 1. Max: 5."""
 
 

@@ -11,7 +11,7 @@ Sections and document that hold a passage.
 {RULES}
 Use when: you ask what it is part of.
 Do not use when: you want its text (kb_expand_excerpt).
-Returns at most: 2,000 tokens.
+Returns at most: page_size rows, 8,000 tokens.
 If you need more, call: graph_children with an id.
 Defaults: hops 5. Max: 5."""
 

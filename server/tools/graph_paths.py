@@ -15,7 +15,7 @@ Shortest paths between things, with the passages behind each step.
 {RULES}
 Use when: the question joins two things.
 Do not use when: one is known (graph_expand).
-Returns at most: 2,000 tokens.
+Returns at most: limit paths, 8,000 tokens.
 If you need more, call: this with cursor.
 Defaults: max_hops 3. Max: 6."""
 

@@ -11,9 +11,9 @@ Where entities are mentioned.
 {RULES}
 Use when: you have names.
 Do not use when: you have a question (kb_retrieve_evidence).
-Returns at most: 2,000 tokens.
+Returns at most: page_size rows, 8,000 tokens.
 If you need more, call: this with cursor.
-Defaults: page_size 25. Max: 50 entity_ids."""
+Defaults: page_size 25. Max: 200."""
 
 
 TOOL = Tool(

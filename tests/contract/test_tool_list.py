@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, get_args
 
@@ -30,6 +31,8 @@ UNLISTED = {
     "kb.retrieve_evidence": {"syntax"},
     "semantic_search": {"syntax"},
 }
+# Tools whose answers end before the most that the dispatcher lets through, where a description says.
+ENDS_BEFORE = {"kb.expand_excerpt", "list_projects", "wild_status", "execute_code"}
 IN_CODE_MODE = ["kb_retrieve_evidence", "execute_code", "help"]
 
 
@@ -149,6 +152,16 @@ def test_a_description_is_short_and_has_its_five_parts(tool: Any) -> None:
         assert max(len(text) for text in (description, *words.values())) <= 1_000
         if not changed and tool.name != "help":  # whose topics have no largest one
             assert [part for part in PARTS if part not in description] == []
+
+
+@pytest.mark.parametrize(
+    "tool", [tool for tool in TOOLS if tool.name not in ENDS_BEFORE], ids=lambda tool: tool.name
+)
+def test_a_description_states_no_fewer_tokens_than_an_answer_may_have(tool: Any) -> None:
+    (most,) = re.findall(r"^Returns at most: (.*?)$", tool.description, re.MULTILINE)
+    exact = re.sub(r"about [\d,]+", "", most)
+    stated = [int(count.replace(",", "")) for count in re.findall(r"\d+,\d{3}\b", exact)]
+    assert max(stated, default=tool.max_size.tokens) == tool.max_size.tokens
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
