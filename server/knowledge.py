@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
 
+from server import tiers
 from server.contracts import (
     EntitiesForSections,
     ExpandExcerpt,
@@ -339,14 +340,16 @@ class KnowledgeBase:
                 self._jobs,
             )
             with span("operation", name=operation):
-                answer = await self._calls.run(deadline, partial(_answer_and_count, known, context, request))
+                answer = await self._calls.run(
+                    deadline, partial(_answer_and_count, known, context, request, warnings)
+                )
                 annotate(rows=answer.rows, tokens=answer.tokens)
         except TimeoutError:
             raise WinnowError(
                 "TIMEOUT", f"no answer within {known.seconds:.0f} s; {advice}", retryable=True
             ) from None
         self.metrics.note(answer.noted)
-        return replace(answer, warnings=warnings + answer.warnings) if warnings else answer
+        return answer
 
     async def _has_project(self, project: str) -> bool:
         """Whether the project has documents and is not hidden."""
@@ -391,7 +394,10 @@ def _over_graph(request: type[BaseModel], answer: Callable[[RequestContext, Any]
     return Operation(request, answer, seconds=GRAPH_SECONDS)
 
 
-def _answer_and_count(known: Operation, context: RequestContext, request: BaseModel) -> Answer:
+def _answer_and_count(
+    known: Operation, context: RequestContext, request: BaseModel, ignored: tuple[str, ...]
+) -> Answer:
+    """The answer, its warnings (first those about ignored arguments) and its numbers of tokens."""
     # Tokens are counted here: in a thread, in the process that has the tokenizer.
     try:
         answer = known.answer(context, request)
@@ -401,8 +407,17 @@ def _answer_and_count(known: Operation, context: RequestContext, request: BaseMo
         # What is said of the request tells where else to look.
         message = "; ".join((error.message, *dict.fromkeys(context.warnings)))
         raise WinnowError(error.reason, message, details=error.details) from None
-    warnings = (*answer.warnings, *dict.fromkeys(context.warnings))
-    return count_answer_tokens(context, replace(answer, warnings=warnings) if context.warnings else answer)
+    warnings = (*ignored, *answer.warnings, *dict.fromkeys(context.warnings))
+    return count_answer_tokens(context, _add_warnings(context, answer, warnings) if warnings else answer)
+
+
+def _add_warnings(context: RequestContext, answer: Answer, warnings: tuple[str, ...]) -> Answer:
+    """The answer with these warnings, which its estimate of what a direct call is sent counts, too."""
+    payload = answer.payload
+    if "estimated_tokens" in payload and context.caller.budget.is_direct:
+        estimate = payload["estimated_tokens"] + tiers.estimate_warning_tokens(warnings)
+        payload = {**payload, "estimated_tokens": estimate}
+    return replace(answer, payload=payload, warnings=warnings)
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(

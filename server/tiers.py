@@ -40,6 +40,8 @@ ANSWER_BYTES = 128 * 1024
 GRAPH_TOKENS = 2_000
 MOST_GRAPH_TOKENS = 8_000
 SCRIPT_ANSWER_BYTES = 900 * 1024
+# Warnings stand beside the payload and are in no budget.
+_WARNINGS, _WARNING_CHARS = 8, 300
 _TAG_CHARS, _TAGS = 80, 20
 # A single row that is too large is clipped to these text lengths in turn. Ids are never clipped.
 _CLIPS = (1_000, 400, 200, 100, 40, 16)
@@ -114,6 +116,17 @@ def estimate_tokens(payload: Mapping[str, Any]) -> int:
     """Estimate the tokens of an answer: its structure with ``meta``, and the text of its values."""
     text = " | ".join((notice(payload), *_values(payload)))
     return count_tokens(dumps(payload)) + count_tokens(text) + _AROUND_TOKENS
+
+
+def bound_warnings(warnings: Sequence[str]) -> tuple[str, ...]:
+    """The warnings as an answer has them: the first few, each one short line."""
+    return tuple(one_line(warning, _WARNING_CHARS) for warning in warnings[:_WARNINGS])
+
+
+def estimate_warning_tokens(warnings: Sequence[str]) -> int:
+    """Estimate the tokens that warnings add to an answer, once in its ``meta`` and once in its text."""
+    sent = bound_warnings(warnings)
+    return count_tokens(dumps(sent) + "".join(f"\nwarning: {warning}" for warning in sent)) if sent else 0
 
 
 def _values(value: Any) -> Iterator[str]:

@@ -26,7 +26,7 @@ from server.sessions.identities import describe_client, identity_of
 from server.sessions.rights import settings_for
 from server.settings import Settings
 from server.text.printable import one_line
-from server.tiers import Size, dumps
+from server.tiers import Size, bound_warnings, dumps
 from server.tools import EARLIER_NAMES, TOOLS, Context, Tool, ToolResult
 from server.transports.access.harvest import HarvestAlert, HarvestGuard
 from server.transports.call_results import Beside, CallResult, ListedTool
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 _LIMIT_KINDS = {"execute_code": "script"}
 _LOGGED_ARGUMENTS = ("query", "question", "code")
-# Warnings and errors are bounded separately: they are in no budget.
-_WARNINGS, _WARNING_CHARS, _ERROR_CHARS = 8, 300, 2_000
+# Errors are bounded separately: they are in no budget.
+_ERROR_CHARS = 2_000
 # The maximum size of ``meta``, warnings and links, beside payload and text.
 _MAX_REST = Size(tokens=2_500, bytes=8 * 1024)
 _MS_PER_SECOND = 1000
@@ -388,7 +388,7 @@ def _build_result(tool: Tool, result: ToolResult, trace_id: str, duration_ms: fl
         summary=result.summary,
         trace_id=trace_id,
         duration_ms=duration_ms,
-        warnings=tuple(one_line(warning, _WARNING_CHARS) for warning in result.warnings[:_WARNINGS]),
+        warnings=bound_warnings(result.warnings),
         cache_hit=result.cache_hit,
         links=result.links,
         failed=result.failed,

@@ -148,3 +148,26 @@ async def test_a_client_is_told_of_the_projects_that_its_key_reaches(
         f'{RED} unless it names another: scope {{"project_id": NAME}}. Others here: {BLUE}, empty.' in told["both"]
     )
     assert (told["red"] in told["both"], BLUE in told["red"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("semantic_search", {"query": QUESTION, "top_k": 1, "response_mode": mode})
+        for mode in ("ids_only", "metadata", "preview", "full")
+    ]
+    + [
+        ("semantic_search", {"query": QUESTION, "top_k": 1, "vendor_filter": "no such vendor"}),
+        ("semantic_search", {"query": QUESTION, "top_k": 1, "verbose": True, "and": "so", "on": 1}),
+        ("find_vendor_info", {"vendor_name": f"{WORDS[RED]} works", "max_results": 1}),
+    ],
+)
+async def test_the_estimate_of_a_small_answer_has_the_tokens_of_its_warnings(
+    application: Application, tool: str, arguments: dict[str, Any]
+) -> None:
+    async with McpClient(build_server(Dispatcher(application.context, application.settings), application)) as mcp:
+        for _ in range(2):  # the second time from the cache
+            answer = (await mcp.call_tool(tool, arguments)).structured_content or {}
+            assert answer["meta"]["warnings"]
+            sent = answer["meta"]["usage"]["tokens"]
+            assert abs(answer["estimated_tokens"] - sent) <= 0.1 * sent, (answer["estimated_tokens"], sent)
