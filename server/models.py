@@ -248,7 +248,7 @@ class Filters:
     spelling of the requested value that documents use ("Acme" for "acme").
 
     ``path`` is a glob or a plain prefix of the uri (see ``server.text.matching``). ``where`` are pairs of a
-    field's whole name and casefolded texts, one of which the field must have, or a range in which it must have a
+    field's whole name and folded texts, one of which the field must have, or a range in which it must have a
     number. An index cannot apply these two:
     ``within`` has the paths of the documents that they match; None where they are not resolved.
     """
@@ -279,11 +279,6 @@ class Labels:
     values: Mapping[str, frozenset[str]]
     dates: tuple[float, ...] = ()
     undated: int = 0
-
-    def spellings(self, name: str, value: str) -> tuple[str, ...]:
-        """The spellings of this value that documents use, ignoring case."""
-        folded = value.casefold()
-        return tuple(sorted(value for value in self.values.get(name, ()) if value.casefold() == folded))
 
 
 @dataclass(frozen=True, slots=True)

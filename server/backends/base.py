@@ -22,6 +22,7 @@ from server.models import (
     Place,
     Reading,
 )
+from server.text.labels import fold_label
 from server.text.matching import field_numbers, field_texts, path_matcher
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
@@ -183,8 +184,8 @@ def conditions(filters: Filters) -> list[Condition]:
 
 def _with_spellings(filters: Filters, key: str, values: tuple[str, ...]) -> tuple[str, ...]:
     """The values, and their other spellings that count as equal."""
-    folded = {value.casefold() for value in values}
-    others = (other for name, other in filters.spellings if name == key and other.casefold() in folded)
+    folded = {fold_label(value) for value in values}
+    others = (other for name, other in filters.spellings if name == key and fold_label(other) in folded)
     return tuple(dict.fromkeys((*values, *others)))
 
 
@@ -216,8 +217,8 @@ def _has_field(document: Document, name: str, wanted: tuple[str, ...] | NumberRa
     values = (document.metadata.get(name), *facts)
     if isinstance(wanted, NumberRange):
         return any(number in wanted for number in field_numbers(values))
-    texts = [text for text in field_texts(values) if text] or [""]
-    return any(text.casefold() in wanted for text in texts)
+    texts = [folded for text in field_texts(values) if (folded := fold_label(text))] or [""]
+    return any(text in wanted for text in texts)
 
 
 def _holds(condition: Condition, value: str | float | tuple[str, ...] | None) -> bool:

@@ -299,7 +299,7 @@ class VendorRelationship(Payload):
 
 
 class VendorAnswer(_Page):
-    """Answer of ``find_vendor_info``. ``total`` counts the entities of all pages, ``cut`` those beyond them."""
+    """Answer of ``find_vendor_info``. ``total`` counts all entities, ``cut`` those that no page shows."""
 
     vendor: Title
     vendor_id: ChunkId

@@ -6,10 +6,10 @@ from server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from server.contracts.search import SemanticSearch
 from server.operations.base import Answer, RequestContext
 from server.operations.paging import resume
-from server.operations.ranking.candidates import fetch_by_id, leg_mode, rank_chunks
+from server.operations.ranking.candidates import drop_low_scores, fetch_by_id, leg_mode, rank_chunks
 from server.operations.ranking.reranking import rerank_passages
 from server.operations.ranking.scope import filters_of
-from server.operations.search import build_answer, drop_low_scores
+from server.operations.search import build_answer
 from server.text.tokens import count_tokens
 
 _SCORE_DIGITS = 4

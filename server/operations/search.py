@@ -16,7 +16,14 @@ from server.operations.base import Answer, RequestContext, count_answer_tokens
 from server.operations.claims.projection import add_claims, claims_view
 from server.operations.graph.relationships import add_relationships
 from server.operations.paging import Cursor, build_page, fingerprint, resume
-from server.operations.ranking.candidates import Candidate, CandidateList, fetch_by_id, generation_of, rank_chunks
+from server.operations.ranking.candidates import (
+    Candidate,
+    CandidateList,
+    drop_low_scores,
+    fetch_by_id,
+    generation_of,
+    rank_chunks,
+)
 from server.operations.ranking.scope import filters_of
 from server.text.spans import terms
 
@@ -66,14 +73,6 @@ def _search(context: RequestContext, request: SemanticSearch, filters: Filters) 
         )
         ranking = drop_low_scores(unfiltered, request.min_score)
     return build_answer(context, request, ranking, cursor, request)
-
-
-def drop_low_scores(ranking: CandidateList, min_score: float) -> CandidateList:
-    """Drop the candidates that score below ``min_score``."""
-    return replace(
-        ranking,
-        candidates=tuple(candidate for candidate in ranking.candidates if (candidate.score or 0.0) >= min_score),
-    )
 
 
 def _mode_of(context: RequestContext, request: SemanticSearch) -> Mode:

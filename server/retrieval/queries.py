@@ -23,6 +23,7 @@ from typing import Protocol
 
 from server.backends.base import seconds_of
 from server.models import Filters, Labels
+from server.text.labels import find_spellings
 
 _FIELD_PATTERN = re.compile(r'(?<!\S)([a-z_]{2,10}):(?:"([^"\n]{1,200})"|(\S{1,200}))')
 _PHRASE_PATTERN = re.compile(r'"([^"\n]{2,200})"')
@@ -103,7 +104,7 @@ def _narrow_by_label(field: str, narrow: Callable[[Filters, tuple[str, ...]], Fi
     """The function that narrows filters to the spellings of a label's value."""
 
     def narrow_to_value(value: str, filters: Filters, known: KnownLabels) -> Filters | None:
-        spellings = known.labels(filters).spellings(field, value)
+        spellings = find_spellings(known.labels(filters).values.get(field, ()), value)
         return narrow(filters, spellings) if spellings else None
 
     return narrow_to_value

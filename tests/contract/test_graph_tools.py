@@ -486,6 +486,7 @@ async def test_the_pages_of_a_hub_end_after_200_nodes(client: Client) -> None:
         if cursor is None:
             break
     assert (len(seen), len(set(seen))) == (199, 199)
+    assert (page["cut"] > 0, page["partial"], page["limit_reason"]) == (True, True, "page_size")
 
 
 @pytest.mark.parametrize(
@@ -619,7 +620,31 @@ async def test_entity_types_narrow_what_is_told_of_a_vendor(client: Client) -> N
     assert ([row["title"] for row in told["entities"]], told["counts"]) == (["Rocket"], {"product": 1})
     assert told["relationships"]
     one = await call(client, "find_vendor_info", vendor_name="Acme", max_results=1)
-    assert (one["entity_count"], one["total"], one["cut"] > 0, one["next_cursor"]) == (1, 1, True, None)
+    whole = await call(client, "find_vendor_info", vendor_name="Acme")
+    assert (one["entity_count"], one["total"], one["cut"]) == (1, whole["total"], whole["total"] - 1)
+    assert (one["partial"], one["limit_reason"], one["next_cursor"]) == (True, "page_size", None)
+    assert (whole["total"], whole["cut"], whole["partial"]) == (whole["entity_count"], 0, False)
+
+
+async def test_entity_types_that_nothing_has_are_named_beside_those_that_there_are(client: Client) -> None:
+    told = await call(client, "find_vendor_info", vendor_name="Acme", entity_types=["Product ", "prodct", "zzz"])
+    assert [row["title"] for row in told["entities"]] == ["Rocket"]
+    named = [each for each in told["meta"]["warnings"] if "has the type" in each]
+    assert named == [
+        "nothing around Acme has the type 'prodct'; nearest: 'product', 'person'",
+        "nothing around Acme has the type 'zzz'; there are: 'markdown', 'person', 'product'",
+    ]
+
+
+async def test_what_is_certainly_no_vendor_is_refused_with_the_vendors_that_there_are(client: Client) -> None:
+    reason, message = await refusal(client, "find_vendor_info", vendor_name="ConfigMap")
+    assert reason == "NOT_FOUND"
+    assert message.startswith(
+        "'ConfigMap' is no vendor: it is of type identifier; graph_expand shows what is around it; "
+        "of vendors, there are: 'Acme'"
+    )
+    _, near = await refusal(client, "find_vendor_info", vendor_name="Acmee")
+    assert "of vendors, nearest: 'Acme'" in near
 
 
 async def test_content_is_the_passage_behind_an_entity_and_comes_on_request(client: Client) -> None:

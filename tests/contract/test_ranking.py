@@ -123,6 +123,9 @@ async def test_with_plain_syntax_no_word_of_a_query_is_a_filter(store: Path) -> 
         ({"filters": {"tags": ["Misc"]}}, ["tea.md"]),
         ({"filters": {"doc_tag": ["Guide"]}}, ["old.md"]),
         ({"filters": {"doc_tag": ["guide", "NOTES"]}}, ["new.md", "old.md"]),
+        ({"vendor_filter": " Acme  "}, ["old.md"]),
+        ({"filters": {"tags": ["misc "]}}, ["tea.md"]),
+        ({"filters": {"where": {" VENDOR": " acme "}}}, ["old.md"]),
         ({"filters": {"doc_tag": ["GUIDE"]}, "scope": {"doc_tags": ["guide", "Notes"]}}, ["old.md"]),
     ],
 )
@@ -146,6 +149,61 @@ async def test_a_scope_is_compared_exactly(store: Path) -> None:
         assert await search_files(kb, QUERY, filters={"doc_tag": ["guide"]}) == []
     async with open_kb(store, environment="prod") as kb:
         assert await search_files(kb, QUERY) == []
+
+
+async def test_a_scope_without_documents_names_the_labels_within_the_scope_of_the_server(store: Path) -> None:
+    async def warnings(kb: KnowledgeBase, **scope: Any) -> str:
+        arguments = {"query": QUERY, "scope": scope}
+        return "\n".join((await kb.call("semantic_search", arguments, kb.caller("test"))).warnings)
+
+    async with open_kb(store) as kb:
+        told = await warnings(kb, doc_tags=["GUIDE"])
+        assert "labels of a scope are compared exactly: doc_tags nearest: 'guide'" in told
+        told = await warnings(kb, environment="prod")
+        assert "compared exactly: environment nearest: 'PROD'" in told
+    async with open_kb(store, doc_tags=("guide",)) as kb:
+        assert "Notes" not in await warnings(kb, repositories=["notes"])
+
+
+@pytest.mark.parametrize(
+    ("query", "vendor"),
+    [("vendor:acme", "ACME"), ('vendor:"cafe\u0301 noir"', "Caf\u00e9  Noir "), ("vendor:x", "X")],
+)
+async def test_one_label_is_found_in_each_spelling_by_filters_fields_and_operators(
+    tmp_path: Path, query: str, vendor: str
+) -> None:
+    settings = load_settings(store=str(tmp_path), project="p", graph="off", embedding="off")
+    backends = open_backends(settings, wait_for_model=False)
+    asked = query.removeprefix("vendor:").strip('"')
+    documents = [
+        RawDocument("own.md", "markdown", "Own", "policy of tea", vendor=vendor, metadata={"maker": vendor}),
+        RawDocument("other.md", "markdown", "Other", "policy of tea", vendor="other"),
+    ]
+    ingest_documents(target_of(settings, backends, None), "source", documents)
+    backends.close()
+    async with open_kb(tmp_path) as kb:
+        for arguments in (
+            {"query": "policy of tea", "vendor_filter": f" {asked}"},
+            {"query": "policy of tea", "filters": {"where": {"maker": asked}}},
+            {"query": "policy of tea", "filters": {"where": {"Vendor": f"{asked} "}}},
+            {"query": f"policy of tea {query}"},
+        ):
+            answer = await kb.call("semantic_search", arguments, kb.caller("test"))
+            assert [row["file"] for row in answer.payload["results"]] == ["own.md"], arguments
+
+
+async def test_what_a_least_score_leaves_out_is_counted_with_the_best_of_its_scores(store: Path) -> None:
+    async with open_kb(store) as kb:
+        for name in ("semantic_search", "hybrid_search"):
+            every = await kb.call(name, {"query": QUERY}, kb.caller("test"))
+            scores = [row["score"] for row in every.payload["results"]]
+            least = (scores[0] + scores[1]) / 2
+            answer = await kb.call(name, {"query": QUERY, "min_score": least}, kb.caller("test"))
+            assert [row["score"] for row in answer.payload["results"]] == scores[:1]
+            assert (
+                f"min_score {least:g} left out {len(scores) - 1} of {len(scores)} results; "
+                f"the best of those scores {scores[1]:.3f}"
+            ) in answer.warnings
 
 
 async def test_a_confined_caller_does_not_learn_which_labels_are_beyond_its_reach(store: Path) -> None:
@@ -189,7 +247,9 @@ async def test_ids_are_scored_however_deep_they_lie_in_the_ranking(tmp_path: Pat
         assert scores[asked[2]] == in_search[asked[2]]
         some = await kb.call("semantic_search", arguments | {"min_score": 0.9}, kb.caller("test"))
         assert [row["id"] for row in some.payload["results"]] == [asked[1]]
-        assert "2 of filter_ids score below min_score and are left out" in some.warnings
+        assert any(
+            "min_score 0.9 left out 2 of 3 results; the best of those scores 0." in each for each in some.warnings
+        )
 
 
 async def test_a_ranking_by_words_is_kept_where_no_model_can_come(store: Path, tmp_path: Path) -> None:

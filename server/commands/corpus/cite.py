@@ -25,6 +25,7 @@ from server.errors import WinnowError
 from server.models import CitationStyle
 from server.settings import Settings
 from server.settings_loading import load_settings
+from server.text.labels import fold_label
 from server.text.printable import one_line
 
 app = command()
@@ -121,8 +122,8 @@ async def _cite(
 
 def _check_keys(keys: Sequence[str], documents: Sequence[Mapping[str, Any]]) -> None:
     """Raise NOT_FOUND for keys that none of the documents has."""
-    known = {row["citekey"].casefold() for row in documents if "citekey" in row}
-    if missing := [key for key in dict.fromkeys(keys) if key.removeprefix("@").casefold() not in known]:
+    known = {fold_label(row["citekey"]) for row in documents if "citekey" in row}
+    if missing := [key for key in dict.fromkeys(keys) if fold_label(key.removeprefix("@")) not in known]:
         named = ", ".join(repr(one_line(key, 100)) for key in missing[:5])
         raise WinnowError(
             "NOT_FOUND",

@@ -7,6 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from server.text.labels import fold_label
+
 _Name = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
 _Place = Annotated[str, Field(max_length=4_000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 _Names = Annotated[tuple[_Name, ...], Field(max_length=50)]
@@ -42,10 +44,10 @@ class ZoteroChoice(BaseModel):
 
     def admits(self, collections: Sequence[str], tags: Sequence[str]) -> bool:
         """Whether a document with these collections and tags is of what is taken, as ``choose_works`` has it."""
-        wanted = [name.casefold() for name in self.collections]
-        held = [name.casefold() for name in collections]
+        wanted = [fold_label(name) for name in self.collections]
+        held = [fold_label(name) for name in collections]
         is_placed = not wanted or any(own == name or own.startswith(f"{name}/") for name in wanted for own in held)
-        return is_placed and {tag.casefold() for tag in self.tags} <= {tag.casefold() for tag in tags}
+        return is_placed and {fold_label(tag) for tag in self.tags} <= {fold_label(tag) for tag in tags}
 
     def describe(self) -> str:
         """What is taken, in a few words.

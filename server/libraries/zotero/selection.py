@@ -9,6 +9,7 @@ from dataclasses import replace
 from server.errors import WinnowError
 from server.libraries.zotero.objects import LibraryName
 from server.libraries.zotero.records import ZoteroLibrary, ZoteroWork
+from server.text.labels import fold_label
 
 _MOST_NAMED = 10
 _NO_LIBRARY = "Zotero has no library {name!r}; it has: {names}"
@@ -24,7 +25,7 @@ def choose_libraries(libraries: Sequence[LibraryName], wanted: Sequence[str]) ->
 
 def _find_library(libraries: Sequence[LibraryName], name: str) -> LibraryName:
     found = [each for each in libraries if each.id == name] or [
-        each for each in libraries if each.name.casefold() == name.casefold()
+        each for each in libraries if fold_label(each.name) == fold_label(name)
     ]
     if len(found) == 1:
         return found[0]
@@ -42,7 +43,7 @@ def choose_works(library: ZoteroLibrary, collections: Sequence[str], tags: Seque
     for name in collections:
         if not any(_is_in(work, [name]) for work in library.works):
             raise WinnowError("NOT_FOUND", _explain_collection(library, name))
-    wanted = {tag.casefold() for tag in tags}
+    wanted = {fold_label(tag) for tag in tags}
     works = (
         work
         for work in library.works
@@ -54,12 +55,12 @@ def choose_works(library: ZoteroLibrary, collections: Sequence[str], tags: Seque
 def _is_in(work: ZoteroWork, collections: Iterable[str]) -> bool:
     own = _folded(work.item.collections)
     return any(
-        each == name or each.startswith(f"{name}/") for name in map(str.casefold, collections) for each in own
+        each == name or each.startswith(f"{name}/") for name in map(fold_label, collections) for each in own
     )
 
 
 def _folded(names: Iterable[str]) -> set[str]:
-    return set(map(str.casefold, names))
+    return set(map(fold_label, names))
 
 
 def _explain_collection(library: ZoteroLibrary, name: str) -> str:

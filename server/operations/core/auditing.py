@@ -44,6 +44,7 @@ from server.quotes.finding import ClosestText, QuoteMatch, closest, find_quote, 
 from server.quotes.markdown_quotes import CitedText, read_citations, read_pages
 from server.quotes.sources import SourceText
 from server.runtime.deadlines import check_deadline, current_deadline
+from server.text.labels import fold_label
 from server.text.printable import one_line, printable, raw_offset, shorten
 
 _NAMED_CHARS, _SHOWN_KEY_CHARS = 300, 100
@@ -249,7 +250,7 @@ class Audit:
         return [self._text(document) for document in documents[:_MOST_DOCUMENTS]]
 
     def _with_citekey(self, key: str) -> list[Document]:
-        asked = replace(self.filters, where=(*self.filters.where, (CITEKEY, (key.casefold(),))))
+        asked = replace(self.filters, where=(*self.filters.where, (CITEKEY, (fold_label(key),))))
         found = self.context.index.catalogue.documents_within(asked)
         return [document for document in found if work_fields(document.metadata).get(CITEKEY) == key]
 

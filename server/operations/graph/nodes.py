@@ -26,7 +26,7 @@ from server.operations.claims.claim_graph import ClaimGraph, is_claim_name, is_o
 from server.operations.claims.claim_walks import ExpandOnce, concerns, expand, find_paths
 from server.operations.claims.notebooks import open_notebook
 from server.operations.claims.projection import claims_view
-from server.operations.paging import Cursor, build_page, fingerprint, resume
+from server.operations.paging import AnswerPage, Cursor, build_page, fingerprint, resume
 from server.operations.ranking.scope import filters_of
 from server.text.printable import one_line, printable
 from server.text.spans import preview, terms
@@ -309,7 +309,12 @@ def build_page_answer(
     allowed = size_limit(view.context, size, usual)
     page = build_page(rows, dict(facts), allowed, here, more=len(items) > cursor.offset + size)
     return Answer(
-        {**facts, "results": list(page.rows), "next_cursor": page.next_cursor, **page.ending},
+        {
+            **facts,
+            "results": list(page.rows),
+            "next_cursor": page.next_cursor,
+            **end_of_page(page, facts.get("cut", 0)),
+        },
         "preview" if with_snippets else "metadata",
         len(page.rows),
         page.tokens,
@@ -321,6 +326,13 @@ def build_page_answer(
             if isinstance(row, dict) and "snippet" in row
         ),
     )
+
+
+def end_of_page(page: AnswerPage, cut: int) -> dict[str, Any]:
+    """Whether rows are missing, and why. ``cut``: how many no page shows; the last page is partial for them."""
+    if cut and page.limit_reason == "none":
+        return {"partial": True, "limit_reason": "page_size"}
+    return page.ending
 
 
 def size_limit(context: RequestContext, size: int, usual: int) -> tiers.Size:

@@ -15,6 +15,7 @@ from server.operations.base import Answer, RequestContext
 from server.operations.graph.nodes import (
     GraphView,
     add_places,
+    end_of_page,
     most_frequent,
     passages_of,
     render_node,
@@ -27,6 +28,8 @@ from server.operations.graph.nodes import (
 )
 from server.operations.graph.walks import links_towards_seeds
 from server.operations.paging import AnswerPage, Cursor, build_page, fingerprint, resume
+from server.operations.ranking.nearest import list_near
+from server.text.labels import find_spellings
 
 # The relations that connect an entity with a vendor: stated, by co-occurrence, or through the vendor's documents.
 _ENTITY_RELATIONS = frozenset(
@@ -48,6 +51,9 @@ _MAX_RELATIONS = 4  # of one entity
 _LABELS = frozenset({"Document", "Entity"})
 # Types that are evidence of entities, not entities.
 _PLACES = frozenset({"chunk", "section"})
+# Types of entities that are certainly no vendor. A name of another type may be one, though no document says so.
+_NO_VENDORS = frozenset({"identifier", "tag", "class", "function", "module", "link"})
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +70,25 @@ def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer
     cursor = resume(request.cursor, request)
     view = view_of(context, request.scope)
     vendor, warnings = _find_vendor(view, request.vendor_name)
-    entities_found, counts = _find_entities(view, vendor, frozenset(request.entity_types))
-    listed = entities_found[: request.max_results]
+    everything = _find_entities(view, vendor)
+    entities_found, counts = _select_types(everything, request.entity_types)
+    unknown = _unknown_types(request.entity_types, vendor, everything[1])
+    listed, total = entities_found[: request.max_results], sum(counts.values())
+    cut = total - len(listed)
     facts = {
         "vendor": shorten(vendor.title),
         "vendor_id": vendor.id,
         "mode": "full" if request.include_content else "metadata",
         "counts": most_frequent(counts),
-        "total": len(listed),
-        "cut": sum(counts.values()) - len(listed),
+        "total": total,
+        "cut": cut,
     }
     here = Cursor(cursor.offset, fingerprint(request), view.store.generation(view.project), "")
     page = _build_page(view, request, listed[cursor.offset :], facts, here)
     entities = [row["entity"] for row in page.rows if isinstance(row, dict)]
     relations = [edge for row in page.rows if isinstance(row, dict) for edge in row["relationships"]]
     counted = {"entity_count": len(entities), "entities": entities, "relationships": relations}
-    ending = {"estimated_tokens": page.tokens, "next_cursor": page.next_cursor, **page.ending}
+    ending = {"estimated_tokens": page.tokens, "next_cursor": page.next_cursor, **end_of_page(page, cut)}
     payload = {**facts, **counted, **ending}
     if context.caller.budget.is_direct:
         payload["estimated_tokens"] = tiers.estimate_tokens(payload)
@@ -88,7 +97,7 @@ def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer
         "full" if request.include_content else "metadata",
         len(entities),
         page.tokens,
-        (*cursor.moved(here.generation, ""), *warnings),
+        (*cursor.moved(here.generation, ""), *warnings, *unknown),
         noted={"cursors": int(request.cursor is not None)},
         taken=intake.total(
             intake.whole(entity["section_ids"][0], entity["content"]) for entity in entities if "content" in entity
@@ -100,47 +109,71 @@ def _find_vendor(view: GraphView, name: str) -> tuple[Node, tuple[str, ...]]:
     """The vendor with this name; otherwise any entity with it.
 
     Raises:
-        WinnowError: NOT_FOUND if no entity has this name.
+        WinnowError: NOT_FOUND if no entity has this name, or one that is no vendor.
     """
     vendors = view.store.find(view.project, name, frozenset({"vendor"}), view.scope)
     exact = next((match.node for match in vendors if match.how != "prefix"), None)
     if exact is not None:
         return exact, ()
-    named = resolve_nodes(view, [name])
-    entity = next((node for node in named.nodes if node.label == "Entity"), None)
-    if entity is None:
-        raise WinnowError(
-            "NOT_FOUND",
-            f"no vendor {shorten(name)!r} in the graph; graph_describe says what there is of this name",
-        )
-    if entity.type == "vendor":
-        return entity, named.warnings
-    return entity, (*named.warnings, f"{shorten(name)!r} is not known as a vendor; it is of type {entity.type}")
+    try:
+        named = resolve_nodes(view, [name])
+    except WinnowError as error:
+        raise (_no_vendor_error(view, name, error.message) if error.reason == "NOT_FOUND" else error) from None
+    node = next((node for node in named.nodes if node.label == "Entity"), named.nodes[0])
+    if node.label != "Entity" or node.type in _NO_VENDORS:
+        what = f"{shorten(name)!r} is no vendor: it is of type {shorten(node.type)}"
+        raise _no_vendor_error(view, name, f"{what}; graph_expand shows what is around it")
+    if node.type == "vendor":
+        return node, named.warnings
+    return node, (*named.warnings, f"{shorten(name)!r} is not known as a vendor; it is of type {node.type}")
 
 
-def _find_entities(
-    view: GraphView, vendor: Node, types: frozenset[str]
+def _no_vendor_error(view: GraphView, name: str, message: str) -> WinnowError:
+    """The error for a name of no vendor, with the vendors near it."""
+    known = sorted(view.context.index.labels(view.filters).values["vendor"])
+    near = f"of vendors, {list_near(name, known)}" if known else "no document in reach states a vendor"
+    return WinnowError("NOT_FOUND", f"{message}; {near}")
+
+
+def _select_types(
+    found: tuple[list[_VendorEntity], dict[str, int]], types: Sequence[str]
 ) -> tuple[list[_VendorEntity], dict[str, int]]:
-    """The entities of these types around the vendor, and counts by type that include those the store cut."""
+    """The entities of these types, all if there are none, and their counts."""
+    entities, counts = found
+    wanted = {spelling for type in types for spelling in find_spellings(counts, type)}
+    if not types:
+        return found
+    kept = [entity for entity in entities if entity.node.type in wanted]
+    return kept, {type: count for type, count in counts.items() if type in wanted}
+
+
+def _unknown_types(types: Sequence[str], vendor: Node, counts: Mapping[str, int]) -> tuple[str, ...]:
+    """A warning for each of these types that nothing around the vendor has."""
+    known = list(most_frequent(counts))
+    unknown = [type for type in dict.fromkeys(types) if not find_spellings(counts, type)]
+    return tuple(
+        f"nothing around {shorten(vendor.title)} has the type {shorten(type)!r}; {list_near(type, known)}"
+        for type in unknown[:_NAMED]
+    )
+
+
+def _find_entities(view: GraphView, vendor: Node) -> tuple[list[_VendorEntity], dict[str, int]]:
+    """The entities around the vendor, and counts by type that include those the store cut."""
     close = view.around([vendor.id], 1, _ENTITY_RELATIONS, "both")
     of_documents = view.around([vendor.id], 2, _DOCUMENT_RELATIONS, "both")
     entities: dict[str, _VendorEntity] = {}
     for part in (close, of_documents):
         links = links_towards_seeds(part, "both")
         for reached in part.nodes:
-            if reached.distance and reached.node.label in _LABELS and (not types or reached.node.type in types):
+            if reached.distance and reached.node.label in _LABELS:
                 edges = tuple(links.get(reached.node.id, ()))
                 entities.setdefault(reached.node.id, _VendorEntity(reached.node, reached.distance, edges))
     counts = Counter(reached.node.type for reached in entities.values())
     for part in (close, of_documents):
         by_type = Counter(part.by_type)
         by_type[vendor.type] -= 1
-        counts |= Counter({type: count for type, count in by_type.items() if _is_wanted(type, types)})
+        counts |= Counter({type: count for type, count in by_type.items() if type not in _PLACES})
     return sorted(entities.values(), key=_sort_key), dict(counts)
-
-
-def _is_wanted(type: str, types: frozenset[str]) -> bool:
-    return type not in _PLACES and (not types or type in types)
 
 
 def _sort_key(entity: _VendorEntity) -> tuple[int, float, str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -188,16 +188,25 @@ def fetch_by_id(
     hits, warnings = _score_chunks(context, asked, list(admitted)) if asked else ({}, ())
     named = [(id, chunk_of[id]) for id in ids]
     candidates = [Candidate(admitted[chunk], hits.get(chunk)) for _, chunk in named if chunk in admitted]
-    kept = [candidate for candidate in candidates if not asked or (candidate.score or 0.0) >= min_score]
-    below = (_BELOW.format(below=len(candidates) - len(kept)),) if len(kept) < len(candidates) else ()
-    return CandidateList(
-        tuple(kept),
+    found = CandidateList(
+        tuple(candidates),
         BY_ID,
         "none",
         generation,
-        (*warnings, *below),
+        warnings,
         missing=tuple(id for id, chunk in named if chunk not in admitted),
     )
+    return drop_low_scores(found, min_score) if asked else found
+
+
+def drop_low_scores(ranking: CandidateList, min_score: float) -> CandidateList:
+    """The ranking without the candidates that score below ``min_score``, and a warning that counts them."""
+    low = [candidate.score or 0.0 for candidate in ranking.candidates if (candidate.score or 0.0) < min_score]
+    if not low:
+        return ranking
+    kept = tuple(candidate for candidate in ranking.candidates if (candidate.score or 0.0) >= min_score)
+    below = _BELOW.format(least=min_score, below=len(low), all=len(ranking.candidates), best=max(low))
+    return replace(ranking, candidates=kept, warnings=(*ranking.warnings, below))
 
 
 def _score_chunks(
@@ -218,7 +227,7 @@ _UNKNOWN = (
     'syntax="plain" reads every query as words'
 )
 _UNDATED = "{undated} documents in reach state no date; a filter on dates leaves them out"
-_BELOW = "{below} of filter_ids score below min_score and are left out"
+_BELOW = "min_score {least:g} left out {below} of {all} results; the best of those scores {best:.3f}"
 _EMPTY = Ranking((), "lexical-only", "none")
 
 

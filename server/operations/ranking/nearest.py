@@ -15,6 +15,7 @@ from itertools import islice
 from server.backends.base import FACTS
 from server.models import Filters, NumberRange
 from server.operations.base import Library
+from server.text.labels import fold_label
 from server.text.matching import field_numbers
 from server.text.printable import one_line
 
@@ -40,12 +41,15 @@ class _Part:
     list_near: Callable[[], str]
 
 
-def empty_filter_warnings(library: Library, reach: Filters, asked: Filters) -> tuple[str, ...]:
-    """A warning for each filter that no document matches; or one if they match only apart. Usually none."""
+def empty_filter_warnings(library: Library, bounds: Filters, reach: Filters, asked: Filters) -> tuple[str, ...]:
+    """A warning for each filter that no document matches; or one if they match only apart. Usually none.
+
+    ``bounds`` is the scope of the settings, ``reach`` the same narrowed by the scope of the call.
+    """
     if asked == Filters(asked.project) or library.has_documents(asked):
         return ()
     if not library.has_documents(reach):
-        return (f"no document is in scope{_describe_scope(reach)}",)
+        return (f"no document is in scope{_describe_scope(reach)}{_list_near_scope(library, bounds, reach)}",)
     parts = list(_parts(library, reach, asked))
     empty = [part for part in parts if not library.has_documents(part.alone)]
     if not empty:
@@ -65,19 +69,33 @@ def near_documents(library: Library, reach: Filters, name: str) -> str:
     compared = dict.fromkeys((*titles[:_COMPARED], *paths[:_COMPARED]))
     near = list(islice(having, _NAMED)) or _similar(name, compared) or _having_words(name, paths)
     found = (document.uri for known in near for document in library.catalogue.find_documents(reach, known))
-    return _list_near(name, list(islice(dict.fromkeys(found), _NAMED)), "", is_sorted=True)
+    return list_near(name, list(islice(dict.fromkeys(found), _NAMED)), "", is_sorted=True)
 
 
 def near_field(library: Library, reach: Filters, field: str) -> str:
     """That no document has this field, and the names near it."""
     names = sorted(library.fields(reach).union(FACTS))
-    return f"no document in reach has a field {_quote(field)}; " + _list_near(field, names, "")
+    return f"no document in reach has a field {_quote(field)}; " + list_near(field, names, "")
 
 
 def near_operator(library: Library, filters: Filters, field: str, value: str) -> str:
     """What is near the value of a query's operator, such as ``vendor:acne``; "" if nothing is."""
     near = _OPERATORS.get(field)
     return near(library, filters, value) if near else ""
+
+
+def list_near(asked: str, known: Sequence[str], otherwise: str = "", *, is_sorted: bool = False) -> str:
+    """The known names that are near the one asked for, else some of them; ``otherwise`` if there are none.
+
+    ``is_sorted``: the names are near ones, nearest first.
+    """
+    if not known:
+        return otherwise or "no document in reach has a similar one"
+    close = list(known) if is_sorted else _similar(asked, islice(known, _COMPARED))
+    listed = (close or known)[:_NAMED]
+    chars = max(_NAME_CHARS, _LIST_CHARS // len(listed))  # a cut path cannot be copied: few names have more room
+    named = ", ".join(repr(one_line(name, chars)) for name in listed)
+    return f"nearest: {named}" if close else f"there are: {named}"
 
 
 def _parts(library: Library, reach: Filters, asked: Filters) -> Iterator[_Part]:
@@ -117,7 +135,7 @@ _Near = Callable[[Library, Filters, str], str]
 def _near_label(key: str) -> _Near:
     def near(library: Library, reach: Filters, value: str) -> str:
         known = sorted(library.labels(reach).values[key])
-        return _list_near(value, known, "a document without such a label matches no filter on it")
+        return list_near(value, known, "a document without such a label matches no filter on it")
 
     return near
 
@@ -125,14 +143,14 @@ def _near_label(key: str) -> _Near:
 def _near_path(library: Library, reach: Filters, value: str) -> str:
     if library.has_documents(replace(reach, path=value)):  # path_prefix, which ends at a folder or file
         return f"it is no folder or file; as a glob or the beginning of a path it matches: path {_quote(value)}"
-    return _list_near(value, _near_paths(value, library.catalogue.paths(reach)), "", is_sorted=True)
+    return list_near(value, _near_paths(value, library.catalogue.paths(reach)), "", is_sorted=True)
 
 
 def _near_value(field: str) -> _Near:
     def near(library: Library, reach: Filters, value: str) -> str:
         if field not in library.fields(reach).union(FACTS):
             return near_field(library, reach, field)
-        return _list_near(value, library.catalogue.field_values(reach, field, _VALUES), "this field has no values")
+        return list_near(value, library.catalogue.field_values(reach, field, _VALUES), "this field has no values")
 
     return near
 
@@ -203,22 +221,12 @@ def _similar(asked: str, names: Iterable[str]) -> list[str]:
     """The names that are spelled most alike, case ignored; of a path, its last part counts as well."""
     by_text: dict[str, str] = {}
     for name in names:
-        folded = name.casefold()
+        folded = fold_label(name)
         for text in (folded, folded.strip("/_.- "), folded.rpartition("/")[2]):
             if text:
                 by_text.setdefault(text, name)
-    close = difflib.get_close_matches(asked.casefold()[:_VALUES], by_text, n=_NAMED, cutoff=_CUTOFF)
+    close = difflib.get_close_matches(fold_label(asked)[:_VALUES], by_text, n=_NAMED, cutoff=_CUTOFF)
     return list(dict.fromkeys(by_text[text] for text in close))
-
-
-def _list_near(asked: str, known: Sequence[str], otherwise: str, *, is_sorted: bool = False) -> str:
-    if not known:
-        return otherwise or "no document in reach has a similar one"
-    close = list(known) if is_sorted else _similar(asked, islice(known, _COMPARED))
-    listed = (close or known)[:_NAMED]
-    chars = max(_NAME_CHARS, _LIST_CHARS // len(listed))  # a cut path cannot be copied: few names have more room
-    named = ", ".join(repr(one_line(name, chars)) for name in listed)
-    return f"nearest: {named}" if close else f"there are: {named}"
 
 
 def _describe_scope(reach: Filters) -> str:
@@ -230,6 +238,22 @@ def _describe_scope(reach: Filters) -> str:
     }
     named = [f"{name} {', '.join(values)}" for name, values in labels.items() if any(values)]
     return f": {one_line(' and '.join(named), 200)}; a document without such a label is never in there"
+
+
+def _list_near_scope(library: Library, bounds: Filters, reach: Filters) -> str:
+    """What is near the labels of a call's scope that no document within the settings' scope has."""
+    known = library.labels(bounds).values
+    labels = {
+        "environment": ("environment", (reach.environment,), (bounds.environment,)),
+        "repositories": ("repository", reach.repositories, bounds.repositories),
+        "doc_tags": ("doc_tag", reach.doc_tags, bounds.doc_tags),
+    }
+    unknown = [
+        f"{name} {list_near(', '.join(asked), sorted(known[key]))}"
+        for name, (key, asked, bound) in labels.items()
+        if asked != bound and known[key].isdisjoint(asked)
+    ]
+    return f"; labels of a scope are compared exactly: {'; '.join(unknown)}" if unknown else ""
 
 
 def _list_parts(parts: Sequence[_Part]) -> str:

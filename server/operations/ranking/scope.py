@@ -19,6 +19,7 @@ from server.operations.ranking.nearest import empty_filter_warnings, near_field
 from server.projects.states import check_state
 from server.retrieval.queries import with_spellings
 from server.settings import Settings
+from server.text.labels import find_spellings, fold_label
 from server.text.matching import field_texts
 from server.text.printable import one_line
 from server.text.sizes import count_of
@@ -49,6 +50,7 @@ def filters_of(
     project = choose_project(context, scope.project_id)
     narrowed = _narrow(context.settings, scope, filters)
     _require_indexed(context, project)
+    bounds = _in_project(_narrow(context.settings, Scope(), SearchFilters()), project)
     reach = _in_project(_narrow(context.settings, scope, SearchFilters()), project)
     asked = replace(
         reach,
@@ -63,7 +65,7 @@ def filters_of(
     )
     scoped = reach.doc_tags and asked.doc_tags
     spelled = _add_spellings(context, asked, () if scoped else asked.doc_tags)
-    context.warnings.extend(empty_filter_warnings(context.index, reach, spelled))
+    context.warnings.extend(empty_filter_warnings(context.index, bounds, reach, spelled))
     return spelled
 
 
@@ -76,7 +78,7 @@ def _one_path(inner: str | None, outer: str | None) -> str:
 def _whole_names(
     context: RequestContext, reach: Filters, where: Mapping[str, Any]
 ) -> tuple[tuple[str, tuple[str, ...] | NumberRange], ...]:
-    """The fields with their whole names, and casefolded values, "" for none, or a range of numbers.
+    """The fields with their whole names, and folded values, "" for none, or a range of numbers.
 
     Raises if a name stands for several fields. Adds a warning for a name that no document has where its value is
     "": all documents match it, so nothing else tells of a misspelling.
@@ -91,18 +93,18 @@ def _whole_names(
 def _wanted(value: Any) -> tuple[str, ...] | NumberRange:
     if isinstance(value, Mapping):
         return NumberRange(value.get("from"), value.get("to"))
-    return tuple(text.casefold() for text in field_texts(value) or ("",))
+    return tuple(map(fold_label, field_texts(value) or ("",)))
 
 
 def find_whole_name(name: str, known: frozenset[str]) -> str:
-    """The field of this name, or whose last part it is, in any case; the name itself if there is none.
+    """The field of this name, or whose last part it is, in any spelling; the name itself if there is none.
 
     Raises ``WinnowError("INVALID_REQUEST")`` if it stands for several fields.
     """
     if name in known:
         return name
-    folded = {field: field.casefold() for field in sorted(known)}
-    asked = name.casefold()
+    folded = {field: fold_label(field) for field in sorted(known)}
+    asked = fold_label(name)
     same = [field for field, text in folded.items() if text == asked]
     same = same or [field for field, text in folded.items() if text.rpartition(".")[2] == asked]
     if len(same) > 1:
@@ -131,7 +133,7 @@ def check_passage_scope(context: RequestContext, scope: Scope | None, project: s
 
 
 def _add_spellings(context: RequestContext, filters: Filters, doc_tags: Sequence[str]) -> Filters:
-    """Add the spellings of these labels that documents in scope have, since filters ignore case.
+    """Add the spellings of these labels that documents in scope have, since filters ignore case and spaces.
 
     A scope, the server's or the call's, is compared exactly: other spellings would widen it.
     """
@@ -147,7 +149,7 @@ def _add_spellings(context: RequestContext, filters: Filters, doc_tags: Sequence
     labels = context.index.labels(reach)
     for name, values in asked.items():
         for value in filter(None, values):
-            filters = with_spellings(filters, name, labels.spellings(name, value))
+            filters = with_spellings(filters, name, find_spellings(labels.values.get(name, ()), value))
     return filters
 
 
@@ -250,12 +252,8 @@ def _intersect_tags(filtered: Sequence[str], scoped: Sequence[str]) -> tuple[str
 
 
 def _spelling_in(value: str, bound: Sequence[str]) -> str:
-    """The spelling in the bound of a value that differs from it only in case; otherwise the value."""
-    return (
-        next((name for name in bound if name.casefold() == value.casefold()), value)
-        if value not in bound
-        else value
-    )
+    """The spelling in the bound of a value that is the same label; otherwise the value."""
+    return value if value in bound else next(iter(find_spellings(bound, value)), value)
 
 
 def _list_names(names: Sequence[str]) -> str:
