@@ -12,14 +12,13 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
 
-from server import tiers
 from server.contracts import (
     EntitiesForSections,
     ExpandExcerpt,
@@ -57,6 +56,7 @@ from server.operations.base import (
     Library,
     RankingCaches,
     RequestContext,
+    add_warnings,
     count_answer_tokens,
 )
 from server.operations.citing import cite_rows
@@ -408,16 +408,7 @@ def _answer_and_count(
         message = "; ".join((error.message, *dict.fromkeys(context.warnings)))
         raise WinnowError(error.reason, message, details=error.details) from None
     warnings = (*ignored, *answer.warnings, *dict.fromkeys(context.warnings))
-    return count_answer_tokens(context, _add_warnings(context, answer, warnings) if warnings else answer)
-
-
-def _add_warnings(context: RequestContext, answer: Answer, warnings: tuple[str, ...]) -> Answer:
-    """The answer with these warnings, which its estimate of what a direct call is sent counts, too."""
-    payload = answer.payload
-    if "estimated_tokens" in payload and context.caller.budget.is_direct:
-        estimate = payload["estimated_tokens"] + tiers.estimate_warning_tokens(warnings)
-        payload = {**payload, "estimated_tokens": estimate}
-    return replace(answer, payload=payload, warnings=warnings)
+    return count_answer_tokens(context, add_warnings(context, answer, warnings) if warnings else answer)
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(

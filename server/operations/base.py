@@ -267,3 +267,12 @@ def count_answer_tokens(context: RequestContext, answer: Answer) -> Answer:
     if answer.counted is not None or not context.caller.budget.is_direct:
         return answer
     return replace(answer, counted=tiers.measure(answer.payload).tokens)
+
+
+def add_warnings(context: RequestContext, answer: Answer, warnings: tuple[str, ...]) -> Answer:
+    """The answer with these warnings, which its estimate of what a direct call is sent counts, too."""
+    payload = answer.payload
+    if "estimated_tokens" in payload and context.caller.budget.is_direct:
+        estimate = payload["estimated_tokens"] + tiers.estimate_warning_tokens(warnings)
+        payload = {**payload, "estimated_tokens": estimate}
+    return replace(answer, payload=payload, warnings=warnings)
