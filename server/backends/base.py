@@ -22,8 +22,7 @@ from server.models import (
     Place,
     Reading,
 )
-from server.text.labels import fold_label
-from server.text.matching import field_numbers, field_texts, path_matcher
+from server.text.matching import field_numbers, field_texts, fold_label, path_matcher
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
     import numpy as np

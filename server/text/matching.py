@@ -1,10 +1,11 @@
-"""The rules of the filters ``path`` and ``where``: globs and prefixes of paths, values of fields as text. Pure."""
+"""The rules of filters: globs and prefixes of paths, labels in any spelling, values of fields as text. Pure."""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -72,3 +73,20 @@ def field_numbers(value: Any) -> tuple[float, ...]:
             return (float(value),)
         case _:
             return ()
+
+
+def fold_label(text: str) -> str:
+    r"""The form by which labels are compared: without case and outer spaces, one space between words, in NFC.
+
+    >>> fold_label(" Cafe\u0301  NOIR ") == "caf\u00e9 noir"
+    True
+    """
+    folded = text if text.isascii() else unicodedata.normalize("NFC", text)
+    folded = " ".join(folded.casefold().split())
+    return folded if folded.isascii() else unicodedata.normalize("NFC", folded)
+
+
+def find_spellings(known: Iterable[str], label: str) -> tuple[str, ...]:
+    """The known labels that are this one, however they are spelled."""
+    folded = fold_label(label)
+    return tuple(sorted(each for each in known if fold_label(each) == folded))

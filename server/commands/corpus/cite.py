@@ -25,7 +25,7 @@ from server.errors import WinnowError
 from server.models import CitationStyle
 from server.settings import Settings
 from server.settings_loading import load_settings
-from server.text.labels import fold_label
+from server.text.matching import fold_label
 from server.text.printable import one_line
 
 app = command()

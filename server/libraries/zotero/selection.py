@@ -9,7 +9,7 @@ from dataclasses import replace
 from server.errors import WinnowError
 from server.libraries.zotero.objects import LibraryName
 from server.libraries.zotero.records import ZoteroLibrary, ZoteroWork
-from server.text.labels import fold_label
+from server.text.matching import fold_label
 
 _MOST_NAMED = 10
 _NO_LIBRARY = "Zotero has no library {name!r}; it has: {names}"

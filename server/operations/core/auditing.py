@@ -44,7 +44,7 @@ from server.quotes.finding import ClosestText, QuoteMatch, closest, find_quote, 
 from server.quotes.markdown_quotes import CitedText, read_citations, read_pages
 from server.quotes.sources import SourceText
 from server.runtime.deadlines import check_deadline, current_deadline
-from server.text.labels import fold_label
+from server.text.matching import fold_label
 from server.text.printable import one_line, printable, raw_offset, shorten
 
 _NAMED_CHARS, _SHOWN_KEY_CHARS = 300, 100

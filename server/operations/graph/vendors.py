@@ -29,7 +29,7 @@ from server.operations.graph.nodes import (
 from server.operations.graph.walks import links_towards_seeds
 from server.operations.paging import AnswerPage, Cursor, build_page, fingerprint, resume
 from server.operations.ranking.nearest import list_near
-from server.text.labels import find_spellings
+from server.text.matching import find_spellings
 
 # The relations that connect an entity with a vendor: stated, by co-occurrence, or through the vendor's documents.
 _ENTITY_RELATIONS = frozenset(
@@ -46,6 +46,7 @@ _ENTITY_RELATIONS = frozenset(
         "CO_OCCURS",
     }
 )
+
 _DOCUMENT_RELATIONS = frozenset({"ABOUT", "TAGGED"})
 _MAX_RELATIONS = 4  # of one entity
 _LABELS = frozenset({"Document", "Entity"})

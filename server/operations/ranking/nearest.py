@@ -15,8 +15,7 @@ from itertools import islice
 from server.backends.base import FACTS
 from server.models import Filters, NumberRange
 from server.operations.base import Library
-from server.text.labels import fold_label
-from server.text.matching import field_numbers
+from server.text.matching import field_numbers, fold_label
 from server.text.printable import one_line
 
 _NAMED = 5  # names in a warning

@@ -19,8 +19,7 @@ from server.operations.ranking.nearest import empty_filter_warnings, near_field
 from server.projects.states import check_state
 from server.retrieval.queries import with_spellings
 from server.settings import Settings
-from server.text.labels import find_spellings, fold_label
-from server.text.matching import field_texts
+from server.text.matching import field_texts, find_spellings, fold_label
 from server.text.printable import one_line
 from server.text.sizes import count_of
 
