@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 DocumentType = Literal[
-    "markdown", "text", "html", "rst", "code", "record",
+    "markdown", "text", "html", "rst", "manual", "code", "record",
     "pdf", "word", "slides", "sheet", "book", "notebook", "mail", "subtitles", "image",
 ]  # fmt: skip
 PlaceKind = Literal["page", "slide", "sheet", "chapter", "cell", "message", "time"]

@@ -16,7 +16,7 @@ Mode = Literal["ids_only", "metadata", "preview", "full"]
 Tier = Literal["ids_only", "metadata", "preview", "quotes", "excerpt", "full"]
 # The document types of ``server.models``.
 FileType = Literal[
-    "markdown", "text", "html", "rst", "code", "record",
+    "markdown", "text", "html", "rst", "manual", "code", "record",
     "pdf", "word", "slides", "sheet", "book", "notebook", "mail", "subtitles", "image",
 ]  # fmt: skip
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]

@@ -1,10 +1,10 @@
 """Readers of files: one function per kind of file, and the table of the names and suffixes of each kind.
 
 A reader takes a file's text and its uri and yields documents. It raises ``UnreadableFile`` if it cannot read the
-file; an unreadable part (a broken line) is yielded as a ``ReadFlaw``, and the reader continues. HTML and
-reStructuredText are converted to Markdown, which is then the document's text: headings, lists, tables and code
-are kept, navigation and other markup are not. Files of the formats in ``ingest/formats`` are read by a
-``DocumentParser`` in a child process, never here.
+file; an unreadable part (a broken line) is yielded as a ``ReadFlaw``, and the reader continues. HTML,
+reStructuredText and manual pages are converted to Markdown, which is then the document's text: headings, lists,
+tables and code are kept, navigation and other markup are not. Files of the formats in ``ingest/formats`` are read
+by a ``DocumentParser`` in a child process, never here.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from server.ingest.bounded_files import open_file, read_lines, read_whole
 from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
 from server.ingest.formats.format_table import Format, format_of
 from server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatter, read_front_matter
+from server.ingest.parsing.manuals.manual import is_manual, manual_to_markdown
 from server.ingest.parsing.markup import html_to_markdown, rst_to_markdown
 from server.models import DocumentType
 from server.text.markup.markdown_signs import is_markdown
@@ -39,6 +40,7 @@ _LONGEST_ID_CHARS = 500
 _MOST_FLAWS = 100
 _BINARY_SAMPLE_BYTES = 8192
 _BINARY = "binary, not text"
+_MANUAL = re.compile(r"\.(?:[1-9][a-z]{0,4}|man|mdoc)")
 _MAY_BE_TEXT, _KEY = re.compile(r"|\.[1-9][a-z]{0,4}"), "-----BEGIN "
 # Signatures of binary formats, which no text begins with; other binary data is recognised by its bytes.
 _SIGNATURES = tuple(
@@ -124,7 +126,8 @@ def read(path: Path, uri: str, parser: DocumentParser = _TEXT_PARSER) -> ReaderO
     elif kind == "record":
         yield from _read_records(path, uri)
     else:
-        yield from parser.parse(kind, decode(read_whole(path, LARGEST_FILE_BYTES)), uri)
+        text = decode(read_whole(path, LARGEST_FILE_BYTES))
+        yield from parser.parse("manual" if may_be_manual(path) and is_manual(text) else kind, text, uri)
 
 
 def kind_of(path: Path) -> DocumentType:
@@ -147,6 +150,11 @@ def is_document(path: Path) -> bool:
     if is_known(path):
         return True
     return _MAY_BE_TEXT.fullmatch(path.suffix.lower()) is not None and _begins_as_text(path)
+
+
+def may_be_manual(path: Path) -> bool:
+    """Whether a file of this name is a manual page if its content is one: "apt.8", "open.3pm", "page.man"."""
+    return _MANUAL.fullmatch(path.suffix.lower()) is not None
 
 
 def _begins_as_text(path: Path) -> bool:
@@ -211,6 +219,11 @@ def _text(text: str, uri: str) -> ReaderOutput:
     yield RawDocument(uri, "text", stem(uri), text)
 
 
+def _manual(text: str, uri: str) -> ReaderOutput:
+    title, body = manual_to_markdown(clean_text(text))
+    yield RawDocument(uri, "manual", title or stem(uri), body)
+
+
 def _code(text: str, uri: str) -> ReaderOutput:
     yield RawDocument(uri, "code", PurePosixPath(uri).name, text)
 
@@ -226,7 +239,7 @@ def _rst(text: str, uri: str) -> ReaderOutput:
 
 
 READERS: Mapping[DocumentType, Reader] = MappingProxyType(
-    {"markdown": _markdown, "text": _text, "html": _html, "rst": _rst, "code": _code}
+    {"markdown": _markdown, "text": _text, "html": _html, "rst": _rst, "manual": _manual, "code": _code}
 )
 
 _NAMES: Mapping[DocumentType, str] = {
@@ -235,7 +248,7 @@ _NAMES: Mapping[DocumentType, str] = {
     "rst": ".rst .rest",
     "record": ".jsonl .ndjson",
     "text": """
-        .txt .text .log .adoc .asciidoc .org .tex
+        .txt .text .man .mdoc .log .adoc .asciidoc .org .tex
         readme license licence copying notice authors changelog changes news contributing install todo
     """,
     "code": """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FAILURES_SHOWN = 20
 _FLAWS_SHOWN = 10
 # Types of text, which have no reader with a name of its own.
-_TEXTS: frozenset[DocumentType] = frozenset({"markdown", "text", "html", "rst", "code", "record"})
+_TEXTS: frozenset[DocumentType] = frozenset({"markdown", "text", "html", "rst", "manual", "code", "record"})
 
 
 def print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> None:

@@ -1,8 +1,8 @@
 """Parses documents in child processes, so that no document can stall, crash, exhaust or take over an ingest.
 
-Theory of operation. Everything that is not plain text is parsed in a child: markup (HTML, reStructuredText) and
-files of the formats in ``ingest/formats``. A text that is long, or has a very long line, is *rehearsed* there: the
-child splits it into chunks and mines it for the graph, as the ingest does afterwards with the same result, so that
+Theory of operation. Everything that is not plain text is parsed in a child: markup (HTML, reStructuredText, roff)
+and files of the formats in ``ingest/formats``. A text that is long, or has a very long line, is *rehearsed* there:
+the child splits it into chunks and mines it for the graph, as the ingest does afterwards with the same result, so that
 a document which takes too much time or memory does so in the child.
 
 Where a tier of the sandbox's walls stands (``sandbox/walls/tiers.py``), each document has a child of its own
@@ -34,7 +34,7 @@ from server.ingest.parsing.confined_process import ConfinedProcess
 from server.ingest.parsing.failures import STOPPED, ChildFailed
 from server.ingest.parsing.late_imports import LATE_IMPORTS, find_installed
 from server.ingest.parsing.reader_pool import Children, ReaderPool, StartedChildren, start_walled_children
-from server.ingest.readers import ReaderOutput, decode, kind_of, parse, stem
+from server.ingest.readers import ReaderOutput, decode, kind_of, may_be_manual, parse, stem
 from server.libraries.reading import SUFFIXES, Bibliography, unpack
 from server.models import DocumentType
 from server.text.sizes import count_of, name_numbers
@@ -50,7 +50,7 @@ _SECONDS: Mapping[str, tuple[float, float, float]] = {
 }
 _MIB = 1024 * 1024
 # Kinds whose parsers take time and memory that grow faster than the text, or recurse with its depth.
-_PARSED_IN_CHILD: frozenset[DocumentType] = frozenset({"html", "rst"})
+_PARSED_IN_CHILD: frozenset[DocumentType] = frozenset({"html", "rst", "manual"})
 # A longer text, or one with a longer line, is rehearsed; a shorter one takes at most a few seconds.
 _LONG_CHARS, _LONG_LINE_CHARS = 256 * 1024, 20_000
 LARGEST_DOCUMENT_BYTES = 512 * _MIB
@@ -82,7 +82,7 @@ def is_parsed_in_child(path: Path, options: ReadOptions) -> bool:
     """Whether an ingest with these options parses a file of this name in a child, whatever its size."""
     if form := format_of(path.name):
         return options.uses_ocr or not form.needs_ocr
-    return kind_of(path) in _PARSED_IN_CHILD
+    return kind_of(path) in _PARSED_IN_CHILD or may_be_manual(path)
 
 
 class ParserProcess:
