@@ -54,8 +54,8 @@ _PASSWORDS_CHARS, _MOST_PASSWORDS = 100_000, 100  # each is tried on each encryp
 _EPILOG = """
 Reads PDF, Word, presentations, workbooks, EPUB, mail, notebooks, subtitles, images (with --ocr), Markdown, text,
 HTML, reStructuredText, manual pages, source code, and collections (.jsonl with _id, title, text and metadata in
-each line). Run it again at any time: only what changed is read, what was deleted leaves the index, and after Ctrl-C
-or a crash it resumes.
+each line). Run it again at any time: only what changed is read, what was deleted leaves the index, and after
+Ctrl-C or a crash it resumes.
 
 PDF, office files and the like are parsed behind the walls that scripts run behind. Text that a person does not
 see (white, tiny, off the page) is left out, unless --hidden keep. --ocr reads images, and pages that are images.

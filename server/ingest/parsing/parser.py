@@ -2,8 +2,8 @@
 
 Theory of operation. Everything that is not plain text is parsed in a child: markup (HTML, reStructuredText, roff)
 and files of the formats in ``ingest/formats``. A text that is long, or has a very long line, is *rehearsed* there:
-the child splits it into chunks and mines it for the graph, as the ingest does afterwards with the same result, so that
-a document which takes too much time or memory does so in the child.
+the child splits it into chunks and mines it for the graph, as the ingest does afterwards with the same result, so
+that a document which takes too much time or memory does so in the child.
 
 Where a tier of the sandbox's walls stands (``sandbox/walls/tiers.py``), each document has a child of its own
 behind them (``walled_children.py``), and a report names a tier that is not the full one. Where none stands, markup
