@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -185,7 +186,10 @@ def make_knowledge_base(settings: Settings, *, wait_for_model: bool, runs_jobs: 
         # thread.
         from server.opening import open_backends
 
-        return open_backends(settings, wait_for_model=wait_for_model)
+        backends = open_backends(settings, wait_for_model=wait_for_model)
+        if runs_jobs:
+            gc.freeze()  # what a server has open stays: a collection that one call sets off holds up all clients
+        return backends
 
     def run(job: Job, on_progress: Callable[[Progress], None]) -> JobResult:
         from server.jobs.ingesting import run_ingest

@@ -27,10 +27,10 @@ log = logging.getLogger("sandbox")
 _CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
 _FREE_REQUESTS = 1_000  # requests about the run itself (budget, progress); they do not count as calls
 _MAX_REFUSALS = 1_000  # a script that makes so many calls beyond its limit is not going to stop by itself
-# A free request or a refused call counts once more for each of these, and an answered call for so many values: a
-# frame of 64 KiB may hold 30,000 lists, and each of them takes the parent time, which one long text does not.
+# A call counts once more for each of these, and a free request or a refused call for the smaller ones: a frame of
+# 64 KiB may hold 30,000 lists, which take the parent 13 ms. As one long text it takes a thirtieth of that.
 _FREE_BYTES, _FREE_VALUES = KIB, 64
-_CALL_VALUES = 512
+_CALL_BYTES, _CALL_VALUES = 16 * KIB, 512
 # Prefetched calls of batches, of all scripts together. They keep the other cores busy while one call waits for the
 # interpreter's lock, and leave room for other clients.
 _PREFETCH = min(os.cpu_count() or 1, 3)
@@ -69,7 +69,8 @@ class CallHandler:
         A batch is answered from its beginning until the replies fill a frame; the script sends the rest again.
         """
         self._surplus = max(request.size // _FREE_BYTES, request.values // _FREE_VALUES)
-        self._charge = max(0, request.values // _CALL_VALUES - len(request.each))
+        charge = max(request.size // _CALL_BYTES, request.values // _CALL_VALUES)
+        self._charge = max(0, charge - len(request.each))
         if not request.each:
             return frames.pack(await self._answer_one(request.method, request.params))
         return frames.pack_for_child(await self._answer_batch(request.method, request.params, request.each))
@@ -223,7 +224,7 @@ _ASK_FOR_LESS = "ask for fewer rows at a time, or for ids, metadata or previews 
 _CALL_LESS = (
     "every question of search_many and every page of .all() is a call; take more rows in each call (top_k=100, "
     "fetch with 100 ids); kb.scan and kb.count look through everything in one call; a call with more than 512 "
-    "values counts several times"
+    "values or 16 KiB counts several times"
 )
 
 _TIME_IS_UP = CallError("Timeout", "time is up", limit=True)
@@ -310,7 +311,9 @@ class Execution:
         await child.send(frames.pack_for_child(ScriptJob.build(code, limits, self._skills).encode()))
         while True:
             await turn.give_way()
-            match frames.decode(await child.receive(), limits):
+            frame = frames.decode(await child.receive(), limits)
+            await turn.give_way()
+            match frame:
                 case frames.CallFrame() as request:
                     await child.send(await self._answer(request))
                     if self._late is None and self._host.refusals > _MAX_REFUSALS:

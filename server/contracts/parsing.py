@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ _SIMILARITY = 0.75
 _MIN_PREFIX_CHARS = 4  # of an abbreviated name
 _MAX_NAMES = 5  # of unknown arguments in a warning
 _NAME_CHARS = 40
+_VALUE_CHARS = 60
 # Another word for an argument -> the argument. Words are without "_".
 _MEANT: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(("path", "file", "filename", "filepath", "uri", "url", "title", "name", "id", "doc"), "document")
@@ -280,7 +282,27 @@ def _describe_unknown_field(model: type[BaseModel], location: tuple[int | str, .
 
 def _format_value(value: Any) -> str:
     try:
-        text = repr(value)
+        text = "".join(islice(_repr_parts(value), _VALUE_CHARS + 1))
     except ValueError:  # an integer of more digits than Python writes
         return "a number of too many digits"
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= _VALUE_CHARS else f"{text[: _VALUE_CHARS - 3]}..."
+
+
+def _repr_parts(value: Any) -> Iterator[str]:
+    """The parts of ``repr(value)``, made one by one: the whole of a wide list takes milliseconds."""
+    if type(value) is list:
+        yield "["
+        for number, item in enumerate(value):
+            yield from (", ",) if number else ()
+            yield from _repr_parts(item)
+        yield "]"
+    elif type(value) is dict:
+        yield "{"
+        for number, (name, item) in enumerate(value.items()):
+            yield from (", ",) if number else ()
+            yield from _repr_parts(name)
+            yield ": "
+            yield from _repr_parts(item)
+        yield "}"
+    else:
+        yield repr(value[: _VALUE_CHARS + 1] if isinstance(value, str) else value)

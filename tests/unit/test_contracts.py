@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import hypothesis
@@ -24,6 +25,7 @@ from server.contracts import (
 )
 from server.contracts.claims.arguments import WriteEntry
 from server.contracts.documents import ReadDocument
+from server.contracts.parsing import _format_value, _repr_parts
 from server.errors import ErrorCode, WinnowError
 from server.knowledge import OPERATIONS
 from server.tools import TOOLS
@@ -309,3 +311,26 @@ def test_an_object_in_a_list_is_described_by_its_own_fields() -> None:
         parse(WriteEntry, {"topic": "gates", "claims": [{"text": "A gate closes.", "evidence": ["p1"]}]})
     told = caught.value.message
     assert """claims.0.evidence.0: takes an object, such as {"passage_id": "p1"} (got 'p1')""" in told
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1, [2.5, [None, "it's"]], {"a": [True], "b": {}}],
+        {"a" * 70: 1},
+        ["x" * 70],
+        list(range(100)),
+        [[[[[[]]]]]] * 20,
+        [],
+        "x" * 61,
+        "x" * 58,
+    ],
+)
+def test_a_wrong_value_is_shown_as_python_writes_it(value: Any) -> None:
+    whole = repr(value)
+    assert _format_value(value) == (whole if len(whole) <= 60 else f"{whole[:57]}...")
+
+
+def test_of_a_wide_value_the_beginning_alone_is_written() -> None:
+    written = islice(_repr_parts([[] for _ in range(30_000)]), 5)
+    assert list(written) == ["[", "[", "]", ", ", "["]
