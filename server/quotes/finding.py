@@ -56,9 +56,23 @@ _OMISSION = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
 _JOINT = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])|(?<=[^\W_]/) ?(?=[^\W\d_])")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u2011]\s*(?=[^\W\d_])")
 _DASH = "\u2014"
-_AROUND = " \"'.,;:"
+# Left out before and after a quote; the point of .5 belongs to the number.
+_BEFORE, _AFTER = re.compile(r"(?:[ \"',;:]|\.(?!\d))+"), " \"'.,;:"
+# Signs of Markdown that may divide a word in the text as it is.
+_SIGNS = r"(?:[*_`~]|</?[A-Za-z][A-Za-z0-9]{0,15}(?:\s[^<>]{0,400}=[^<>]{0,400})?/?>)+"
+_SIGNS_BEFORE, _SIGNS_AFTER = re.compile(rf"{_SIGNS}\Z"), re.compile(_SIGNS)
+_LONGEST_SIGNS = 500
+# What belongs to a number that begins after it or ends before it, because it changes the value.
+_NUMBER_BEFORE = re.compile(r"\d[.,':/^]\Z|[-\u2212\u2013+\u00b1/\u2044^]\Z|[<>\u2264\u2265~\u2248]\s?\Z")
+_NUMBER_AFTER = re.compile(
+    r"[.,':/\u2044\u2212\u2013-]\d|[\^\u2070\u00b9\u00b2\u00b3\u2074-\u207b]|\s?[%\u2030\u00b0]"
+)
+# A number whose digits are in groups of three: what stands before a group, and a group that follows.
+_GROUPS_BEFORE = re.compile(r"(?<![\w.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})*[ \u00a0\u202f]\Z")
+_GROUP, _GROUP_AFTER = re.compile(r"\d{3}(?!\d)"), re.compile(r"[ \u00a0\u202f]\d{3}(?!\d)")
+_FIRST_GROUP = re.compile(r"(?<![\w.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})*\Z")
+_NUMBER_CHARS = 40
 _WORD = re.compile(r"\w+")
-_NUMBER_SIGNS = ".,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +137,7 @@ def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatc
     spans = source.parts(quote, MOST_OMITTED_CHARS if len(parts) > 1 else 0)
     as_is, as_seen = ([look(*span) for span in spans] for look in (source.as_is, source.as_seen))
     # A text may have an ellipsis of its own.
-    for asked in _distinct([fold(quote).text.strip(_AROUND)], [fold_marked(quote).strip(_AROUND)], parts):
+    for asked in _distinct([_trim(fold(quote).text)], [_trim(fold_marked(quote))], parts):
         looks = (_find_parts(asked, part, most, numbers=True) for part in (*as_is, *as_seen))
         if found := _merge(looks):
             return found[:most]
@@ -182,8 +196,14 @@ def _merge(found: Iterable[Sequence[QuoteMatch]]) -> list[QuoteMatch]:
 
 def _parts(quote: str) -> list[str]:
     """The parts of a quote between its marks of omission, folded; [] for a quote without words."""
-    parts = (part.strip(_AROUND) for part in _OMISSION.split(fold(quote).text))
+    parts = (_trim(part) for part in _OMISSION.split(fold(quote).text))
     return [part for part in parts if _WORD.search(part)]
+
+
+def _trim(text: str) -> str:
+    """A folded quote without the signs around it."""
+    first = _BEFORE.match(text)
+    return text[first.end() if first else 0 :].rstrip(_AFTER)
 
 
 def _find_parts(
@@ -196,8 +216,6 @@ def _find_parts(
     text = part.text if case else lower(part.text)
     parts = parts if case else [lower(each) for each in parts]
     for start in islice(_occurrences(parts[0], text, 0), _MOST_STARTS):
-        if numbers and _is_within_number(text, start):
-            continue
         match = _follow(parts, text, part, start, numbers=numbers)
         if match is not None:
             found.append(match)
@@ -208,26 +226,27 @@ def _find_parts(
 
 def _follow(parts: Sequence[str], text: str, part: FoldedPart, start: int, *, numbers: bool) -> QuoteMatch | None:
     """The match whose first part begins at ``start``, if the others follow."""
-    end, omitted = start + len(parts[0]), 0
-    for each in parts[1:]:
-        following = next(_occurrences(each, text, end, end + MOST_OMITTED_CHARS + len(each)), None)
+    end, omitted = start, 0
+    for number, each in enumerate(parts):
+        last = end + MOST_OMITTED_CHARS + len(each) if number else start + len(each)
+        following = next(_occurrences(each, text, end, last), None)
         if following is None:
             return None
         omitted += following - end
         end = following + len(each)
-    if numbers and _is_within_number(text, end):
-        return None
+        if numbers and (_begins_within_number(part, following) or _ends_within_number(part, end)):
+            return None
     return QuoteMatch(*part.span(start, end), omitted)
 
 
 def _find_joined(quote: str, part: FoldedPart) -> Iterator[QuoteMatch]:
     """The places of a quote whose joints (``_JOINT``) are otherwise in the text."""
     # Folding removes hyphens between letters, and keeps dashes.
-    first, *others = _JOINT.split(fold(_HYPHEN.sub(_DASH, quote)).text.strip(_AROUND))
+    first, *others = _JOINT.split(_trim(fold(_HYPHEN.sub(_DASH, quote)).text))
     if not others or not _WORD.search(first):
         return
     text = part.text
-    starts = (start for start in _starts(first, text, 0) if not _is_within_number(text, start))
+    starts = (start for start in _starts(first, text, 0) if not _begins_within_number(part, start))
     for start in islice(starts, _MOST_STARTS):
         end = start + len(first)
         for before, after in pairwise((first, *others)):
@@ -237,7 +256,7 @@ def _find_joined(quote: str, part: FoldedPart) -> Iterator[QuoteMatch]:
                 break
             end += len(after)
         else:
-            if not (_is_within_word(text, end) or _is_within_number(text, end)):
+            if not (_is_within_word(text, end) or _ends_within_number(part, end)):
                 yield QuoteMatch(*part.span(start, end))
 
 
@@ -264,23 +283,47 @@ def _follows_note(text: str, at: int) -> bool:
 
 
 def _is_within_word(text: str, at: int) -> bool:
-    """Whether the characters before and at ``at`` belong to one word."""
+    """Whether the characters before and at ``at`` belong to one word, which signs of Markdown may divide."""
     if not 0 < at < len(text):
         return False
-    before, after = text[at - 1], text[at]
-    if unicodedata.category(after).startswith("M"):
+    if unicodedata.category(text[at]).startswith("M"):
         return True
+    before, after = _letter_before(text, at), _letter_after(text, at)
     is_word = bool(_WORD.match(before) and _WORD.match(after))
     return is_word and not (UNSPACED.match(before) or UNSPACED.match(after))
 
 
-def _is_within_number(text: str, at: int) -> bool:
-    """Whether the characters before and at ``at`` belong to one number: to 1.5 or 2,400."""
-    if text[at : at + 1].isdigit():
-        return text[max(at - 1, 0) : at] in {*_NUMBER_SIGNS} and text[max(at - 2, 0) : at - 1].isdigit()
-    return (
-        text[at : at + 1] in {*_NUMBER_SIGNS} and text[at - 1 : at].isdigit() and text[at + 1 : at + 2].isdigit()
-    )
+def _letter_before(text: str, at: int) -> str:
+    if text[at - 1] in "*_`~>" and (signs := _SIGNS_BEFORE.search(text, max(at - _LONGEST_SIGNS, 0), at)):
+        return text[max(signs.start() - 1, 0) : signs.start()]
+    return text[at - 1]
+
+
+def _letter_after(text: str, at: int) -> str:
+    if text[at] in "*_`~<" and (signs := _SIGNS_AFTER.match(text, at, at + _LONGEST_SIGNS)):
+        return text[signs.end() : signs.end() + 1]
+    return text[at]
+
+
+def _begins_within_number(part: FoldedPart, at: int) -> bool:
+    """Whether what begins here is the rest of a number: of 1.5, 2,400, 1 500, -5, 3/4, 10^9 or <5."""
+    text = part.text[at : at + 4]
+    if not text[:1].isdigit() and not (text[:1] == "." and text[1:2].isdigit()):
+        return False
+    before = part.before(at, _NUMBER_CHARS)
+    if text[0] == "." and before[-1:].isdigit():
+        return True
+    in_groups = _GROUP.match(text) and _GROUPS_BEFORE.search(before)
+    return bool(in_groups or _NUMBER_BEFORE.search(before))
+
+
+def _ends_within_number(part: FoldedPart, at: int) -> bool:
+    """Whether what ends here is the beginning of a number, or a number without its percent sign."""
+    if not part.text[at - 1 : at].isdigit():
+        return False
+    after = part.after(at, _NUMBER_CHARS)
+    in_groups = _GROUP_AFTER.match(after) and _FIRST_GROUP.search(part.text[max(at - _NUMBER_CHARS, 0) : at])
+    return bool(in_groups or _NUMBER_AFTER.match(after))
 
 
 def _common_blocks(asked: Sequence[str], near: Sequence[str]) -> list[Match]:

@@ -6,12 +6,14 @@ Equal after folding are texts that differ only in what copying, typesetting and 
     white space of any kind and length                 one blank; none before the punctuation of a sentence or ")"
     a hyphen within a word, also at the end of a line  nothing
     other hyphens, dashes and minus signs              "-", without white space around it; not before options
-    quotation marks and apostrophes, single or double  "'", as a quote within a quote changes its marks
+    quotation marks and apostrophes, single or double  "'", as a quote within a quote changes its marks; double
+                                                       ones after a digit "″", as those may be units: 6' is not 6"
+    superscript digits                                 "^" and the digits
     ellipses                                           "..."
     blanks of no width and marks of direction          nothing
     ligatures, full widths, accents of several signs   the usual letters (NFC; NFKC where only shapes differ)
 
-Case, digits, other punctuation and superscripts stay: they can change what a sentence says. Takes time in
+Case, digits and other punctuation stay: they can change what a sentence says. Takes time in
 proportion to the length of the text.
 """
 
@@ -44,6 +46,8 @@ _CHANGING = re.compile(
     rf"|(?P<dash>\s*+(?!{_OPTION})(?:[{_DASHES}]\s*+)++)"
     r"|(?P<blank>\s++(?=[,;:!?.](?:\s|\Z)(?!\s?\.)|[)\]]))"
     r"|(?P<space>[^\S ]\s*+| \s++)"
+    r"|(?P<double>(?<=\d)(?:``|''|[\"\u201c-\u201f\u2033\u301d-\u301f\uff02]))"
+    r"|(?P<raised>[\u2070\u00b9\u00b2\u00b3\u2074-\u207b]++)"
     r"|(?P<mark>``|''|[\"`\u00ab\u00b4\u00bb\u2018-\u201f\u2032\u2033\u2039\u203a\u301d-\u301f\uff02\uff07])"
     r"|(?P<dots>\u2026|\.(?:[^\S\n]\.){2})"
     rf"|(?P<unseen>[{_UNSEEN}]++)"
@@ -56,12 +60,15 @@ def _as(text: str) -> Callable[[str], str]:
     return lambda _: text
 
 
+_LOWERED = str.maketrans(dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True)))
 _FOLDED: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "joint": _as(""),
         "dash": _as("-"),
         "blank": _as(""),
         "space": _as(" "),
+        "double": _as("\u2033"),
+        "raised": lambda text: "^" + text.translate(_LOWERED),
         "mark": _as("'"),
         "dots": _as("..."),
         "unseen": _as(""),

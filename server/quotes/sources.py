@@ -68,6 +68,16 @@ class FoldedPart:
         first, last = self.view.span(*self.folded.span(start, end))
         return self.start + first, self.start + last
 
+    def before(self, at: int, chars: int) -> str:
+        """So many characters before this one of the folded part, as they were before folding."""
+        end = self.folded.span(at, at + 1)[0]
+        return self.view.text[max(end - chars, 0) : end]
+
+    def after(self, at: int, chars: int) -> str:
+        """So many characters from this one of the folded part on, as they were before folding."""
+        start = self.folded.span(at - 1, at)[1]
+        return self.view.text[start : start + chars]
+
     @cached_property
     def words(self) -> Sequence[Word]:
         """The words of the folded part."""
