@@ -72,6 +72,7 @@ _GROUPS_BEFORE = re.compile(r"(?<![\w.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})*[ \u00a
 _GROUP, _GROUP_AFTER = re.compile(r"\d{3}(?!\d)"), re.compile(r"[ \u00a0\u202f]\d{3}(?!\d)")
 _FIRST_GROUP = re.compile(r"(?<![\w.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})*\Z")
 _NUMBER_CHARS = 40
+_COMMENT = "<!--"
 _WORD = re.compile(r"\w+")
 
 
@@ -135,13 +136,15 @@ def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatc
     if not parts:
         return []
     spans = source.parts(quote, MOST_OMITTED_CHARS if len(parts) > 1 else 0)
+    comments = () if _COMMENT in quote else source.comments
     as_is, as_seen = ([look(*span) for span in spans] for look in (source.as_is, source.as_seen))
     # A text may have an ellipsis of its own.
     for asked in _distinct([_trim(fold(quote).text)], [_trim(fold_marked(quote))], parts):
         looks = (_find_parts(asked, part, most, numbers=True) for part in (*as_is, *as_seen))
-        if found := _merge(looks):
+        if found := _visible(_merge(looks), comments):
             return found[:most]
-    return _merge(list(islice(_find_joined(quote, part), most)) for part in (*as_is, *as_seen))[:most]
+    joined = (list(islice(_find_joined(quote, part), most)) for part in (*as_is, *as_seen))
+    return _visible(_merge(joined), comments)[:most]
 
 
 def find_phrase(phrase: str, source: SourceText, *, case: bool = True) -> list[QuoteMatch]:
@@ -183,6 +186,11 @@ def closest(quote: str, source: SourceText) -> ClosestText | None:
 
 def _distinct(*asked: Sequence[str]) -> Iterator[Sequence[str]]:
     return (each for number, each in enumerate(asked) if each not in asked[:number])
+
+
+def _visible(found: Sequence[QuoteMatch], comments: Sequence[tuple[int, int]]) -> list[QuoteMatch]:
+    """The places that are not in comments, which no reader sees."""
+    return [each for each in found if not any(start < each.end <= end for start, end in comments)]
 
 
 def _merge(found: Iterable[Sequence[QuoteMatch]]) -> list[QuoteMatch]:

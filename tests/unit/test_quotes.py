@@ -241,6 +241,61 @@ NOT_SEEN = (
     ("it is kept", "it is ~~not~~ kept"),
     ("10 m of it", "10 m2 of it"),
     ("[docs](https://evil.example) here", "[docs](https://good.example) here"),
+    ("the tenant owes rent", "the [tenant][who stays] owes rent"),
+    ("the tenant owes rent", "the tenant [^not] owes rent"),
+    ("holds if a d", "holds if a <b and c> d"),
+    ("the contract is not void", "the contract is ~~not~~ void"),
+    ("the contract is not void", "the contract is <del>not</del> void"),
+    ("the contract is void", "the contract is <s>not</s> void"),
+    ("about 109 units", "about 10<sup>9</sup> units"),
+    ("about 109 units", "about 10⁹ units"),
+    ("the low was 5 degrees", "the low was\n- 5 degrees"),
+    ("more than 5 mg is toxic", "more than\n> 5 mg is toxic"),
+    ("> 5 mg is toxic", "5 mg is toxic"),
+    ("- 5 degrees in winter", "It was 5 degrees in winter"),
+    ("- [ ] Approved", "- [x] Approved"),
+    ("■ approved □ rejected", "□ approved ■ rejected"),
+    ("safe for children", "un**safe for children**"),
+    ("safe for children", "un<b>safe for children</b>"),
+    ("the board approved it", "<!-- the board approved it -->"),
+    ("6' wide", '6" wide'),
+    ("6′ wide", "6″ wide"),
+)
+# What is a part of a number, or a number without what changes its value.
+CUT_NUMBERS = (
+    ("5 mg of it", "0.5 mg of it"),
+    (".5 mg of it", "5 mg of it"),
+    (".5 mg of it", "0.5 mg of it"),
+    ("500 people died", "1,500 people died"),
+    ("500 people died", "1 500 people died"),
+    ("it is 1", "it is 1.5 million"),
+    ("it is 1", "it is 1 500 000"),
+    ("5 degrees in May", "a mean of -5 degrees in May"),
+    ("5 degrees in May", "a mean of \u22125 degrees in May"),
+    ("2 of all users", "1/2 of all users"),
+    ("5 mg is used", "<5 mg is used"),
+    ("5 mg is used", "\u2264 5 mg is used"),
+    ("it grew by 5", "it grew by 5 %"),
+    ("it grew by 5", "it grew by 5\u20137 points"),
+    ("it is 10", "it is 10^9"),
+    ("it is 10", "it is 10⁹"),
+    ("it starts at 5", "it starts at 5:30"),
+    ("it … 5", "it is now 5.5"),
+    ("it … 5 of them", "it is now 2.5 of them"),
+)
+WHOLE_NUMBERS = (
+    ("5 mg of it", "Take 5 mg of it."),
+    (".5 mg of it", "Take .5 mg of it."),
+    ("it is 1", "it is 1, and 500 others"),
+    ("5 items are due", "- 5 items are due"),
+    ("5 items are due", "Then:\n\n- 4 items are here\n- 5 items are due"),
+    ("in 1990", "in 1990. It"),
+    ("2015 500 people", "In 2015 500 people came"),
+    ("10⁹ units", "about 10<sup>9</sup> units"),
+    ("10^9 units", "about 10⁹ units"),
+    ('6" wide', "6″ wide"),
+    ("6' wide", "6’ wide"),
+    ("'since 1990', they say", "“since 1990’, they say"),
 )
 
 
@@ -249,6 +304,16 @@ def test_a_quote_is_found_in_the_text_that_a_reader_of_its_markdown_sees(quote: 
     for lead in ("", "A long paragraph of other words.\n\n" * 1_000):
         (match,) = find_quote(quote, SourceText(f"{lead}Before.\n\n{text}\n\nAfter."))
         assert len(lead) + len("Before.\n\n") <= match.start < match.end <= len(f"{lead}Before.\n\n{text}")
+
+
+@pytest.mark.parametrize(("quote", "text"), CUT_NUMBERS)
+def test_a_quote_of_a_part_of_a_number_is_not_found(quote: str, text: str) -> None:
+    assert find_quote(quote, SourceText(text)) == []
+
+
+@pytest.mark.parametrize(("quote", "text"), WHOLE_NUMBERS)
+def test_a_quote_of_a_whole_number_is_found(quote: str, text: str) -> None:
+    assert len(find_quote(quote, SourceText(text))) == 1
 
 
 @pytest.mark.parametrize(("quote", "text"), NOT_SEEN)

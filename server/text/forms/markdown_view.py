@@ -4,7 +4,9 @@ Marks are the signs of headings, lists, block quotations, tables, rules and fenc
 links and images with their addresses, references to footnotes, escapes, character references, and the tags of
 HTML that only shape a text. Within fenced code only the lines of the fence are marks; within a code span only its
 signs. Signs of emphasis count in pairs within a paragraph, and not within words: ``2*3*4`` keeps them. A bar is a
-mark in a line that begins with one. Nothing else is left out: a number, a word, a sign of a formula stays.
+mark in a line that begins with one. A reference counts if the text defines it. A sign before a number is a mark at
+the beginning of a paragraph or of a list alone, as it may be a minus. Text that is struck out becomes "~~", and a
+raised number is written with "^". Nothing else is changed: a number, a word, a sign of a formula, a box stays.
 
 A text that is no Markdown hardly has such signs. A caller that must be certain compares with the text itself, too.
 Takes time in proportion to the length of the text.
@@ -14,7 +16,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 # Characters from a start to an end, and the text that a reader sees in their place.
 Mark = tuple[int, int, str]
@@ -22,18 +25,19 @@ Mark = tuple[int, int, str]
 _FENCE = re.compile(r"^[ \t]{0,12}(?P<sign>`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
 _TAG = (
     r"</?(?:a|abbr|b|blockquote|br|caption|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]"
-    r"|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt"
-    r"|u|ul|var)(?:\s[^<>]{0,400})?/?>"
+    r"|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt"
+    r"|u|ul|var)(?:\s[^<>]{0,400}=[^<>]{0,400})?\s?/?>"
 )
 # The first alternative that fits counts. Lines first: their signs are no signs within a line.
 _SIGN = re.compile(
     r"(?P<line>^[ \t]*(?:\|?[ \t]*:?-{3,}:?[ \t]*\|[-:| \t]*|(?P<rule>[-*_=])(?:[ \t]*(?P=rule)){2,})[ \t]*$)"
-    r"|(?P<block>^[ \t]*(?:>[ \t]?)+|^[ \t]{0,3}#{1,6}(?=[ \t])|^[ \t]*[-*+](?=[ \t])(?:[ \t]+\[[ xX]\])?)"
-    r"|(?P<bullet>(?<!\S)[\u2022\u2023\u25aa\u25cf\u25cb\u25e6\u25a0\u25a1\uf0b7](?!\S)|\u2022(?=\s))"
+    r"|(?P<block>^[ \t]*(?:>[ \t]?)+|^[ \t]{0,3}#{1,6}(?=[ \t])|^[ \t]*[-*+](?=[ \t]))"
+    r"|(?P<bullet>(?<!\S)[\u2022\u2023\u25aa\u25e6\uf0b7](?!\S)|\u2022(?=\s)"
+    r"|^[ \t]*[\u25cf\u25cb\u25a0\u25a1](?=\s))"
     r"|(?P<paragraph>\n[ \t]*(?=\n))"
     r"|\\(?P<escaped>[!-/:-@\[-`{-~])|(?P<break>\\(?=\n))"
     r"|(?P<code>(?P<ticks>(?<!`)`{1,4})(?!`)(?P<inside>(?:(?!\n[ \t]*\n)[^`]){1,1000})(?P=ticks)(?!`))"
-    r"|(?P<note>\[\^[^\]\s]{1,60}\](?!:))"
+    r"|(?P<note>\[\^(?P<label>[^\]\s]{1,60})\](?!:))"
     r"|(?P<open>!?\[)"
     r"|(?P<close>\](?:\((?P<address>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'))?\)"
     r"|(?=\[)(?P<reference>\[[^\[\]\n]{0,100}\]))?)"
@@ -47,7 +51,18 @@ _SIGN = re.compile(
 _DIVIDED = re.compile(r"[^\W\d_]-[*_]+ [*_]*[^\W\d_]")
 _BREAKS = re.compile(r"</?(?:br|p|div|td|th|tr|li|h\d|hr|dd|dt)\b", re.IGNORECASE)
 # Groups of ``_SIGN`` that are marks wherever they stand, and what is seen in their place.
-_ALONE = {"line": "", "block": "", "bullet": "", "break": "", "note": ""}
+_ALONE = {"line": "", "bullet": "", "break": ""}
+# A sign that begins a line with a number is a minus or a comparison, if the line before it is of no list.
+_NUMBER = re.compile(r"[ \t]*[.,]?\d")
+_LIST_LINE = re.compile(r"[ \t]{2,}|[ \t]?(?:[-*+>#]|\d{1,9}[.)])[ \t]|[ \t]*\Z")
+_LONGEST_LINE = 2_000
+_DEFINITION = re.compile(r"^[ \t]{0,3}\[\^?([^\[\]\n]{1,100})\]:", re.MULTILINE)
+# Readers of PDF and office files number the references to notes.
+_NOTE_NUMBER = re.compile(r"[\d*\u2020\u2021]{1,4}")
+_STRUCK = re.compile(r"<(?P<end>/?)(?P<name>del|s|strike)\b", re.IGNORECASE)
+# In place of what is struck out: a quote neither has it nor passes over it.
+_STRUCK_OUT = "~~"
+_RAISED = re.compile(r"<sup\b", re.IGNORECASE)
 
 
 def fences_of(text: str) -> list[tuple[int, int, int, int]]:
@@ -94,14 +109,23 @@ def _signs(text: str, start: int, end: int, *, links: bool) -> Iterator[Mark]:
     # Signs of the paragraph that are marks if they are closed.
     emphasis: list[re.Match[str]] = []
     brackets: list[re.Match[str]] = []
+    struck: list[re.Match[str]] = []
     for found in _SIGN.finditer(text, start, end):
         kind = found.lastgroup or ""
         if found["paragraph"] is not None:
-            emphasis, brackets = [], []
+            emphasis, brackets, struck = [], [], []
         elif kind in _ALONE:
             marks.append((*found.span(), _ALONE[kind]))
         elif found["line"] is not None:
             marks.append((*found.span(), ""))
+        elif found["block"] is not None:
+            if not _may_be_minus(text, found, links=links):
+                marks.append((*found.span(), ""))
+        elif found["note"]:
+            if _NOTE_NUMBER.fullmatch(found["label"]) or _is_defined(text, found["label"]):
+                marks.append((*found.span(), ""))
+        elif found["tag"] and links:
+            marks.append(_tag(text, found, struck))
         elif found["escaped"]:
             marks.append((found.start(), found.start() + 1, ""))
         elif found["code"]:
@@ -113,8 +137,38 @@ def _signs(text: str, start: int, end: int, *, links: bool) -> Iterator[Mark]:
         elif found["bar"]:
             marks += _bar(text, found)
         elif links:
-            marks += _link(found, brackets)
-    yield from sorted(marks)
+            marks += _link(text, found, brackets)
+    yield from _outermost(sorted(marks))
+
+
+def _outermost(marks: Iterable[Mark]) -> Iterator[Mark]:
+    """The marks that are not within others: not those of a text that is struck out."""
+    last = 0
+    for start, end, seen in marks:
+        if start >= last:
+            yield start, end, seen
+            last = end
+
+
+def _may_be_minus(text: str, found: re.Match[str], *, links: bool) -> bool:
+    """Whether the sign that begins a line belongs to the number after it: after the line of a paragraph."""
+    start, sign = found.start(), found[0].strip(" \t")
+    if sign not in ("-", "+", ">") or not _NUMBER.match(text, found.end()):
+        return False
+    if start == 0:
+        return not links
+    line = text.rfind("\n", max(start - _LONGEST_LINE, 0), start - 1) + 1
+    return _LIST_LINE.match(text, line, start - 1) is None
+
+
+def _is_defined(text: str, label: str) -> bool:
+    """Whether a text says what a reference to a link or a note refers to."""
+    return label.casefold() in _definitions(text)
+
+
+@lru_cache(maxsize=2)
+def _definitions(text: str) -> frozenset[str]:
+    return frozenset(label.casefold() for label in _DEFINITION.findall(text))
 
 
 def _close_emphasis(text: str, sign: re.Match[str], opened: list[re.Match[str]]) -> Iterator[Mark]:
@@ -126,6 +180,10 @@ def _close_emphasis(text: str, sign: re.Match[str], opened: list[re.Match[str]])
     if may_close:
         for number in range(len(opened) - 1, -1, -1):
             if opened[number][0] == sign[0]:
+                if sign[0] == "~~":
+                    yield opened[number].start(), end, _STRUCK_OUT
+                    del opened[number:]
+                    return
                 yield (*opened[number].span(), "")
                 # A word that is divided at the end of a line of a page: "some-** what".
                 yield start, end + bool(_DIVIDED.match(text, start - 2, end + 4)), ""
@@ -141,17 +199,30 @@ def _bar(text: str, found: re.Match[str]) -> Iterator[Mark]:
         yield (*found.span(), " ")
 
 
-def _link(found: re.Match[str], brackets: list[re.Match[str]]) -> Iterator[Mark]:
-    """The marks of a link or an image that ends here, of an address between angles, or of a tag."""
-    if found["tag"]:
-        yield (*found.span(), " " if _BREAKS.match(found[0]) else "")
-    elif found["link"]:
+def _tag(text: str, found: re.Match[str], struck: list[re.Match[str]]) -> Mark:
+    """The mark of a tag; of one that ends a text that is struck out, with this text."""
+    start, end = found.span()
+    if tag := _STRUCK.match(found[0]):
+        if not tag["end"]:
+            struck.append(found)
+        elif struck:
+            return struck.pop().start(), end, _STRUCK_OUT
+    if _RAISED.match(found[0]) and text[start - 1 : start].isdigit() and _NUMBER.match(text, end):
+        return start, end, "^"
+    return start, end, " " if _BREAKS.match(found[0]) else ""
+
+
+def _link(text: str, found: re.Match[str], brackets: list[re.Match[str]]) -> Iterator[Mark]:
+    """The marks of a link or an image that ends here, or of an address between angles."""
+    if found["link"]:
         yield found.start(), found.start() + 1, ""
         yield found.end() - 1, found.end(), ""
     elif found["open"]:
         brackets.append(found)
     elif brackets:
         opened = brackets.pop()
-        if found["address"] is not None or found["reference"] is not None:
+        reference = (found["reference"] or "")[1:-1]
+        is_reference = found["reference"] is not None and (not reference or _is_defined(text, reference))
+        if found["address"] is not None or is_reference:
             yield (*opened.span(), "")
             yield (*found.span(), "")
