@@ -66,6 +66,8 @@ class SharedStore:
         )
         self._documents = folder / "documents"
         self._documents.mkdir()
+        # How often a document was renamed, and edited while it was.
+        self._names: dict[int, tuple[int, int]] = {}
         self._backends = open_backends(self.settings, wait_for_model=True)
         self._kb = KnowledgeBase(lambda: Kept(self._backends, {}), self.settings)
         self._runner = asyncio.Runner()
@@ -88,11 +90,36 @@ class SharedStore:
     def write_documents(self, changes: Mapping[int, int | None]) -> None:
         """Give documents one of their two texts, or delete them (None), and ingest the folder."""
         for number, text in changes.items():
-            path = self._documents / f"{number}.md"
+            path = self._path(number)
             if text is None:
                 path.unlink(missing_ok=True)
             else:
-                path.write_text(f"# Part {number}\n\n{SENTENCES[number][text]}\n", "utf-8")
+                path.write_text(f"# {self._heading(number)}\n\n{SENTENCES[number][text]}\n", "utf-8")
+        self._ingest()
+
+    def rename_document(self, number: int, *, is_edited: bool) -> None:
+        """Give a document another name, and with ``is_edited`` another heading at once; ingest the folder."""
+        path = self._path(number)
+        renamed, edited = self._names.get(number, (0, 0))
+        before = self._heading(number)
+        self._names[number] = renamed + 1, edited + is_edited
+        if path.exists():
+            text = path.read_text("utf-8").replace(before, self._heading(number))
+            path.unlink()
+            self._path(number).write_text(text, "utf-8")
+        self._ingest()
+
+    def name_of(self, number: int) -> str:
+        """The uri that a document has now."""
+        return self._path(number).name
+
+    def _path(self, number: int) -> Path:
+        return self._documents / f"{number}-{self._names.get(number, (0, 0))[0]}.md"
+
+    def _heading(self, number: int) -> str:
+        return f"Part {number}, edition {self._names.get(number, (0, 0))[1] + 100}"
+
+    def _ingest(self) -> None:
         ingest_paths(target_of(self.settings, self._backends, None), [self._documents])
 
     def index(self) -> CurrentIndex:
@@ -103,7 +130,9 @@ class SharedStore:
         """A quote of what a document says at first, in the passage that it has now, if it has one."""
         catalogue = self._backends.catalogue
         passages = catalogue.passages(catalogue.chunk_ids(self.settings.project), self.settings.project)
-        place = next((id for id, each in passages.items() if each.document.uri == f"{document}.md"), "0" * 12)
+        place = next(
+            (id for id, each in passages.items() if each.document.uri == self.name_of(document)), "0" * 12
+        )
         return {"section_id": place, "quote": SENTENCES[document][0], "stance": stance}
 
     def entries(self, notebook: Notebook) -> dict[str, Entry]:
@@ -238,6 +267,20 @@ class NotebookOrders(RuleBasedStateMachine):
     def ingest(self, document: int, change: int | None) -> None:
         """A document is changed, changed back or deleted, and the folder ingested."""
         self._store.write_documents({document: change})
+
+    @rule(document=_DOCUMENTS, is_edited=st.booleans())
+    def rename(self, document: int, is_edited: bool) -> None:
+        """A document gets another name, with or without an edit, and no quote that it has is lost."""
+        name = self._store.name_of(document)
+        before = self._verified_in(name)
+        self._store.rename_document(document, is_edited=is_edited)
+        assert (self._verified_in(name), self._verified_in(self._store.name_of(document))) == (0, before)
+
+    def _verified_in(self, uri: str) -> int:
+        """The quotes of this document that are verified."""
+        entries = self._store.entries(self._notebook).values()
+        found = (each for entry in entries for claim in entry.claims for each in claim.evidence)
+        return sum(each.status == "verified" and each.document == uri for each in found)
 
     @invariant()
     def stored_is_what_follows(self) -> None:

@@ -113,6 +113,11 @@ class Database:
         with map_errors(self.path):
             yield from self._connection().execute(query, values)
 
+    def rows_anew(self, query: str, *values: Any) -> list[Any]:
+        """All rows of a query by a connection of its own, which has kept no page of the file."""
+        with map_errors(self.path), closing(connect(self.path)) as connection:
+            return connection.execute(query, values).fetchall()
+
     def layout_version(self) -> int:
         """The version of the file's layout; 0 for an empty file."""
         return int(self.rows("PRAGMA user_version")[0][0])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from server.claims.notebook_heads import were_written
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook
+from server.errors import WinnowError
 
 if TYPE_CHECKING:  # vectors bring numpy, which a server that shares an engine does without, and the other HTTP
     from server.claims.http_notebook import HttpNotebook
@@ -63,9 +64,21 @@ class ClaimLibrary:
         from server.claims.vectors import ClaimVectors
 
         with self._lock:
+            if self._open is not None:
+                self._reopen_other(self._open.store)
             if self._open is None:
                 self._open = ClaimVectors(SqliteClaimStore(self._path))
             return self._open
+
+    def _reopen_other(self, store: SqliteClaimStore) -> None:
+        """Close a file that is not at its path any more; opening says what is lost, or finds a restored one."""
+        try:
+            store.require_file()
+        except WinnowError:
+            store.close()
+            self._open = None
+            self.checked.clear()
+            self.compared.clear()
 
     def close(self) -> None:
         """Close the file or the connections, if they were opened."""

@@ -51,7 +51,7 @@ class NotebookHeads:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, TypeError, LookupError):
-            raise _loss(
+            raise describe_loss(
                 f"{self._path} is not as it was written, so nothing shows whether claims are lost"
             ) from None
 
@@ -60,16 +60,16 @@ class NotebookHeads:
         until = time.monotonic() + _CREATING_SECONDS
         while self._claims.exists() and not self._claims.stat().st_size:
             if time.monotonic() > until:
-                raise _loss(f"{self._claims} is empty: the claims that it had are lost")
+                raise describe_loss(f"{self._claims} is empty: the claims that it had are lost")
             time.sleep(_POLL_SECONDS)
         if not self._claims.exists() and (heads := self.read()):
-            raise _loss(f"{self._claims} is gone, and with it {_changes(heads)}")
+            raise describe_loss(f"{self._claims} is gone, and with it {_changes(heads)}")
 
     def require_changes(self, digest_at: Callable[[Notebook, int], str | None]) -> None:
         """Raise ``WinnowError`` unless the file has the last change of each notebook."""
         for notebook, (sequence, digest) in self.read().items():
             if digest_at(notebook, sequence) != digest:
-                raise _loss(
+                raise describe_loss(
                     f"{self._claims} is older than what was written, or another file: it lacks change {sequence} "
                     f"of the notebook of {notebook.project}"
                 )
@@ -99,5 +99,6 @@ def _changes(heads: Mapping[Notebook, Head]) -> str:
     return f"{sum(sequence for sequence, _ in heads.values()):,} changes of {len(heads):,} notebooks"
 
 
-def _loss(what: str) -> WinnowError:
+def describe_loss(what: str) -> WinnowError:
+    """The error about claims that are lost, with how to bring them back."""
     return WinnowError("INDEX_UNAVAILABLE", f"{what}; {_ADVICE}")

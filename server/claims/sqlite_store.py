@@ -1,10 +1,11 @@
 """The store of entries in an SQLite file of its own: primary data, which cannot be made again from documents.
 
 Theory of operation. The file is in a folder of its own in the store, so that no seal, repair or rebuild of the
-index touches it. Every change is one transaction that is on the disk before it is answered: a row of the history,
-which only grows, and the entry as it is now, from which all reads are answered. What the server found out since
-(status of evidence, friction, vectors) is written beside it and is in no history, because it can be found out
-again. Several processes may write; SQLite lets one at a time, and sequences are given inside its turn.
+index touches it; one that is gone or another one while it is open is noticed (``open_file``). Every change is one
+transaction that is on the disk before it is answered: a row of the history, which only grows, and the entry as it
+is now, from which all reads are answered. What the server found out since (status of evidence, friction, vectors)
+is written beside it and is in no history, because it can be found out again. Several processes may write; SQLite
+lets one at a time, and sequences are given inside its turn.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from server.claims.hash_chain import digest_of, first_flaw
 from server.claims.indexes import citations, word_index, words
 from server.claims.indexes.citations import PassageClaim
 from server.claims.notebook_heads import Head, NotebookHeads
+from server.claims.open_file import OpenFile
 from server.claims.records import MODEL_PREFIX, Comparison, Entry, Verdict, entry_of
 from server.claims.store import Change, ChangeKind, Notebook, NotebookCounts, TopicCount, View
 from server.errors import WinnowError
@@ -96,7 +98,9 @@ class SqliteClaimStore:
         with _own_advice():
             self.database = Database(path, _prepare)
         try:
+            self._open_file: OpenFile | None = None
             self._require_heads()
+            self._open_file = OpenFile(path)
         except BaseException:
             self.database.close()
             raise
@@ -108,9 +112,19 @@ class SqliteClaimStore:
         elif notebooks := self.notebooks():
             self.heads.replace({each: self._head(each) for each in notebooks})
 
+    def require_file(self) -> None:
+        """Raise ``WinnowError`` where the file was removed, emptied or replaced since it was opened."""
+        if self._open_file:
+            with _own_advice():
+                self._open_file.require_same(lambda: self.heads.require_changes(self._digest_on_disk))
+
+    def _digest_on_disk(self, notebook: Notebook, sequence: int) -> str | None:
+        rows = self.database.rows_anew(_DIGEST, notebook.project, notebook.owner, sequence)
+        ((count,),) = self.database.rows_anew(_EARLIER, notebook.project, notebook.owner, sequence)
+        return str(rows[0][0]) if rows and count == sequence else None
+
     def _digest_at(self, notebook: Notebook, sequence: int) -> str | None:
-        query = "SELECT digest FROM history WHERE project = ? AND owner = ? AND sequence = ?"
-        rows = self._rows(query, notebook.project, notebook.owner, sequence)
+        rows = self._rows(_DIGEST, notebook.project, notebook.owner, sequence)
         return str(rows[0][0]) if rows else None
 
     def _head(self, notebook: Notebook) -> Head:
@@ -124,8 +138,10 @@ class SqliteClaimStore:
     @contextmanager
     def _changing(self, notebook: Notebook) -> Iterator[sqlite3.Connection]:
         """A transaction that is on the disk when it has ended, after which the notebook's head is kept."""
+        self.require_file()
         with self.database.transaction(to_disk=True) as connection:
             yield connection
+        self.require_file()
         self.heads.advance(notebook, self._head(notebook))
 
     @_own_advice()
@@ -170,6 +186,7 @@ class SqliteClaimStore:
     @contextmanager
     def deriving(self) -> Iterator[None]:
         """Around code that reads entries and stores what follows: no other process writes in between."""
+        self.require_file()
         with _own_advice(), self.database.transaction() as connection:
             self._deriving.connection = connection
             try:
@@ -414,12 +431,14 @@ class SqliteClaimStore:
     def search_words(self, view: View, query: str, limit: int) -> list[tuple[str, float]]:
         """See ``ClaimStore.search_words``."""
         where, values = _where(view, "entries.")
+        self.require_file()
         with _own_advice():
             return words.search(self.database, query, where, values, limit)
 
     @_own_advice()
     def citing(self, view: View, passages: Sequence[str], most: int) -> list[PassageClaim]:
         """At most ``most`` claims of the view that cite each of these passages, by their ids. One query."""
+        self.require_file()
         return citations.citing(self.database, passages, *_where(view, "e."), most)
 
     @_own_advice()
@@ -448,6 +467,7 @@ class SqliteClaimStore:
         self.database.close()
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
+        self.require_file()
         with _own_advice():
             return self.database.rows(query, *values)
 
@@ -457,6 +477,8 @@ class SqliteClaimStore:
             return [_entry(row) for row in rows]
 
 
+_DIGEST = "SELECT digest FROM history WHERE project = ? AND owner = ? AND sequence = ?"
+_EARLIER = "SELECT count(*) FROM history WHERE project = ? AND owner = ? AND sequence <= ?"
 _ENTRY = "project, owner, sequence, record"
 # Two lookups, each by an index of its own; UNION removes a row that both find.
 _EITHER = (

@@ -7,10 +7,11 @@
     drifted    it does not, but a text that is close to it does: the document or the quote was altered
     missing    the document is gone, or has nothing like the quote
 
-Only ``verified`` evidence counts for a claim. A document is found by its id, by the named passage, or by its
-uri; one that was moved by its digest, because the id changes with the uri. Of several places where a quote
-stands, the one in the named passage counts, then the one nearest to where it stood. A quote that stands in
-another place than the one named is verified, and said to stand elsewhere.
+Only ``verified`` evidence counts for a claim. A document is found by its id, by the named passage, or by its uri;
+one that was moved by its digest, because the id changes with the uri. One that was moved and changed is the only
+document of the same ending, and of about the same length, that has the quote; a note says so. Of several places
+where a quote stands, the one in the named passage counts, then the one nearest to where it stood. A quote that
+stands in another place than the one named is verified, and said to stand elsewhere.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import PurePosixPath
 from typing import Protocol
 
 from server.backends.base import IndexedDocument, admits
@@ -42,6 +44,9 @@ _LEAST_WORDS = 4
 _FIRST_UNSPACED = "\u0e00"
 _WORD = re.compile(r"\w+")
 _CLOSEST_CHARS = 160
+# A document that was renamed and changed at once has its length but for so much of it. Where more documents are as
+# long, none of them is looked through.
+_LENGTH_SHARE, _MOST_SUCCESSORS = 0.25, 200
 
 
 class IndexedTexts(Protocol):
@@ -79,6 +84,7 @@ class CurrentIndex:
         self._texts, self._filters = texts, filters
         self._documents: dict[str, Document | None] = {}
         self._held: OrderedDict[str, SourceText] = OrderedDict()
+        self._successors: dict[tuple[str, str, str], Document | None] = {}
 
     @cached_property
     def content_hashes(self) -> Mapping[str, str]:
@@ -100,14 +106,39 @@ class CurrentIndex:
             return document
         if passage:
             return passage.document
-        return self._moved(evidence.digest) or self.document(evidence.document)
+        return self._moved(evidence.digest) or self.document(evidence.document) or self._successor_of(evidence)
 
     def _moved(self, digest: str) -> Document | None:
         """A document with the text that had this digest: its file was renamed or moved."""
-        _, length, text_hash = (*digest.split("."), "", "")[:3]
-        named = self._by_length.get(int(length), ()) if length.isdecimal() else ()
+        text_hash = _text_hash_of(digest)
+        named = self._by_length.get(_length_of(digest), ())
         documents = (document for uri in named if (document := self.document(uri)))
         return next((each for each in documents if _text_hash(self.text(each).text) == text_hash), None)
+
+    def _successor_of(self, evidence: Evidence) -> Document | None:
+        """The only document that has the quote of one that is gone, and its ending and about its length."""
+        length = _length_of(evidence.digest)
+        if not length or _is_brief(evidence.quote):
+            return None
+        key = evidence.document, evidence.digest, evidence.quote
+        if key not in self._successors:
+            self._successors[key] = self._find_successor(evidence, length)
+        return self._successors[key]
+
+    def _find_successor(self, evidence: Evidence, length: int) -> Document | None:
+        suffix, margin = PurePosixPath(evidence.document).suffix, length * _LENGTH_SHARE
+        uris = [
+            uri
+            for characters, named in self._by_length.items()
+            if abs(characters - length) <= margin
+            for uri in named
+            if PurePosixPath(uri).suffix == suffix
+        ]
+        if len(uris) > _MOST_SUCCESSORS:
+            return None
+        documents = (document for uri in uris if (document := self.document(uri)))
+        having = [each for each in documents if _has_whole(self.text(each), evidence.quote)]
+        return having[0] if len(having) == 1 else None
 
     def digest(self, document: Document) -> str:
         """The digest of a document: the hash of its content, and length and hash of its text alone.
@@ -276,6 +307,10 @@ def _in_full(source: SourceText, match: QuoteMatch) -> str:
 def _note(evidence: Evidence, found: Evidence, match: QuoteMatch, passage: Chunk | None) -> str:
     """What to know about a quote that stands in its document; "" for nothing."""
     shown = shorten(one_line(evidence.quote), 60)
+    if _is_succeeded(evidence, found):
+        return (
+            f'{evidence.document} is gone: the quote "{shown}" stands in {found.document}, which is taken for it'
+        )
     if match.omitted:
         return (
             f'the quote "{shown}" leaves out text, so it does not count; quote it whole, or its parts one by one: '
@@ -304,6 +339,26 @@ def _describe_closest(evidence: Evidence, source: SourceText, document: Document
 def _failed(evidence: Evidence, status: str, note: str, at: float) -> CheckedEvidence:
     place = {"start": None, "end": None, "page": 0, "locator": "", "in_full": ""}
     return CheckedEvidence(evidence.model_copy(update={**place, "status": status, "checked_at": at}), note)
+
+
+def _is_succeeded(was: Evidence, now: Evidence) -> bool:
+    """Whether a quote was verified in a document with another name and another text."""
+    is_other = bool(was.digest) and was.document_id != now.document_id
+    return is_other and _text_hash_of(was.digest) != _text_hash_of(now.digest)
+
+
+def _has_whole(source: SourceText, quote: str) -> bool:
+    return any(not match.omitted for match in find_quote(quote, source, 1))
+
+
+def _length_of(digest: str) -> int:
+    """The number of characters of the text that had this digest; 0 where it is not known."""
+    length = (*digest.split("."), "", "")[1]
+    return int(length) if length.isascii() and length.isdecimal() else 0
+
+
+def _text_hash_of(digest: str) -> str:
+    return (*digest.split("."), "", "")[2]
 
 
 def _text_hash(text: str) -> str:

@@ -98,6 +98,54 @@ def test_status_follows_a_document_that_is_edited_renamed_and_deleted(store: Sto
     assert (gone.evidence.status, gone.note) == ("missing", "its document is not in the index: archive.md")
 
 
+def _rename(store: Store, name: str, text: str) -> CurrentIndex:
+    (store.folder / "backups.md").unlink(missing_ok=True)
+    (store.folder / name).write_text(text, "utf-8")
+    return store.ingest()
+
+
+EDITED = TEXT.replace("encrypts", "compresses")
+
+
+def test_a_document_that_is_renamed_and_edited_at_once_keeps_its_quotes_and_a_note_says_so(store: Store) -> None:
+    first = check(store.ingest()).evidence
+    index = _rename(store, "archive.md", EDITED)
+    found = check_evidence(first, index, 2.0)
+    assert (found.evidence.status, found.evidence.document) == ("verified", "archive.md")
+    assert found.note.startswith("backups.md is gone: the quote ")
+    assert "stands in archive.md" in found.note
+    assert check_evidence(found.evidence, index, 3.0).evidence.digest == found.evidence.digest
+
+
+@pytest.mark.parametrize(
+    ("names", "text", "quote"),
+    [
+        (("archive.md", "copy.md"), EDITED, QUOTE),
+        (("archive.txt",), EDITED, QUOTE),
+        (("archive.md",), f"{EDITED}\n{'More of it. ' * 10}", QUOTE),
+        (("archive.md",), EDITED.replace("ninety", "sixty"), QUOTE),
+        (("archive.md",), EDITED, "Backups are kept"),
+        (("archive.md",), EDITED, "Backups are kept … on a second machine."),
+    ],
+    ids=["two that have it", "another ending", "another length", "another text", "few words", "elided"],
+)
+def test_no_other_document_is_taken_for_one_that_is_gone(
+    store: Store, names: tuple[str, ...], text: str, quote: str
+) -> None:
+    first = check(store.ingest(), quote).evidence
+    assert first.status in ("verified", "elided")
+    for name in names:
+        index = _rename(store, name, text)
+    assert check_evidence(first, index, 2.0).evidence.status == "missing"
+
+
+@pytest.mark.parametrize("digest", ["", "x", "a.1e9.b", "a.\u00b2.b", f"a.{'9' * 120}.b", "..", "a.-1.b", "a.0.b"])
+def test_a_digest_that_was_made_up_finds_no_document(store: Store, digest: str) -> None:
+    index = store.ingest()
+    found = check(index, document="gone.md", digest=digest)
+    assert found.evidence.status == "missing"
+
+
 def test_a_quote_that_is_altered_drifts_and_one_that_is_invented_is_missing(store: Store) -> None:
     index = store.ingest()
     assert check(index, QUOTE.replace("ninety", "sixty")).evidence.status == "drifted"

@@ -292,18 +292,12 @@ def adopt(store: Store = None, as_json: Json = False) -> None:
 
     An empty file of claims is removed, and what the file lacks is no longer missed.
     """
-    from server.claims.notebook_heads import heads_path
-    from server.claims.sqlite_store import SqliteClaimStore, claims_path
+    from server.claims.adopting import adopt_claims
+    from server.claims.sqlite_store import claims_path
 
     with report_errors(as_json=as_json):
-        path = claims_path(load_settings(store=store).store)
-        heads_path(path).unlink(missing_ok=True)
-        if path.exists() and not path.stat().st_size:
-            path.unlink()
-        changes = 0
-        if path.exists():
-            with closing(SqliteClaimStore(path)) as claims:
-                changes = sum(claims.last_sequence(notebook) for notebook in claims.notebooks())
+        folder = load_settings(store=store).store
+        path, changes = claims_path(folder), adopt_claims(folder)
     if as_json:
         print_json({"changes": changes})
         return

@@ -1,0 +1,38 @@
+"""Going on with the claims that there are, after a loss that cannot be undone."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+from server.claims.notebook_heads import heads_path
+from server.claims.sqlite_store import SqliteClaimStore, claims_path
+
+
+def adopt_claims(store: Path) -> int:
+    """Miss no longer what the file of claims lacks, and remove an empty one; the changes that there are.
+
+    Raises ``WinnowError`` for a file that cannot be opened; then its loss stays known.
+    """
+    claims = claims_path(store)
+    heads = heads_path(claims)
+    if claims.is_file() and not claims.stat().st_size:
+        for suffix in ("", "-wal", "-shm"):
+            claims.with_name(f"{claims.name}{suffix}").unlink(missing_ok=True)
+    if not claims.exists():
+        claims.unlink(missing_ok=True)  # a link to nothing
+        heads.unlink(missing_ok=True)
+        return 0
+    kept = heads.with_name(f"{heads.name}.kept")
+    if heads.exists():
+        os.replace(heads, kept)
+    try:
+        with closing(SqliteClaimStore(claims)) as opened:
+            changes = sum(opened.last_sequence(notebook) for notebook in opened.notebooks())
+    except BaseException:
+        if kept.exists():
+            os.replace(kept, heads)
+        raise
+    kept.unlink(missing_ok=True)
+    return changes
