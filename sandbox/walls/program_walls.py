@@ -184,6 +184,13 @@ def _breaks_filter(resources: WallResources) -> bool:
     with contextlib.suppress(OSError):
         socket.socket(socket.AF_UNIX).close()
         return True
+    with contextlib.suppress(OSError):
+        for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM):
+            end.close()
+        return True
+    with contextlib.suppress(OSError):
+        os.close(os.memfd_create("memory"))
+        return True
     return False
 
 

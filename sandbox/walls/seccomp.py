@@ -233,7 +233,6 @@ _USUAL_IN_PROGRAMS = frozenset(
     {
         *("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open", "pidfd_send_signal"),
         *(
-            "socketpair",
             "connect",
             "accept",
             "accept4",
@@ -244,7 +243,7 @@ _USUAL_IN_PROGRAMS = frozenset(
             "sendmmsg",
             "recvmsg",
         ),
-        *("recvmmsg", "shutdown", "getsockname", "getpeername", "setsockopt", "getsockopt", "socket"),
+        *("recvmmsg", "shutdown", "getsockname", "getpeername", "setsockopt", "getsockopt"),
         *("execve", "execveat", "fork", "vfork", "prctl", "arch_prctl", "seccomp", "setrlimit", "prlimit64"),
         *(
             "setuid",
@@ -259,17 +258,23 @@ _USUAL_IN_PROGRAMS = frozenset(
         ),
         *("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "capset"),
         *("setpriority", "sched_setscheduler", "sched_setattr", "mbind", "set_mempolicy", "mlockall"),
-        *("memfd_create", "ioctl", "inotify_init", "inotify_init1", "mknod", "mknodat", "timer_create"),
+        *("ioctl", "inotify_init", "inotify_init1", "mknod", "mknodat", "timer_create"),
         *("signalfd", "signalfd4", "eventfd", "eventfd2", "epoll_create", "epoll_create1"),
         *("splice", "tee", "vmsplice"),
     }
 )
+# Checked for a program, or answered as by a kernel without the call: runtimes have another way then.
+_OTHERWISE_IN_PROGRAMS = frozenset({"socket", "socketpair", "memfd_create"})
 DENIED_TO_PROGRAMS: Mapping[str, tuple[int | None, int | None]] = MappingProxyType(
-    {name: numbers for name, numbers in FATAL.items() if name not in _USUAL_IN_PROGRAMS}
+    {name: numbers for name, numbers in FATAL.items() if name not in _USUAL_IN_PROGRAMS | _OTHERWISE_IN_PROGRAMS}
 )
 _NEW_NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
 # Families of sockets: internet, and the kernel's list of this host's addresses, which name lookups need.
 _INET, _INET6, _NETLINK = 2, 10, 16
+# Pairs of sockets that stay connected to each other. One of datagrams can send to any path of the host, which no
+# namespace and no Landlock hides.
+_STREAM, _PACKETS = 1, 5
+_SOCKET_TYPE = 0xF  # of the argument's bits; the others are flags
 
 _COLUMN = {"x86_64": 0, "aarch64": 1}
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -285,7 +290,7 @@ _FUTEX_CLOCK_REALTIME = 256
 _NR, _ARCH = 0, 4
 _ARGUMENT = [16 + 8 * index for index in range(6)]
 
-_LOAD, _JUMP_EQ, _JUMP_GE, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _AND, _JUMP_EQ, _JUMP_GE, _JUMP_SET, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 
 
@@ -300,10 +305,10 @@ def _fail_with(number: int) -> bytes:
 _PASS, _REFUSE, _DIE = _op(_RETURN, _ALLOW), _fail_with(errno.EPERM), _op(_RETURN, _KILL)
 
 
-def _allow_only(argument: int, values: Sequence[int]) -> bytes:
-    """Allow the call if this argument is one of the values, and refuse it otherwise."""
+def _allow_only(argument: int, values: Sequence[int], bits: int = 0xFFFFFFFF) -> bytes:
+    """Allow the call if these bits of this argument are one of the values, and refuse it otherwise."""
     tests = b"".join(_op(_JUMP_EQ, value, 0, 1) + _PASS for value in values)
-    return _op(_LOAD, _ARGUMENT[argument]) + tests + _REFUSE
+    return _op(_LOAD, _ARGUMENT[argument]) + _op(_AND, bits) + tests + _REFUSE
 
 
 def _check_arguments(name: str, profile: Profile) -> bytes:
@@ -351,6 +356,9 @@ def _program_checks(profile: Profile, column: int) -> list[bytes]:
         _match(ANSWERED["clone3"][column], _fail_with(errno.ENOSYS)),
         _match(ANSWERED["clone"][column], no_namespace),
         _match(FATAL["socket"][column], sockets),
+        _match(FATAL["socketpair"][column], _allow_only(1, (_STREAM, _PACKETS), _SOCKET_TYPE)),
+        # Its files are memory that no limit of a process counts.
+        _match(FATAL["memfd_create"][column], _fail_with(errno.ENOSYS)),
         *(_match(numbers[column], _REFUSE) for numbers in DENIED_TO_PROGRAMS.values()),
     ]
 

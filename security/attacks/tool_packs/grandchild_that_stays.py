@@ -2,6 +2,7 @@
 # A program leaves a process behind, in a session of its own, which goes on after the call.
 import os
 import subprocess
+import time
 from pathlib import Path
 
 from security.tool_packs import call_pack, write_pack
@@ -22,7 +23,9 @@ def _is_running():
 def control():
     process = subprocess.Popen(["sleep", MARK], start_new_session=True)
     try:
-        return _is_running()
+        while not _is_running():  # its command line is there a moment after it was executed
+            time.sleep(0.01)
+        return True
     finally:
         process.kill()
         process.wait()
