@@ -19,6 +19,7 @@ from server.errors import WinnowError
 from server.ingest.pipeline import Target, ingest_paths
 from server.knowledge import SCRIPT, Answer
 from server.opening import open_backends
+from server.sessions.identities import key_name
 from server.settings_loading import load_settings
 from server.tiers import ANSWER_TOKENS
 from tests.plain_store import copy_store
@@ -45,9 +46,21 @@ async def test_a_project_out_of_reach_and_one_without_documents_are_told_apart(a
         with pytest.raises(WinnowError, match="winnow ingest PATH --project empty") as caught:
             await kb.call("semantic_search", {"query": "backups"}, kb.caller("test"))
         assert caught.value.reason == "INVALID_PROJECT"
-        # The store holds "handbook" as well, which this caller may not reach.
+        # Its operator may have forgotten to choose the project.
+        assert "none yet (others of its store: handbook; a server takes one as --project NAME)" in (
+            caught.value.message
+        )
+        confined = kb.caller(key_name("key", ("empty",), is_read_only=False, calls_per_minute=None))
+        with pytest.raises(WinnowError, match=r"some: none yet\. Index") as caught:
+            await kb.call("semantic_search", {"query": "backups"}, confined)
         assert "handbook" not in caught.value.message
-        assert "none yet" in caught.value.message
+    finally:
+        kb.close()
+    confined_server = load_settings(store=application.settings.store, project="empty", projects=("empty",))
+    kb = make_knowledge_base(confined_server, wait_for_model=False)
+    try:
+        with pytest.raises(WinnowError, match=r"some: none yet\. Index"):
+            await kb.call("semantic_search", {"query": "backups"}, kb.caller("test"))
     finally:
         kb.close()
     both = load_settings(store=application.settings.store, project="empty", projects=("empty", "handbook"))

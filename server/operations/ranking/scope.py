@@ -21,7 +21,6 @@ from server.retrieval.queries import with_spellings
 from server.settings import Settings
 from server.text.matching import field_texts, find_spellings, fold_label
 from server.text.printable import one_line
-from server.text.sizes import count_of
 
 _NAMED = 5  # names that an error lists
 _LOOKED_AT = 50  # other projects in reach, of which those with documents are named
@@ -192,20 +191,18 @@ def require_reachable(settings: Settings, asked: str | None) -> str:
 
 
 def _require_indexed(context: RequestContext, project: str) -> None:
-    """Raises INVALID_PROJECT for a project without documents. Projects out of the caller's reach are not named.
+    """Raises INVALID_PROJECT for a project without documents, with the projects in reach that have some.
 
-    Where the server was not confined to projects, their number is: its operator may have forgotten to choose one.
+    Where neither the server nor the caller's key is confined to projects, those of the store are named: the
+    operator may have forgotten to choose one.
     """
     catalogue, reachable = context.index.catalogue, context.settings.reachable
     if catalogue.generation(project) == 0:
         check_state(project, catalogue.project_state(project))
         projects = [info.name for info in catalogue.projects()]
         known = _list_names([name for name in projects if name in reachable]) or "none yet"
-        if projects and not context.settings.projects:  # nobody confined this server: its project was forgotten
-            known += (
-                f" (the store has {count_of(len(projects), 'project')} that have some: winnow project list names "
-                "them; a server takes one as --project NAME)"
-            )
+        if projects and not context.settings.projects:
+            known += f" (others of its store: {_list_names(projects)}; a server takes one as --project NAME)"
         raise WinnowError(
             "INVALID_PROJECT",
             f"project {project!r} has no documents; projects in reach that have some: {known}. "

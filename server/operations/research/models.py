@@ -42,8 +42,9 @@ def require_project(context: RequestContext, name: str) -> ProjectSettings:
     require_reachable(context.settings, name)
     if not context.index.catalogue.has_project(name):
         check_state(name, context.index.catalogue.project_state(name))
-        infos = context.index.catalogue.existing_projects()
-        raise unknown_project(name, [info.name for info in infos if info.name in context.settings.reachable])
+        names = [info.name for info in context.index.catalogue.existing_projects()]
+        is_confined, reachable = bool(context.settings.projects), context.settings.reachable
+        raise unknown_project(name, [each for each in names if each in reachable or not is_confined])
     return context.index.catalogue.project_settings(name)
 
 
