@@ -69,8 +69,18 @@ EARLIER_NAMES: Mapping[str, str] = MappingProxyType(
         "expand_neighbors": "graph.expand",
     }
 )
+# A tool of ``kb.*`` -> the one to call where they are switched off; those without a line have no other.
+WITHOUT_KB: Mapping[str, str] = MappingProxyType(
+    {
+        "kb.search": "search_sections",
+        "kb.retrieve_evidence": "search_sections",
+        "kb.extract_evidence": "get_section_text",
+        "kb.read_excerpt": "get_section_text",
+        "kb.expand_excerpt": "get_section_text",
+    }
+)
 TOOLS = (*_TOOLS, help.build_help_tool(_TOOLS))
 # Names that no tool of the operator may have, as they are written on the wire.
 TAKEN_NAMES = frozenset(name.replace(".", "_") for name in (*(tool.name for tool in TOOLS), *EARLIER_NAMES))
 
-__all__ = ["EARLIER_NAMES", "TAKEN_NAMES", "TOOLS", "Context", "Tool", "ToolResult"]
+__all__ = ["EARLIER_NAMES", "TAKEN_NAMES", "TOOLS", "WITHOUT_KB", "Context", "Tool", "ToolResult"]

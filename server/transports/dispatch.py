@@ -27,7 +27,7 @@ from server.sessions.rights import settings_for
 from server.settings import Settings
 from server.text.printable import one_line
 from server.tiers import Size, bound_warnings, dumps
-from server.tools import EARLIER_NAMES, TOOLS, Context, Tool, ToolResult
+from server.tools import EARLIER_NAMES, TOOLS, WITHOUT_KB, Context, Tool, ToolResult
 from server.transports.access.harvest import HarvestAlert, HarvestGuard
 from server.transports.call_results import Beside, CallResult, ListedTool
 from server.transports.limits import RateLimit
@@ -147,12 +147,31 @@ class Dispatcher:
         successor = self.find(EARLIER_NAMES.get(_normalize(name), ""))
         if successor is not None and not self._settings.legacy_tools:
             message += f"call {self._spell_name(successor.name)} instead, or start the server with --legacy; "
+        elif off := self._explain_switched_off(name):
+            message += off
         elif self.find("execute_code") is not None and (function := _find_function(name, self._settings)):
             message += f"{function} is a function of scripts: write it in the code of execute_code; "
         unlisted = next((tool for tool in TOOLS if _normalize(tool.name) == _normalize(name)), None)
         if unlisted is not None and (flags := unlisted.missing_flags(self._context_of(""))):
             message += f"it is a tool of the pack {unlisted.pack}: start the server with {flags}; "
         return f"{message}this server has: {known}"
+
+    def _explain_switched_off(self, name: str) -> str:
+        """The setting that keeps this tool from being offered, and what to call instead; "" if there is none."""
+        tool = next((tool for tool in TOOLS if _normalize(tool.name) == _normalize(name)), None)
+        if tool is None:
+            return ""
+        if self._settings.graph == "off" and tool.operation.startswith(("graph.", "find_vendor_info")):
+            known = (name for name in ("kb.search", "semantic_search") if self.find(name) is not None)
+            instead = self._spell_name(next(known, "kb.retrieve_evidence"))
+            return f"graphs are switched off here (setting graph): call {instead} instead; "
+        if not self._settings.kb_v2_enabled and tool.name.startswith("kb."):
+            instead = self._spell_name(WITHOUT_KB.get(tool.name, "semantic_search"))
+            return (
+                f"the kb tools are switched off here (setting kb_v2_enabled): call {instead} instead, or start "
+                "the server without --no-kb-v2-enabled; "
+            )
+        return ""
 
     async def call(
         self,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult
@@ -31,7 +32,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from server import __version__
-from server.errors import WinnowError
+from server.errors import WinnowError, own_words
 from server.reference.guides import instructions
 from server.runtime.logs import log
 from server.runtime.reports.traces import continued, span
@@ -61,6 +62,15 @@ _HEAD_START_OF_LISTING_SECONDS = 0.25
 # The error code for "not found" in protocol revisions before 2026.
 _NOT_FOUND_BEFORE_2026 = -32002
 _MAX_URI_CHARS = 2_000
+# Method -> the parameters that it takes, for the error about others; of the wrong ones a few are named.
+_FORMS: Mapping[str, str] = MappingProxyType(
+    {
+        "tools/call": '{"name": TOOL, "arguments": {NAME: VALUE}}',
+        "prompts/get": '{"name": PROMPT, "arguments": {NAME: TEXT}}',
+        "resources/read": '{"uri": URI}',
+    }
+)
+_MOST_FIELDS, _FIELD_CHARS = 3, 60
 
 
 def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Server[str]:
@@ -106,8 +116,10 @@ async def hide_internal_errors(ctx: Connection, call_next: CallNext) -> HandlerR
     """
     try:
         return await call_next(ctx)
-    except (MCPError, ValidationError):
+    except MCPError:
         raise
+    except ValidationError as error:
+        raise _malformed(error, ctx) from None
     except WinnowError as error:
         note_wait(ctx, error.retry_after_s)
         raise _build_mcp_error(error_for(error, client_of(ctx)), ctx) from None
@@ -266,6 +278,18 @@ def _unknown_tool(message: str) -> MCPError:
     log("unknown tool", trace_id=trace_id)
     error = WinnowError("NOT_FOUND", message)
     return MCPError(INVALID_PARAMS, message, {**error.envelope(), "trace_id": trace_id})
+
+
+def _malformed(error: ValidationError, context: Connection) -> MCPError:
+    """The error for a request whose parameters do not have the form of its method."""
+    wrong = [
+        f"{one_line('.'.join(map(str, item['loc'])), _FIELD_CHARS) or 'params'}: {own_words(item['msg'])}"
+        for item in error.errors(include_url=False, include_input=False, include_context=False)[:_MOST_FIELDS]
+    ]
+    form = f"; it takes {_FORMS[context.method]}" if context.method in _FORMS else ""
+    message = f"Invalid request parameters of {one_line(context.method, 40)}: {'; '.join(wrong)}{form}"
+    refused = WinnowError("INVALID_REQUEST", message)
+    return MCPError(INVALID_PARAMS, message, refused.envelope())
 
 
 def _build_mcp_error(error: WinnowError, context: Connection) -> MCPError:

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from server.app import make_knowledge_base
 from server.commands.search import app as search_app
+from server.errors import WinnowError
 from server.ingest.documents import RawDocument
 from server.ingest.pipeline import ingest_documents
 from server.ingest.target import target_of
@@ -212,6 +213,19 @@ async def test_a_confined_caller_does_not_learn_which_labels_are_beyond_its_reac
         nowhere = await kb.call("semantic_search", {"query": f"{QUERY} vendor:xenith"}, kb.caller("test"))
         assert [one.replace("xenith", "zenith") for one in nowhere.warnings] == list(there.warnings)
         assert nowhere.payload["results"] == there.payload["results"]
+
+
+@pytest.mark.parametrize("date", ["2024-13-45", "2024-02-30", "2024-01-01T25:00"])
+async def test_what_is_no_date_is_refused_with_its_field(store: Path, date: str) -> None:
+    asked = {"query": QUERY, "filters": {"updated_after": date}}
+    async with open_kb(store) as kb:
+        for name in ("semantic_search", "kb.search"):
+            with pytest.raises(WinnowError) as caught:
+                await kb.call(name, asked, kb.caller("test"))
+            assert caught.value.message == (
+                f"filters.updated_after: takes an ISO date such as 2026-11-21 (got '{date}')"
+            )
+            assert caught.value.details == {"fields": ["filters.updated_after"]}
 
 
 async def test_documents_without_a_date_are_counted_where_a_date_is_asked_for(store: Path) -> None:

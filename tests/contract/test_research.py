@@ -21,6 +21,7 @@ from server.errors import WinnowError
 from server.knowledge import OPERATIONS, KnowledgeBase
 from server.models import Filters
 from server.opening import Backends
+from server.operations.research.models import collection_of
 from server.projects.settings import ProjectSettings
 from server.settings import Settings
 from server.transports.dispatch import Dispatcher
@@ -575,3 +576,10 @@ async def test_a_refusal_over_the_seam_is_the_same_as_over_the_protocol(opened: 
             await kb.call("query", {"project": MINE, "text": "proxy"}, kb.caller("x", knowledge.SCRIPT))
     finally:
         await kb.aclose()
+
+
+@pytest.mark.parametrize("projects", [("thesis/lit", "thesis-lit"), ("a/b-c", "a-b/c", "a-b-c"), ("a/b", "a/c")])
+async def test_no_two_projects_have_one_collection(projects: tuple[str, ...]) -> None:
+    names = [collection_of(project, projects) for project in projects]
+    assert len(set(names)) == len(projects)
+    assert [name for name in names if not name.startswith("proj-")] == []

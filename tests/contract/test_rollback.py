@@ -128,12 +128,31 @@ async def test_without_the_kb_tools_the_earlier_ones_answer_and_those_are_unknow
                     await client.call_tool(spelling, CALLS[name])
                 assert caught.value.code == INVALID_PARAMS
                 assert "search_sections, get_section_text" in caught.value.message
+                is_of_kb = name.startswith("kb")
+                instead = r"switched off here \(setting kb_v2_enabled\): call (search|get|semantic)_"
+                assert (re.search(instead, caught.value.message) is not None) == is_of_kb
         found = await client.call_tool("search_sections", {"query": QUESTION})
         section = found.structured_content["results"][0]["section_id"]
         read = await client.call_tool("get_section_text", {"section_ids": [section]})
         assert "AES-256" in read.structured_content["results"][0]["text_truncated"]
         for name in ("semantic_search", "execute_code", "help"):
             assert not (await client.call_tool(name, CALLS[name])).is_error
+
+
+@pytest.mark.parametrize(
+    ("settings", "instead"),
+    [({}, "kb_search"), ({"kb_v2_enabled": False}, "semantic_search"), ({"tool_names": "dotted"}, "kb.search")],
+)
+async def test_tools_of_graphs_that_are_off_are_not_called_functions_of_scripts(
+    store: Path, era: Any, settings: dict[str, Any], instead: str
+) -> None:
+    async with serving(store, era, graph="off", **settings) as client:
+        for name in ("graph_expand", "graph.children", "find_vendor_info"):
+            with pytest.raises(MCPError) as caught:
+                await client.call_tool(name, {})
+            told = f"; graphs are switched off here (setting graph): call {instead} instead; this server has"
+            assert told in caught.value.message
+            assert "function of scripts" not in caught.value.message
 
 
 async def test_without_the_kb_tools_nothing_that_a_client_is_told_names_them(store: Path, era: Any) -> None:

@@ -27,6 +27,7 @@ class Lines:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self._number = 0
+        self.last: dict[str, Any] = {}
 
     def request(self, method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The line of the answer, and its result."""
@@ -39,8 +40,16 @@ class Lines:
         while line := self._process.stdout.readline():
             answer = json.loads(line)
             if answer.get("id") == self._number:
+                self.last = answer
                 return line, answer["result"]
         raise AssertionError("the server closed the pipe")
+
+    def refusal(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The protocol's error that answers a request."""
+        with pytest.raises(KeyError, match="result"):
+            self.request(method, params)
+        error: dict[str, Any] = self.last["error"]
+        return error
 
     def call(self, tool: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
         """The line that answers a call, and its structure."""
@@ -116,3 +125,34 @@ def test_an_answer_says_within_a_tenth_what_its_line_takes_in_both_channels(
             said["estimated"] = (structure["estimated_tokens"], tokens)
         wrong += [(tool, arguments, what, *pair) for what, pair in said.items() if not within_a_tenth(*pair)]
     assert wrong == []
+
+
+@pytest.mark.walls
+@pytest.mark.parametrize(
+    ("method", "params", "told"),
+    [
+        ("tools/call", {}, 'params.name: Field required; it takes {"name": TOOL, "arguments": {NAME: VALUE}}'),
+        ("tools/call", {"name": 7}, "params.name: Input should be a valid string; it takes"),
+        (
+            "tools/call",
+            {"name": "help", "arguments": "sdk"},
+            "params.arguments: Input should be",
+        ),
+        ("resources/read", {}, 'params.uri: Field required; it takes {"uri": URI}'),
+        (
+            "prompts/get",
+            {"name": "x", "arguments": {"a": 1}},
+            "params.arguments.a: Input should be",
+        ),
+        ("tools/list", {"cursor": 5}, "params.cursor: Input should be a valid string"),
+    ],
+)
+def test_a_malformed_request_is_refused_with_what_is_wrong_and_what_it_takes(
+    lines: Lines, method: str, params: dict[str, Any], told: str
+) -> None:
+    error = lines.refusal(method, params)
+    assert (error["code"], error["message"].startswith(f"Invalid request parameters of {method}: {told}")) == (
+        -32602,
+        True,
+    )
+    assert (error["data"]["message"], error["data"]["details"]["reason"]) == (error["message"], "INVALID_REQUEST")

@@ -334,3 +334,18 @@ def test_a_wrong_value_is_shown_as_python_writes_it(value: Any) -> None:
 def test_of_a_wide_value_the_beginning_alone_is_written() -> None:
     written = islice(_repr_parts([[] for _ in range(30_000)]), 5)
     assert list(written) == ["[", "[", "]", ", ", "["]
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_a_list_with_too_many_items_is_refused_with_how_many_one_call_takes(tool: Any) -> None:
+    fields = flat_schema(tool.arguments)["properties"]
+    for name, field in fields.items():
+        if field.get("type") == "array" and field["items"].get("type") == "string":
+            most = field["maxItems"]
+            with pytest.raises(WinnowError) as caught:
+                parse(tool.arguments, {name: ["x"] * (most + 1)})
+            assert (
+                f"{name}: at most {most:,} in one call (got {most + 1}); make several calls"
+                in caught.value.message
+            )
+            assert name in caught.value.details["fields"]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from server.backends.base import FACTS
+from server.backends.base import FACTS, seconds_of
 from server.contracts.base import Scope, SearchFilters
 from server.errors import WinnowError
 from server.models import Document, Filters, NumberRange
@@ -42,9 +42,11 @@ def filters_of(
 
     Raises:
         WinnowError: SCOPE_VIOLATION if the call names something out of scope, INVALID_PROJECT for a project
-            without documents, INVALID_REQUEST for a path that is given twice or a field with several meanings.
+            without documents, INVALID_REQUEST for what is no date, a path that is given twice or a field with
+            several meanings.
     """
     scope, filters = scope or Scope(), filters or SearchFilters()
+    _check_date("filters.updated_after", filters.updated_after)
     project = choose_project(context, scope.project_id)
     narrowed = _narrow(context.settings, scope, filters)
     _require_indexed(context, project)
@@ -65,6 +67,15 @@ def filters_of(
     spelled = _add_spellings(context, asked, () if scoped else asked.doc_tags)
     context.warnings.extend(empty_filter_warnings(context.index, bounds, reach, spelled))
     return spelled
+
+
+def _check_date(name: str, value: str | None) -> None:
+    if value and seconds_of(value) is None:
+        raise WinnowError(
+            "INVALID_REQUEST",
+            f"{name}: takes an ISO date such as 2026-11-21 (got {one_line(value, 60)!r})",
+            details={"fields": [name]},
+        )
 
 
 def _one_path(inner: str | None, outer: str | None) -> str:

@@ -16,7 +16,13 @@ from server.models import CollectionFacts, Filters, Passage
 from server.operations.base import Answer, RequestContext
 from server.operations.ranking.scope import filters_of
 from server.operations.research.items import section_names, text_fact
-from server.operations.research.models import bound_models, collection_of, has_documents, require_project
+from server.operations.research.models import (
+    bound_models,
+    collection_of,
+    has_documents,
+    projects_in_reach,
+    require_project,
+)
 from server.projects.settings import ProjectSettings
 from server.text import stated_facts
 from server.text.printable import one_line, printable, shorten
@@ -69,7 +75,7 @@ def inspect_collection(context: RequestContext, request: InspectCollection) -> A
         raise WinnowError("INDEX_UNAVAILABLE", message)
     payload = {
         "project": request.project,
-        "collection": collection_of(request.project),
+        "collection": collection_of(request.project, projects_in_reach(context)),
         "size": facts.size,
         "dense_model": models.dense,
         "sparse_model": models.sparse,

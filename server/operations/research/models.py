@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from server.errors import WinnowError
 from server.models import SPARSE_MODEL, Filters
@@ -54,13 +56,31 @@ def require_hybrid(own: ProjectSettings, project: str) -> None:
         raise WinnowError("HYBRID_NOT_SUPPORTED", _HYBRID_OFF.format(project=project))
 
 
-def collection_of(project: str) -> str:
-    """The name of the project's collection.
+def collection_of(project: str, others: Iterable[str]) -> str:
+    """The name of the project's collection, which no project of ``others`` has.
 
-    >>> collection_of("citeloom/clean-arch")
+    >>> collection_of("citeloom/clean-arch", ["citeloom/other"])
     'proj-citeloom-clean-arch'
+    >>> collection_of("thesis/lit", ["thesis/lit", "thesis-lit"])
+    'proj-thesis-lit-c0458f'
     """
+    name = _slug(project)
+    is_shared = any(other != project and _slug(other) == name for other in others)
+    return f"{name}-{_digest(project)}" if is_shared and "/" in project else name
+
+
+def _slug(project: str) -> str:
     return f"proj-{project.replace('/', '-')}"
+
+
+def _digest(project: str) -> str:
+    return blake2b(project.encode(), digest_size=3).hexdigest()
+
+
+def projects_in_reach(context: RequestContext) -> list[str]:
+    """The projects that exist and that the caller reaches, by name."""
+    reachable = frozenset(context.settings.reachable)
+    return [info.name for info in context.index.catalogue.existing_projects() if info.name in reachable]
 
 
 def has_documents(context: RequestContext, project: str) -> bool:
