@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import html
 import re
+import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -144,15 +146,20 @@ def _clusters(text: str, start: int, end: int) -> tuple[list[_Cluster], list[Mal
         sources, problems = _sources(brackets["inside"], _line(text, brackets.start()))
         flaws += (MalformedCitation(brackets[0], _line(text, brackets.start()), problem) for problem in problems)
         found.append(_Cluster(*brackets.span(), tuple(sources)))
-    for unclosed in _UNCLOSED.finditer(text, start, end):
-        if any(first <= unclosed.start() < last for first, last in within):
-            continue
-        flaws.append(
-            MalformedCitation(unclosed[0].strip(), _line(text, unclosed.start()), "its bracket is not closed")
-        )
-        within.append(unclosed.span())
-    found += _in_text(text, start, end, within, found)
+    unclosed = [each for each in _UNCLOSED.finditer(text, start, end) if not _is_within(each.start(), within)]
+    flaws += (
+        MalformedCitation(each[0].strip(), _line(text, each.start()), "its bracket is not closed")
+        for each in unclosed
+    )
+    within = sorted([*within, *(each.span() for each in unclosed)])
+    found += _in_text(text, start, end, within)
     return sorted(found, key=lambda cluster: cluster.start), flaws
+
+
+def _is_within(at: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether a place is in one of these parts, which are in order and do not overlap."""
+    number = bisect_right(spans, (at, sys.maxsize))
+    return number > 0 and at < spans[number - 1][1]
 
 
 def _flaw_without_key(text: str, brackets: re.Match[str]) -> Iterator[MalformedCitation]:
@@ -193,12 +200,10 @@ def read_pages(rest: str) -> tuple[str, str, str]:
     return first, last, "its last page comes before the first" if is_reversed else ""
 
 
-def _in_text(
-    text: str, start: int, end: int, within: Sequence[tuple[int, int]], brackets: Sequence[_Cluster]
-) -> Iterator[_Cluster]:
+def _in_text(text: str, start: int, end: int, within: Sequence[tuple[int, int]]) -> Iterator[_Cluster]:
     """Citations such as "@key [p. 3]" outside brackets."""
     for key in _CITED.finditer(text, start, end):
-        if any(first <= key.start() < last for first, last in within):
+        if _is_within(key.start(), within):
             continue
         rest = _PAGES_IN_TEXT.match(text, key.end(), end)
         first, last, _ = read_pages(rest[1]) if rest else ("", "", "")
@@ -225,7 +230,10 @@ def _block(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> _Ma
         body += text[at : cluster.start]
         at = cluster.end
     body = _QUOTE_LINE.sub("", body + text[at:end]).strip()
-    return _Marked(start, end, _plain(re.sub(r"\s*(?:--+|—|–)?\s*[.,;]?\s*\Z", "", body)), is_block=True)
+    body = body.removesuffix(body[-1]).rstrip() if body.endswith((".", ",", ";")) else body
+    if body.endswith("--"):
+        body = body.rstrip("-")
+    return _Marked(start, end, _plain(body.removesuffix("—").removesuffix("–")), is_block=True)
 
 
 def _plain(text: str) -> str:
@@ -234,10 +242,12 @@ def _plain(text: str) -> str:
 
 
 def _quotes(text: str, marked: Sequence[_Marked], clusters: Sequence[_Cluster]) -> Iterator[WrittenQuote]:
+    starts = [each.start for each in clusters]
     for number, quote in enumerate(marked):
         before = marked[number - 1].end if number else 0
         after = marked[number + 1].start if number + 1 < len(marked) else len(text)
-        source = _source_of(text, quote, [each for each in clusters if before <= each.start < after])
+        nearby = clusters[bisect_left(starts, before) : bisect_left(starts, after)]
+        source = _source_of(text, quote, nearby)
         is_quote = quote.is_block or source is not None or len(quote.text.split()) >= LEAST_QUOTED_WORDS
         if is_quote and quote.text:
             yield WrittenQuote(quote.text, _line(text, quote.start), source)
@@ -245,10 +255,13 @@ def _quotes(text: str, marked: Sequence[_Marked], clusters: Sequence[_Cluster]) 
 
 def _source_of(text: str, quote: _Marked, clusters: Sequence[_Cluster]) -> CitedSource | None:
     """The source of a quote: of the first citation in it or after it, else of the last one before it."""
-    following = (each for each in clusters if quote.start <= each.start)
-    preceding = (each for each in reversed(clusters) if each.start < quote.start)
-    nearest = next((each for each in following if not _NEXT_SENTENCE.search(text, quote.end, each.start)), None)
-    nearest = nearest or next(
-        (each for each in preceding if not _NEXT_SENTENCE.search(text, each.end, quote.start)), None
-    )
-    return nearest.sources[0] if nearest and nearest.sources else None
+    following = next((each for each in clusters if quote.start <= each.start), None)
+    preceding = next((each for each in reversed(clusters) if each.start < quote.start), None)
+    # A sentence that ends before the nearest citation ends before the others, too.
+    if following and not _NEXT_SENTENCE.search(text, quote.end, following.start):
+        nearest = following
+    elif preceding and not _NEXT_SENTENCE.search(text, preceding.end, quote.start):
+        nearest = preceding
+    else:
+        return None
+    return nearest.sources[0] if nearest.sources else None

@@ -34,7 +34,7 @@ _ELLIPSIS = re.compile(r"\u2026|\.{3}|\. \. \.")
 # Words of ASCII letters: a hyphen or a mark divides one in two at most, one half of which is whole.
 _LONG_WORD = re.compile(r"(?<![^\W_])[A-Za-z]{4,15}(?![^\W_]|[\u0300-\u036f])")
 _WORD = re.compile(r"\w+")
-_COMMENT = re.compile(r"<!--.{0,2000}?-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL)
 # Scripts without spaces between words: a part of a run of their characters can be a word.
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
 

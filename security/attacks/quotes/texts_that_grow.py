@@ -1,5 +1,5 @@
 # surface: held
-# A text of brackets, fences or blanks takes time with the square of its length, or a quote of many parts for ever.
+# A text of brackets, fences, blanks or other signs takes time with the square of its length, or a quote of many parts for ever.
 import re
 import time
 
@@ -8,6 +8,8 @@ from server.quotes.markdown_quotes import read_citations
 
 MOST_SECONDS = 20  # the slowest takes less than one
 CHARS = 20_000
+RUNS = (" ", "~", "|", "-", "[", "<!--", "*a ", "> ", "[a][b]", "<a =", "•", ". ")
+LONGEST_RUN = 150_000
 
 
 def control():
@@ -20,5 +22,9 @@ def surface():
     began = time.process_time()
     for piece in ("[@", '"', "“", "`", "` ", "> ", "\n", " ", "@{", "[", "\\", "```\n", "@a ", '"a" [@b, p. 1] '):
         read_citations(piece * (CHARS // len(piece)))
+    for run in RUNS:
+        find_quote("so it is", SourceText(f"Some words\n{run * (LONGEST_RUN // len(run))}x end"))
+        read_citations(f"> a{run * (3 * CHARS // len(run))}b")
+    read_citations("[@a] " * (3 * CHARS // 5) + '"it is so"\n' * 300)
     find_quote("a … " * 900 + "zzz", SourceText("a " * 150_000))
     return time.process_time() - began > MOST_SECONDS

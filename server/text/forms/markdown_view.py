@@ -22,26 +22,27 @@ from functools import lru_cache
 # Characters from a start to an end, and the text that a reader sees in their place.
 Mark = tuple[int, int, str]
 
-_FENCE = re.compile(r"^[ \t]{0,12}(?P<sign>`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]{0,12}(?P<sign>`{3,}+|~{3,}+)[^`\n]*+$", re.MULTILINE)
 _TAG = (
     r"</?(?:a|abbr|b|blockquote|br|caption|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]"
     r"|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt"
-    r"|u|ul|var)(?:\s[^<>]{0,400}=[^<>]{0,400})?\s?/?>"
+    r"|u|ul|var)(?:\s[^<>=]{0,400}+=[^<>]{0,400}+)?\s?/?>"
 )
 # The first alternative that fits counts. Lines first: their signs are no signs within a line.
 _SIGN = re.compile(
-    r"(?P<line>^[ \t]*(?:\|?[ \t]*:?-{3,}:?[ \t]*\|[-:| \t]*|(?P<rule>[-*_=])(?:[ \t]*(?P=rule)){2,})[ \t]*$)"
-    r"|(?P<block>^[ \t]*(?:>[ \t]?)+|^[ \t]{0,3}#{1,6}(?=[ \t])|^[ \t]*[-*+](?=[ \t]))"
+    r"(?P<line>^[ \t]*+(?:\|?[ \t]*+:?-{3,}+:?[ \t]*+\|[-:| \t]*+"
+    r"|(?P<rule>[-*_=])(?:[ \t]*+(?P=rule)){2,}+)[ \t]*+$)"
+    r"|(?P<block>^[ \t]*+(?:>[ \t]?)++|^[ \t]{0,3}#{1,6}(?=[ \t])|^[ \t]*+[-*+](?=[ \t]))"
     r"|(?P<bullet>(?<!\S)[\u2022\u2023\u25aa\u25e6\uf0b7](?!\S)|\u2022(?=\s)"
-    r"|^[ \t]*[\u25cf\u25cb\u25a0\u25a1](?=\s))"
-    r"|(?P<paragraph>\n[ \t]*(?=\n))"
+    r"|^[ \t]*+[\u25cf\u25cb\u25a0\u25a1](?=\s))"
+    r"|(?P<paragraph>\n[ \t]*+(?=\n))"
     r"|\\(?P<escaped>[!-/:-@\[-`{-~])|(?P<break>\\(?=\n))"
     r"|(?P<code>(?P<ticks>(?<!`)`{1,4})(?!`)(?P<inside>(?:(?!\n[ \t]*\n)[^`]){1,1000})(?P=ticks)(?!`))"
     r"|(?P<note>\[\^(?P<label>[^\]\s]{1,60})\](?!:))"
     r"|(?P<open>!?\[)"
     r"|(?P<close>\](?:\((?P<address>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'))?\)"
     r"|(?=\[)(?P<reference>\[[^\[\]\n]{0,100}\]))?)"
-    rf"|(?P<tag>{_TAG}|<!--.{{0,2000}}?-->)"
+    rf"|(?P<tag>{_TAG}|<!--(?:(?!<!--).){{0,2000}}?-->)"
     r"|<(?P<link>https?://[^<>\s]{1,500})>"
     r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});)"
     r"|(?P<emphasis>\*{1,3}|_{1,3}|~~)"
@@ -54,8 +55,10 @@ _BREAKS = re.compile(r"</?(?:br|p|div|td|th|tr|li|h\d|hr|dd|dt)\b", re.IGNORECAS
 _ALONE = {"line": "", "bullet": "", "break": ""}
 # A sign that begins a line with a number is a minus or a comparison, if the line before it is of no list.
 _NUMBER = re.compile(r"[ \t]*[.,]?\d")
-_LIST_LINE = re.compile(r"[ \t]{2,}|[ \t]?(?:[-*+>#]|\d{1,9}[.)])[ \t]|[ \t]*\Z")
-_LONGEST_LINE = 2_000
+_LIST_LINE = re.compile(r"[ \t]{2}|[ \t]?(?:[-*+>#]|\d{1,9}[.)])[ \t]|[ \t]*\Z")
+_LONGEST_LINE = 8_000
+# Signs of emphasis that wait for the end of a pair.
+_MOST_OPENED = 100
 _DEFINITION = re.compile(r"^[ \t]{0,3}\[\^?([^\[\]\n]{1,100})\]:", re.MULTILINE)
 # Readers of PDF and office files number the references to notes.
 _NOTE_NUMBER = re.compile(r"[\d*\u2020\u2021]{1,4}")
@@ -191,10 +194,12 @@ def _close_emphasis(text: str, sign: re.Match[str], opened: list[re.Match[str]])
                 return
     if may_open:
         opened.append(sign)
+        del opened[:-_MOST_OPENED]
 
 
 def _bar(text: str, found: re.Match[str]) -> Iterator[Mark]:
-    line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()].lstrip(" \t")
+    first = text.rfind("\n", max(found.start() - _LONGEST_LINE, 0), found.start()) + 1
+    line = text[first : found.start()].lstrip(" \t")
     if not line or line.startswith("|"):
         yield (*found.span(), " ")
 
