@@ -337,6 +337,21 @@ def test_a_writer_does_not_seal_what_others_changed(towers: Settings, monkeypatc
     assert [finding.ok for finding in integrity(towers)] == [False]
 
 
+def test_vectors_are_compared_whole_before_the_first_write_and_not_sealed_as_they_are(
+    copied_store: Settings, tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where they are so large that most of them is compared later."""
+    monkeypatch.setattr(seal, "IMMEDIATE_BYTES", 0)
+    monkeypatch.setattr(seal, "_LATER_SECONDS", 600.0)
+    file = _damage(copied_store, "vectors*/segments/*/vector_storage-dense/vectors/chunk_0.mmap")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "more.md").write_text("# More\n\nThe tower of more is closed.\n", "utf-8")
+    place = ("--store", copied_store.store, "--project", "handbook", "--embedder", model)
+    done = CliRunner().invoke(ingest.app, [*map(str, (tmp_path / "more", *place))])
+    assert (done.exit_code, str(file) in done.output.replace("\n", "")) == (4, True)
+    assert [each.file for each in seal.find_flaws(file.parents[4])] == [str(file.relative_to(file.parents[4]))]
+
+
 def test_texts_are_compared_with_their_digests_before_an_unsealed_store_is_sealed(towers: Settings) -> None:
     """After a kill there is no seal: what differs is read again, or named until it is."""
     _alter(towers, b"is 42 metres", b"is 92 metres", most=99)

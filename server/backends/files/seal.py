@@ -2,8 +2,8 @@
 
 Theory of operation. A *seal* is a file in a folder that holds the sizes and digests of other files in it::
 
-    a writer begins to write      its file is compared with the seal; then the seal is removed, and that is on the
-                                  disk before the first change
+    a writer begins to write      its files are compared with the seal, all that were not yet; then the seal is
+                                  removed, and that is on the disk before the first change
     the writer is done            all is flushed, then the files are sealed again, an ingest's after its last
                                   change, that of any other command at once
     a process opens the files     every size is compared at once, for mapping a file that is too short kills the
@@ -197,6 +197,16 @@ class SealCheck:
                 target=self._compare_later, args=(seal, later), name="winnow-seal", daemon=True
             ).start()
 
+    def finish(self) -> None:
+        """Compare the rest at once, and raise the error of a damaged file: what is written is sealed as it is."""
+        self.raise_damage()
+        seal = _read(self._folder)
+        later, self._later = self._later, ()
+        if seal and later:
+            records = {name: seal[name] for name in later if name in seal}
+            self._flaw = next(_wrong_digests(self._folder, records), None)
+            self.raise_damage()
+
     def raise_damage(self) -> None:
         """Raise the error of a damaged file, if one was found."""
         if self._flaw is not None:
@@ -215,6 +225,7 @@ class SealCheck:
             log("a file of the index is damaged", level=50, file=str(self._folder / flaw.file), why=flaw.why)
             self._flaw = flaw
             return
+        self._later = ()
 
 
 def _split_by_size(

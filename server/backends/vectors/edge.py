@@ -280,6 +280,7 @@ class EdgeStore:
     @contextmanager
     def _write_access(self, room: int = ROOM_BYTES) -> Iterator[None]:
         check_room(self._folder, room)
+        self._seal_check.finish()
         self._is_changed = True
         seal.unseal(self._folder)
         with self._map_errors():
