@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from bibtexparser.entrypoint import parse_string
 from bibtexparser.middlewares.names import (
@@ -37,16 +37,23 @@ logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
 _VALUE_CHARS = 100_000
 _MOST_NAMES = 1_000
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_ROLES = ("author", "editor", "translator")
+# The roles in CSL of the fields that name people.
+_ROLES: Mapping[str, str] = {
+    "author": "author",
+    "editor": "editor",
+    "translator": "translator",
+    "bookauthor": "container-author",
+}
 _SECTIONS = re.compile(r'(?<!\\)[{}"#]')
 _LIST = re.compile(r"[,;]")
-_ISO_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
+_LINK = re.compile(r"\\href\s*\{([^{}]*)\}\s*\{[^{}]*\}")
+_ISO_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?(?:/\d{4}(?:-\d\d(?:-\d\d)?)?)?")
 _NAME_PART = re.compile(r"\s*(family|given|prefix|suffix)\s*=\s*(.*?)\s*", re.S)
 # The field of an item: fields of BibTeX that have it, the first that is there.
 _TEXTS: Mapping[str, tuple[str, ...]] = {
     "title": ("title",),
     "container": ("journal", "journaltitle", "booktitle", "maintitle", "eventtitle"),
-    "publisher": ("publisher", "institution", "school", "organization"),
+    "publisher": ("publisher", "institution", "school", "organization", "howpublished"),
     "volume": ("volume",),
     "issue": ("number", "issue"),
     "pages": ("pages",),
@@ -73,6 +80,12 @@ _MORE: Mapping[str, str] = {
     "eventtitle": "event-title",
     "venue": "event-place",
     "origdate": "original-date",
+    "origyear": "original-date",
+    "origpublisher": "original-publisher",
+    "origlocation": "original-publisher-place",
+    "origtitle": "original-title",
+    "eventdate": "event-date",
+    "part": "part-number",
     "pubstate": "status",
 }
 # What thesis an entry of this type is, where it does not say it; and that of words for it in BibLaTeX.
@@ -86,15 +99,117 @@ _GENRES: Mapping[str, str] = {
     "resreport": "Research report",
 }
 # Types whose number is that of the work, not the issue of a journal.
-_NUMBERED = frozenset({"report", "techreport", "patent", "manual", "standard", "book", "inbook", "incollection"})
+_NUMBERED = frozenset(
+    {"report", "techreport", "patent", "manual", "standard", "online", "misc", "dataset", "software"}
+)
+_OF_JOURNALS = frozenset({"article", "suppperiodical", "periodical"})
+# Fields that are lists of places or publishers, joined by "and".
+_LISTS = frozenset(
+    {"publisher", "institution", "school", "organization", "address", "location", "venue", "origlocation"}
+    | {"origpublisher"}
+)
+_SUBTITLES: Mapping[str, tuple[str, str]] = {
+    "title": ("subtitle", "titleaddon"),
+    "journal": ("journalsubtitle", ""),
+    "journaltitle": ("journalsubtitle", "journaltitleaddon"),
+    "booktitle": ("booksubtitle", "booktitleaddon"),
+    "maintitle": ("mainsubtitle", "maintitleaddon"),
+    "eventtitle": ("", "eventtitleaddon"),
+}
+# Archives of texts by their names in ``eprinttype`` and ``archiveprefix``: what comes before the number there.
+_ARCHIVES: Mapping[str, str] = {
+    "arxiv": "https://arxiv.org/abs/",
+    "jstor": "https://www.jstor.org/stable/",
+    "pubmed": "https://www.ncbi.nlm.nih.gov/pubmed/",
+    "googlebooks": "https://books.google.com?id=",
+    "hdl": "https://hdl.handle.net/",
+}
+# What languages are called in LaTeX, as CSL has them.
+_LANGUAGES: Mapping[str, str] = {
+    **dict.fromkeys(("english", "american", "usenglish"), "en-US"),
+    **dict.fromkeys(("british", "ukenglish"), "en-GB"),
+    **dict.fromkeys(("german", "ngerman"), "de-DE"),
+    **dict.fromkeys(("austrian", "naustrian"), "de-AT"),
+    **dict.fromkeys(("french", "francais"), "fr-FR"),
+    **dict.fromkeys(("portuguese", "portuges"), "pt-PT"),
+    **dict.fromkeys(("brazilian", "brazil"), "pt-BR"),
+    **dict.fromkeys(("norsk", "norwegian"), "nb-NO"),
+    "italian": "it-IT",
+    "spanish": "es-ES",
+    "latin": "la",
+    "dutch": "nl-NL",
+    "danish": "da-DK",
+    "swedish": "sv-SE",
+    "finnish": "fi-FI",
+    "polish": "pl-PL",
+    "czech": "cs-CZ",
+    "russian": "ru-RU",
+    "greek": "el-GR",
+    "hungarian": "hu-HU",
+    "turkish": "tr-TR",
+    "japanese": "ja-JP",
+    "chinese": "zh-CN",
+    "catalan": "ca-AD",
+    "romanian": "ro-RO",
+    "slovak": "sk-SK",
+    "slovene": "sl-SI",
+    "ukrainian": "uk-UA",
+    "croatian": "hr-HR",
+    "nynorsk": "nn-NO",
+    "canadian": "en-US",
+    "australian": "en-GB",
+}
+# Words of BibLaTeX that stand for others in every language.
+_WORDS: Mapping[str, str] = {
+    "newseries": "New series",
+    "oldseries": "Old series",
+    "patent": "Patent",
+    "patentus": "U.S. patent",
+    "patentuk": "British patent",
+    "patenteu": "European patent",
+    "patentde": "German patent",
+    "patentfr": "French patent",
+    "patreq": "Patent request",
+    "patrequs": "U.S. patent request",
+    "patreqeu": "European patent request",
+    "patreqde": "German patent request",
+    "patreqfr": "French patent request",
+    "patrequk": "British patent request",
+    "countryde": "Germany",
+    "countryeu": "European Union",
+    "countryfr": "France",
+    "countryuk": "United Kingdom",
+    "countryus": "United States of America",
+    "countryep": "European Union",
+    "inpreparation": "in preparation",
+    "submitted": "submitted",
+    "forthcoming": "forthcoming",
+    "inpress": "in press",
+    "prepublished": "pre-published",
+}
 # Fields that are read above, or that steer programs.
 _NO_FACTS = frozenset(
     {name for names in _TEXTS.values() for name in names}
-    | {"author", "editor", "translator", "year", "date", "month", "day", "doi", "url", "keywords", "groups"}
-    | {"file", "subtitle", "crossref", "xref", "xdata", "ids", "options", "related", "execute", "presort"}
+    | {
+        "author",
+        "editor",
+        "translator",
+        "bookauthor",
+        "year",
+        "date",
+        "month",
+        "day",
+        "doi",
+        "url",
+        "keywords",
+        "groups",
+    }
+    | {name for names in _SUBTITLES.values() for name in names if name}
+    | {"file", "crossref", "xref", "xdata", "ids", "options", "related", "execute", "presort"}
 )
 # What an entry has from its parent under another name; all other fields keep theirs.
 _INHERITED_AS: Mapping[str, str] = {"title": "booktitle", "subtitle": "booksubtitle", "author": "bookauthor"}
+_BY_ITS_AUTHOR = frozenset({"inbook", "bookinbook", "suppbook"})
 _NOT_INHERITED = frozenset({"crossref", "file", "abstract", "keywords", "groups", "doi", "pages", "xref", "ids"})
 
 Fields = Mapping[str, str]
@@ -157,8 +272,9 @@ def read(text: str) -> tuple[list[LibraryItem], list[EntryFlaw]]:
     fields = {key: _fields_of(entry, blocks.macros) for key, entry in blocks.entries.items()}
     parents = {key.casefold(): parent for key, parent in fields.items()}
     items = [
-        _item(key, blocks.entries[key].entry_type, _inherit(own, parents.get(own.get("crossref", "").casefold())))
+        _item(key, kind, _inherit(kind, own, parents.get(own.get("crossref", "").casefold())))
         for key, own in fields.items()
+        for kind in (blocks.entries[key].entry_type.casefold(),)
     ]
     return items, blocks.flaws
 
@@ -210,12 +326,13 @@ def _resolve_part(part: str, macros: Mapping[str, str]) -> str:
     return macros.get(part.casefold(), part)
 
 
-def _inherit(own: Fields, parent: Fields | None) -> Fields:
-    """The fields of an entry with those of the entry that its ``crossref`` names."""
+def _inherit(kind: str, own: Fields, parent: Fields | None) -> Fields:
+    """The fields of an entry with those of the entry of its ``crossref``; parts of books have its author."""
     if parent is None:
         return own
     given = {_INHERITED_AS.get(name, name): value for name, value in parent.items() if name not in _NOT_INHERITED}
-    return {**given, **own}
+    author = {"author": parent["author"]} if kind in _BY_ITS_AUTHOR and "author" in parent else {}
+    return {**given, **author, **own}
 
 
 # --- items
@@ -224,14 +341,14 @@ def _inherit(own: Fields, parent: Fields | None) -> Fields:
 def _item(key: str, kind: str, fields: Fields) -> LibraryItem:
     texts = {name: _first(fields, names) for name, names in _TEXTS.items()}
     date = _date(fields)
-    item = LibraryItem(
+    return LibraryItem(
         title=texts["title"],
         container=texts["container"],
         publisher=texts["publisher"],
         volume=texts["volume"],
-        issue=texts["issue"],
+        issue=texts["issue"] if _has_issue(kind, fields) else "",
         pages=texts["pages"],
-        language=texts["language"],
+        language=_language(texts["language"], fields),
         abstract=texts["abstract"],
         key=key,
         citekey=key,
@@ -240,29 +357,47 @@ def _item(key: str, kind: str, fields: Fields) -> LibraryItem:
         year=year_of(fields.get("year", "") or date),
         date=date,
         doi=plain_doi(_plain(fields.get("doi", ""))),
-        url=_plain(fields.get("url", "")),
+        url=_plain(fields.get("url", "")) or _archived_at(fields),
         tags=_list(fields.get("keywords", "")),
         collections=_list(fields.get("groups", "")),
         attachments=read_file_field(fields.get("file", "")),
         more=tuple(_more(kind.casefold(), fields)),
     )
-    subtitle = decode(fields.get("subtitle", ""))
-    return replace(item, title=f"{item.title}: {subtitle}") if subtitle else item
+
+
+def _language(stated: str, fields: Fields) -> str:
+    """The language as CSL has it; that of Britain is an option of LaTeX's English."""
+    if stated.casefold() == "english" and "british" in fields.get("langidopts", ""):
+        return "en-GB"
+    return _LANGUAGES.get(stated.casefold(), stated)
+
+
+def _has_issue(kind: str, fields: Fields) -> bool:
+    """Whether the number of an entry is that of an issue; in a book it is that of the series."""
+    return kind.casefold() in _OF_JOURNALS or "journal" in fields or "journaltitle" in fields or "issue" in fields
+
+
+def _archived_at(fields: Fields) -> str:
+    """The address of a text in an archive that is known; "" for none."""
+    archive = decode(fields.get("eprinttype", "") or fields.get("archiveprefix", "")).casefold()
+    number = _plain(fields.get("eprint", ""))
+    return f"{_ARCHIVES[archive]}{number}" if number and archive in _ARCHIVES else ""
 
 
 def _more(kind: str, fields: Fields) -> Iterator[tuple[str, str]]:
     """All facts of an entry that are no field of an item, under the names of CSL where it has one."""
     if "type" not in fields and kind in _GENRES:
         yield "genre", _GENRES[kind]
-    if (number := decode(fields.get("number", ""))) and kind in _NUMBERED:
-        yield ("number" if kind not in ("book", "inbook", "incollection") else "collection-number"), number
+    if (number := decode(fields.get("number", ""))) and not _has_issue(kind, fields):
+        yield ("number" if kind in _NUMBERED else "collection-number"), number
     year = decode(fields.get("year", "") or fields.get("date", ""))
     if year and not year_of(year) and "pubstate" not in fields:  # "in press"
         yield "status", year
     for name, value in fields.items():
         text = _plain(value) if name in _VERBATIM else decode(value)
         if name not in _NO_FACTS and text:
-            yield _MORE.get(name, name), _GENRES.get(text.casefold(), text) if name == "type" else text
+            text = _in_words(value) if name in _LISTS else _WORDS.get(text, text)
+            yield _name_of(kind, name), _GENRES.get(text.casefold(), text) if name == "type" else text
     yield from _shadowed(fields)
 
 
@@ -277,13 +412,38 @@ def _shadowed(fields: Fields) -> Iterator[tuple[str, str]]:
 _VERBATIM = frozenset({"eprint", "pmid", "isbn", "issn"})
 
 
+def _name_of(kind: str, name: str) -> str:
+    """The name in CSL; the places of a patent are the countries where it holds."""
+    return "jurisdiction" if kind == "patent" and name == "location" else _MORE.get(name, name)
+
+
 def _first(fields: Fields, names: Sequence[str]) -> str:
-    return next((text for name in names if (text := decode(fields.get(name, "")))), "")
+    """The first of the fields that is there, with its subtitle and addition."""
+    name = next((each for each in names if decode(fields.get(each, ""))), "")
+    if name not in _SUBTITLES:
+        return _in_words(fields[name]) if name in _LISTS else decode(fields.get(name, ""))
+    title, subtitle, addition = (decode(fields.get(each, "")) for each in (name, *_SUBTITLES[name]))
+    if subtitle:
+        title += f"{'' if title.endswith(('?', '!', '.', ':')) else ':'} {subtitle}"
+    return f"{title}{'' if title.endswith(('?', '!', '.')) else '.'} {addition}" if addition else title
+
+
+def _in_words(value: str) -> str:
+    """A list of places or publishers; one whose "and" stands in braces is no list."""
+    parts, depth = [""], 0
+    for word in re.split(r"(\s+)", value.strip()):
+        if word == "and" and not depth:
+            parts.append("")
+            continue
+        depth += word.count("{") - word.count("}")
+        parts[-1] += word
+    decoded = (decode(part) for part in parts)
+    return "; ".join(_WORDS.get(part, part) for part in decoded if part)
 
 
 def _plain(value: str) -> str:
     """An address or a DOI, in which signs may have a backslash before them."""
-    return strip_markup(re.sub(r"\\([_&%#~$])", r"\1", value)).strip()
+    return strip_markup(_LINK.sub(r"\1", re.sub(r"\\([_&%#~$])", r"\1", value))).strip()
 
 
 def _list(value: str) -> tuple[str, ...]:
@@ -310,8 +470,8 @@ _NUMBERS = frozenset(f"{number}" for number in range(1, 13)) | {f"{number:02}" f
 
 
 def _creators(fields: Fields) -> Iterator[Creator]:
-    for role in _ROLES:
-        for name in split_multiple_persons_names(fields.get(role, ""))[:_MOST_NAMES]:
+    for field_name, role in _ROLES.items():
+        for name in split_multiple_persons_names(fields.get(field_name, ""))[:_MOST_NAMES]:
             if name.strip() and (creator := _creator(name, role)):
                 yield creator
 

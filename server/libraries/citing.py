@@ -156,6 +156,7 @@ def _describe_bibtex(item: LibraryItem) -> str:
         "author": _bibtex_names(item, "author"),
         "editor": _bibtex_names(item, "editor"),
         "translator": _bibtex_names(item, "translator"),
+        **{_FIELD_OF_ROLE.get(role, role): _bibtex_names(item, role) for role in _further_roles(item)},
         "year": str(item.year or ""),
         ("booktitle" if of_book else "journal"): _to_latex(item.container),
         ("school" if of_thesis else "institution" if kind == "techreport" else "publisher"): _to_latex(
@@ -168,11 +169,18 @@ def _describe_bibtex(item: LibraryItem) -> str:
         "url": _to_verbatim(item.url),
         "keywords": _to_latex(", ".join(item.tags)),
         "month": _month(item.date),
+        "date": item.date if "/" in item.date else "",
+        "langid": _to_latex(item.language),
     }
     for name, text in item.more:
-        fields.setdefault(_FIELD_OF_FACT.get(name, name.casefold()), _to_latex(text))
+        field = _FIELD_OF_FACT.get(name, name.casefold())
+        fields[field] = fields.get(field) or _to_latex(text)
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
     return ",\n".join((f"@{kind}{{{_bibtex_key(item)}", *lines)) + "\n}"
+
+
+def _further_roles(item: LibraryItem) -> list[str]:
+    return sorted({each.role for each in item.creators} - {"author", "editor", "translator"})
 
 
 def _bibtex_names(item: LibraryItem, role: str) -> str:
@@ -193,12 +201,19 @@ def _month(date: str) -> str:
     return str(int(parts[1])) if len(parts) > 1 and parts[1].isdecimal() else ""
 
 
+_FIELD_OF_ROLE: Mapping[str, str] = {"container-author": "bookauthor"}
 # Fields of BibTeX by the names of CSL.
 _FIELD_OF_FACT: Mapping[str, str] = {
     "publisher-place": "address",
     "collection-title": "series",
     "collection-number": "number",
     "genre": "type",
+    "original-publisher": "origpublisher",
+    "original-publisher-place": "origlocation",
+    "original-title": "origtitle",
+    "event-date": "eventdate",
+    "part-number": "part",
+    "jurisdiction": "location",
     "accessed": "urldate",
     "chapter-number": "chapter",
     "number-of-volumes": "volumes",
@@ -239,12 +254,14 @@ def csl_fields(item: LibraryItem) -> dict[str, Any]:
         name = {"family": each.family, "given": each.given} if each.given else {"literal": each.family}
         name |= {"suffix": each.suffix} if each.suffix else {}
         creators.setdefault(each.role, []).append(name)
-    parts = [int(part) for part in item.date.split("-") if part.isdecimal()] or ([item.year] if item.year else [])
+    dates = (
+        [_date_parts(date) for date in item.date.split("/")] if item.date else [[item.year] if item.year else []]
+    )
     fields: dict[str, Any] = {
         "type": item.item_type,
         "title": item.title,
         **creators,
-        "issued": {"date-parts": [parts]} if parts else None,
+        "issued": {"date-parts": dates} if all(dates) else None,
         "container-title": item.container,
         "publisher": item.publisher,
         "volume": item.volume,
@@ -252,14 +269,19 @@ def csl_fields(item: LibraryItem) -> dict[str, Any]:
         "page": item.pages,
         "DOI": item.doi,
         "URL": item.url,
+        "language": item.language,
         "keyword": ", ".join(item.tags),
     }
     for fact, text in item.more:
         if fact in _CSL_TEXTS:
             fields.setdefault(fact, text)
-        elif fact in _CSL_DATES and _DATE.fullmatch(text):
-            fields.setdefault(fact, {"date-parts": [[int(part) for part in text.split("-")]]})
+        elif fact in _CSL_DATES and all(map(_DATE.fullmatch, text.split("/"))):
+            fields.setdefault(fact, {"date-parts": [_date_parts(date) for date in text.split("/")]})
     return {name: value for name, value in fields.items() if value}
+
+
+def _date_parts(date: str) -> list[int]:
+    return [int(part) for part in date.split("-") if part.isdecimal()]
 
 
 def _describe_csl_json(item: LibraryItem) -> str:
@@ -291,6 +313,8 @@ _CSL_TEXTS = frozenset(
         "event-title",
         "event-place",
     }
+    | {"volume-title", "part-number", "container-title-short", "jurisdiction", "authority", "dimensions", "scale"}
+    | {"original-title", "original-publisher", "original-publisher-place", "references", "source", "PMCID"}
     | {"status", "number", "medium", "section", "archive", "archive_location", "call-number", "annote"}
 )
 _DATE = re.compile(r"[12]\d{3}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?")

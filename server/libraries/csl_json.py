@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from server.libraries.item_types import CSL_TYPES, UNKNOWN_TYPE
+from server.libraries.item_types import CSL_TYPES, NAME_ROLES, UNKNOWN_TYPE
 from server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
 
-_ROLES = ("author", "editor", "translator")
+# Authors first: the order of the others does not matter.
+_ROLES = ("author", "editor", "translator", *sorted(NAME_ROLES - {"author", "editor", "translator"}))
 # What is read as fields of an item, or is no fact of the work.
 _FIELDS = frozenset(
     {*_ROLES, "id", "citation-key", "type", "title", "issued", "DOI", "URL", "container-title", "publisher"}

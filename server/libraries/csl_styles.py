@@ -19,15 +19,28 @@ from types import MappingProxyType, SimpleNamespace
 from typing import IO, Any
 
 from citeproc import (  # type: ignore[import-untyped]
+    DATES,
+    NAMES,
+    NUMBERS,
+    VARIABLES,
     Citation,
     CitationItem,
     CitationStylesBibliography,
     CitationStylesStyle,
     Locator,
 )
-from citeproc.model import CitationStylesElement, Names, Substitute  # type: ignore[import-untyped]
+from citeproc.model import (  # type: ignore[import-untyped]
+    CitationStylesElement,
+    Else_If,
+    If,
+    Names,
+    Number,
+    Substitute,
+    Text,
+)
 from citeproc.source import VariableError  # type: ignore[import-untyped]
 from citeproc.source.json import CiteProcJSON  # type: ignore[import-untyped]
+from citeproc.string import MixedString, NoCase, String  # type: ignore[import-untyped]
 from lxml import etree  # type: ignore[import-untyped]
 
 # name of a style -> its file
@@ -43,19 +56,29 @@ STYLES: Mapping[str, str] = MappingProxyType(
 )
 Fields = Mapping[str, Any]
 _NAMESPACE = "http://purl.org/net/xbiblio/csl"
-# Private characters stand for markup and for "others" while a style writes; texts lose theirs.
-_OTHERS, _ITALIC, _BOLD = "\ue000", "\ue001", "\ue002"
-_PRIVATE = dict.fromkeys(map(ord, (_OTHERS, _ITALIC, _BOLD)))
+# Private characters stand for markup, for "others" and around letters after years while a style writes; texts
+# lose theirs.
+_OTHERS, _ITALIC, _BOLD, _LETTER = "\ue000", "\ue001", "\ue002", "\ue003"
+_PRIVATE = dict.fromkeys(map(ord, (_OTHERS, _ITALIC, _BOLD, _LETTER)))
 _FORMATTER = SimpleNamespace(
     preformat=str,
     Italic=lambda text: f"{_ITALIC}{text}{_ITALIC}" if text else text,
     Bold=lambda text: f"{_BOLD}{text}{_BOLD}" if text else text,
     **dict.fromkeys(("Oblique", "Light", "Underline", "Superscript", "Subscript", "SmallCaps"), str),
 )
+# The fields of CSL-JSON that the processor takes.
+_TAKEN = frozenset(
+    {name.replace("_", "-") for name in (*DATES, *NAMES, *NUMBERS, *VARIABLES)}
+    | {"type", "language", "archive_location", "keyword"}
+)
+_TITLES = ("title", "container-title", "collection-title", "volume-title", "event-title")
+_KEPT_CASE = '<span class="nocase">{}</span>'
 _NUMBER = re.compile(r"\A(\[\d+\]|\d+\.)(?=\S)")
 _AND_OTHERS = re.compile(rf",? ?(?:& |and )?{_OTHERS}\.?")
-_ENDED_TWICE = re.compile(rf"([?!][”’{_ITALIC}{_BOLD}]*)\.(?=\s|\Z)")
-_OUTSIDE = re.compile(r"(?<![.,?!])([”’])([.,])")
+_ENDED_TWICE = re.compile(rf"([?!][”’{_ITALIC}{_BOLD}]*|\.[{_ITALIC}{_BOLD}]+)\.(?=\s|\Z)")
+_LETTERED = re.compile(f"{_LETTER}([a-z]*){_LETTER}")
+_QUOTATION_MARKS = re.compile("[“”]")
+_OUTSIDE = re.compile(r"(?<![.,?!”’])([”’]+)([.,])")
 _ENDED_OUTSIDE = re.compile(r"(?<=[.,?!])([”’])[.,]")
 # The processor keeps what it is given in its style: one list is written at a time.
 _WRITING = Lock()
@@ -112,7 +135,13 @@ def write(style: str, works: Sequence[Fields], citings: Sequence[Citing], markup
 def _open(tree: _Tree, works: Sequence[Fields], letters: Sequence[str]) -> Any:
     """The list of all works."""
     shorten = _PAGE_RANGES.get(tree.page_range_format, str)
-    source = CiteProcJSON([_prepare(fields, f"w{number}", shorten) for number, fields in enumerate(works)])
+    prepared = [_prepare(fields, f"w{number}", shorten) for number, fields in enumerate(works)]
+    if tree.spaces_initials:
+        _space_initials(prepared)
+    source = CiteProcJSON(prepared)
+    for work in source.values():
+        for role in [name for name in work if name in NAMES and "_" in name]:
+            work[role.replace("_", "-")] = work[role]  # under the name that styles have for it
     for number, letter in enumerate(letters):
         if letter:
             _add_letter(tree, source[f"w{number}"], letter)
@@ -125,7 +154,25 @@ def _prepare(fields: Fields, id: str, shorten: Callable[[str], str]) -> dict[str
         if isinstance(value, list) and value[-1:] in ([{"literal": "others"}], [{"family": "others"}]):
             known[name] = [*value[:-1], {"family": _OTHERS}]  # as BibTeX says that a list of people goes on
     page = {"page": shorten(str(known["page"]))} if known.get("page") else {}
-    return {**known, **page, "id": id}
+    if not str(known.get("language") or "en").casefold().startswith("en"):
+        # Only titles in English have capitals by the rules of a style.
+        known |= {name: _KEPT_CASE.format(text) for name in _TITLES if (text := known.get(name))}
+    return {**{name: value for name, value in known.items() if name in _TAKEN}, **page, "id": id}
+
+
+def _space_initials(works: Sequence[Fields]) -> None:
+    """Write the initials in given names as styles have them that keep whole names: "H.W." as "H. W."."""
+    people = (each for fields in works for name in NAMES for each in fields.get(name.replace("_", "-")) or ())
+    for person in people:
+        if given := person.get("given"):
+            person["given"] = _INITIALS.sub(_space, given)
+
+
+def _space(found: re.Match[str]) -> str:
+    return " ".join(f"{sign}." for sign in found[0] if sign.isalpha())
+
+
+_INITIALS = re.compile(r"(?<![\w-])(?:[A-Z]\.)+[A-Z]?(?![\w-])\.?|(?<![\w.-])[A-Z](?![\w.'’-])")
 
 
 def _clean(value: Any) -> Any:
@@ -167,7 +214,27 @@ def _ignore(item: Any) -> None:
 def _finish(text: str, *, is_american: bool) -> str:
     text = _AND_OTHERS.sub(" et al.", _NUMBER.sub(r"\1 ", text.strip()))
     text = _ENDED_TWICE.sub(r"\1", text)
+    # The letter belongs to the first year alone, not to the date of a day after it.
+    text = _LETTERED.sub("", _LETTERED.sub(r"\1", text, count=1))
+    text = _mark_inner_quotations(text) if is_american else text
     return _OUTSIDE.sub(r"\2\1", _ENDED_OUTSIDE.sub(r"\1", text)) if is_american else text
+
+
+def _mark_inner_quotations(text: str) -> str:
+    """Quotations within quotations get single marks."""
+    depth = 0
+
+    def mark(found: re.Match[str]) -> str:
+        nonlocal depth
+        depth += 1 if found[0] == "“" else 0
+        is_inner = depth > 1
+        depth -= 1 if found[0] == "”" and depth else 0
+        return found[0].translate(_SINGLE) if is_inner else found[0]
+
+    return _QUOTATION_MARKS.sub(mark, text)
+
+
+_SINGLE = str.maketrans("“”", "‘’")
 
 
 def _add_words(citation: str, words: str) -> str:
@@ -213,6 +280,122 @@ class _Substitute(Substitute):  # type: ignore[misc]
                 yield from self._elements_of(self.get_macro(element.get("macro")))
 
 
+class _Text(Text):  # type: ignore[misc]
+    """A text whose words in title case include the parts of words with hyphens."""
+
+    def case(self, text: Any, language: str | None = None) -> Any:
+        if text is None or self.get("text-case") != "title" or language != "en":
+            return super().case(text, language)
+        parts = text if isinstance(text, MixedString) else [text]
+        written, is_first = [], True
+        for part in parts:
+            words = [] if isinstance(part, NoCase) else re.split(r"(\s+)", str(part))
+            for number, word in enumerate(words):
+                if word.strip():
+                    words[number] = _capitalize(word, is_first=is_first)
+                    is_first = word.endswith((":", "?", "!"))
+            written.append(String("".join(words)) if words else part)
+        return MixedString(written)
+
+
+def _capitalize(word: str, *, is_first: bool) -> str:
+    """A word of a title: its parts in lower case begin with capitals, but for short words within the title."""
+    parts = re.split(r"([-‐/])", word)
+    if word.islower() and not is_first and word.strip(",;()") in _LOWER:
+        return word
+    return "".join(
+        part
+        if number and part in _LOWER
+        else _FIRST_LETTER.sub(lambda found: found[0].upper(), part, count=1)
+        if part.islower()
+        else part
+        for number, part in enumerate(parts)
+    )
+
+
+_FIRST_LETTER = re.compile(r"(?<![^\W_])[^\W\d_]")
+# Words that stay in lower case in titles: articles, conjunctions and prepositions, as CSL lists them.
+_LOWER = frozenset(
+    (
+        *(
+            "a",
+            "about",
+            "above",
+            "across",
+            "after",
+            "against",
+            "along",
+            "among",
+            "an",
+            "and",
+            "around",
+            "as",
+            "at",
+        ),
+        *(
+            "before",
+            "behind",
+            "below",
+            "beside",
+            "between",
+            "beyond",
+            "but",
+            "by",
+            "de",
+            "down",
+            "during",
+            "except",
+        ),
+        *("for", "from", "in", "inside", "into", "like", "near", "nor", "of", "off", "on", "onto", "or", "over"),
+        *(
+            "per",
+            "so",
+            "than",
+            "the",
+            "through",
+            "till",
+            "to",
+            "toward",
+            "towards",
+            "until",
+            "up",
+            "upon",
+            "v",
+            "v.",
+        ),
+        *("van", "via", "von", "vs", "vs.", "with", "yet", "et", "al."),
+    )
+)
+
+
+class _Number(Number):  # type: ignore[misc]
+    """A number under its name in the source, which has "_" for "-": the number of volumes."""
+
+    def process(self, item: Any, context: Any = None, **options: Any) -> Any:
+        name = str(self.get("variable"))
+        self.set("variable", name if name in ("locator", "page-first") else name.replace("-", "_"))
+        try:
+            return super().process(item, context=context, **options)
+        finally:
+            self.set("variable", name)
+
+
+# What CSL calls numeric: numbers, with letters before and after them, and lists and ranges of these.
+_NUMERIC = re.compile(r"[A-Z]*\d+[A-Z]*(?:\s*[-–,&.]\s*[A-Z]*\d+[A-Z]*)*\Z", re.IGNORECASE)
+
+
+class _If(If):  # type: ignore[misc]
+    """A condition that takes ranges for numbers, too."""
+
+    re_numeric = _NUMERIC
+
+
+class _ElseIf(Else_If):  # type: ignore[misc]
+    """A further condition of that kind."""
+
+    re_numeric = _NUMERIC
+
+
 class _Tree(CitationStylesStyle):  # type: ignore[misc]
     """A style with the elements above in place of the processor's, and without what it does wrong.
 
@@ -226,7 +409,15 @@ class _Tree(CitationStylesStyle):  # type: ignore[misc]
         elements = lookup.get_namespace(_NAMESPACE)
         elements[None] = CitationStylesElement
         classes = {cls.__name__.replace("_", "-").lower(): cls for cls in CitationStylesElement.__subclasses__()}
-        elements.update(classes | {"names": _Names, "substitute": _Substitute})
+        own = {
+            "names": _Names,
+            "substitute": _Substitute,
+            "number": _Number,
+            "text": _Text,
+            "if": _If,
+            "else-if": _ElseIf,
+        }
+        elements.update(classes | own)
         self.parser = etree.XMLParser(remove_comments=True, no_network=True, resolve_entities=False)
         self.parser.set_element_class_lookup(lookup)
         self.xml = etree.parse(opened, self.parser)
@@ -236,10 +427,11 @@ class _Tree(CitationStylesStyle):  # type: ignore[misc]
         self.is_american = locale == "en-US"
         for label in self.root.iter("{*}label"):
             if label.get("text-case") == "title":
-                label.set("text-case", "capitalize-first")
+                label.set("text-case", "capitalize-all")
+        self.spaces_initials = False
         for names in self.root.iter("{*}name"):
             if names.get("initialize") == "false":
-                names.attrib.pop("initialize-with", None)
+                self.spaces_initials |= names.attrib.pop("initialize-with", "").endswith(" ")
         apart = [each for each in self.root.iter("{*}if") if each.get("disambiguate") == "true"]
         self.can_tell_apart = bool(apart)
         for each in () if with_titles else apart:
@@ -286,7 +478,7 @@ class _LetteredYear(int):
         return self
 
     def __str__(self) -> str:
-        return f"{int(self)}{self.letter}"
+        return f"{int(self)}{_LETTER}{self.letter}{_LETTER}"
 
 
 def _add_letters(tree: _Tree, works: Sequence[Fields], letters: list[str]) -> None:
@@ -294,7 +486,7 @@ def _add_letters(tree: _Tree, works: Sequence[Fields], letters: list[str]) -> No
     alike: dict[str, list[int]] = {}
     for number, fields in enumerate(works):
         year = (fields.get("issued") or {}).get("date-parts", [[None]])[0][:1]
-        alike.setdefault(repr([fields.get("author"), fields.get("editor"), year]), []).append(number)
+        alike.setdefault(repr([fields.get("author") or fields.get("editor"), year]), []).append(number)
     for numbers in alike.values():
         if len(numbers) == 1:
             continue

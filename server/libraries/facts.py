@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from server.libraries.citekeys import is_citable
-from server.libraries.item_types import UNKNOWN_TYPE
+from server.libraries.item_types import NAME_ROLES, UNKNOWN_TYPE
 from server.libraries.records import Creator, LibraryItem
 
 CITEKEY = "citekey"
@@ -30,7 +30,8 @@ _TEXTS: Mapping[str, str] = {
 }
 # Before the names of all other facts of the work in metadata: its title, its tags, and ``LibraryItem.more``.
 _WORK = "work."
-_TITLE, _KEYWORDS = f"{_WORK}title", f"{_WORK}keywords"
+_TITLE, _KEYWORDS, _LANGUAGE = f"{_WORK}title", f"{_WORK}keywords", f"{_WORK}language"
+_OTHER_ROLES = tuple(sorted(NAME_ROLES - {*_ROLES.values()}))
 _SUFFIX = re.compile(r"(?:jr|sr|[ivx]{1,5})\.?", re.IGNORECASE)
 # What an item sets in metadata; a document keeps none of these of its own.
 _NAMES = frozenset((CITEKEY, "author", "year", "collections", *_ROLES, *_TEXTS))
@@ -56,6 +57,8 @@ def facts_of(item: LibraryItem) -> dict[str, Any]:
         "collections": _with_those_above(item.collections),
         _TITLE: item.title,
         _KEYWORDS: list(item.tags),
+        _LANGUAGE: item.language,
+        **{_WORK + role: _names(item, role) for role in _OTHER_ROLES},
         **{_WORK + name: text for name, text in item.more},
     }
     return {name: fact for name, fact in facts.items() if fact}
@@ -79,13 +82,15 @@ def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Lib
     year = metadata.get("year")
     # A note or an annotation has a title and tags of its own.
     title = _text(metadata, _TITLE) or title
-    own_names = sorted(name for name in metadata if name.startswith(_WORK) and name not in (_TITLE, _KEYWORDS))
+    own = (_TITLE, _KEYWORDS, _LANGUAGE)
+    own_names = sorted(name for name in metadata if name.startswith(_WORK) and name not in own)
+    lists = {**_ROLES, **{_WORK + role: role for role in _OTHER_ROLES}}
     return LibraryItem(
         key=citekey,
         citekey=citekey,
         item_type=texts["item_type"] or UNKNOWN_TYPE,
         title=title,
-        creators=tuple(_creator(name, role) for field, role in _ROLES.items() for name in _list(metadata, field)),
+        creators=tuple(_creator(name, role) for field, role in lists.items() for name in _list(metadata, field)),
         year=year if isinstance(year, int) and 1 < year <= _LATEST_YEAR else 0,
         date=texts["date"],
         doi=texts["doi"],
@@ -95,9 +100,10 @@ def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Lib
         volume=texts["volume"],
         issue=texts["issue"],
         pages=texts["pages"],
+        language=_text(metadata, _LANGUAGE),
         tags=tuple(_list(metadata, _KEYWORDS)) if _TITLE in metadata else tuple(tags),
         collections=tuple(_list(metadata, "collections")),
-        more=tuple((name.removeprefix(_WORK), _text(metadata, name)) for name in own_names),
+        more=tuple((name.removeprefix(_WORK), text) for name in own_names if (text := _text(metadata, name))),
     )
 
 

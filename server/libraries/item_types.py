@@ -1,4 +1,4 @@
-"""The types of works: those of CSL, and what BibTeX and RIS call them."""
+"""The types of works: those of CSL, and what BibTeX and RIS call them; the roles of people in CSL."""
 
 from __future__ import annotations
 
@@ -16,6 +16,14 @@ CSL_TYPES = frozenset((
 ))
 # fmt: on
 UNKNOWN_TYPE = "document"
+# fmt: off
+NAME_ROLES = frozenset((
+    "author", "chair", "collection-editor", "compiler", "composer", "container-author", "contributor", "curator",
+    "director", "editor", "editor-translator", "editorial-director", "executive-producer", "guest", "host",
+    "illustrator", "interviewer", "narrator", "organizer", "original-author", "performer", "producer", "recipient",
+    "reviewed-author", "script-writer", "series-creator", "translator",
+))
+# fmt: on
 
 # Types of BibTeX and BibLaTeX.
 OF_BIBTEX: Mapping[str, str] = {

@@ -8,8 +8,16 @@ import re
 from functools import lru_cache
 
 import pylatexenc  # type: ignore[import-untyped]
-from pylatexenc.latex2text import LatexNodes2Text  # type: ignore[import-untyped]
+from pylatexenc.latex2text import (  # type: ignore[import-untyped]
+    LatexNodes2Text,
+    MacroTextSpec,
+    get_default_latex_context_db,
+)
 from pylatexenc.latexwalker import LatexWalkerError  # type: ignore[import-untyped]
+from pylatexenc.latexwalker import (
+    get_default_latex_context_db as get_default_macros,
+)
+from pylatexenc.macrospec import MacroSpec  # type: ignore[import-untyped]
 
 # Text without these needs no parser: braces are left out, and typewriter marks replaced.
 _MARKUP = re.compile(r"[\\$~]")
@@ -18,10 +26,41 @@ _MARKS = (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”"))
 # Deeper groups exceed the stack of the parser.
 _DEEPEST = 50
 _LONGEST_CHARS = 100_000
+# A hyphen at which a word may be divided (the package extdash).
+_HYPHEN = re.compile(r"\\[-=]/")
 _COMMAND = re.compile(r"\\[A-Za-z]+\s?|[{}]|\\")
 # Signs that LaTeX would take as a comment or a column; BibTeX has them as text.
 _SIGN = re.compile(r"(?<!\\)([%&])")
-_DECODER = LatexNodes2Text(math_mode="verbatim", keep_comments=True)
+# Commands around quotations, which the library does not know.
+_QUOTING = ("enquote", "mkbibquote")
+_MACROS, _TEXTS = get_default_macros(), get_default_latex_context_db()
+_MACROS.add_context_category("quoting", macros=[MacroSpec(name, "*{") for name in _QUOTING], prepend=True)
+# Names of programs as commands; without these a title loses its subject.
+_LOGOS = {
+    **{name: name for name in ("TeX", "LaTeX", "BibTeX", "XeTeX", "XeLaTeX", "LuaTeX", "LuaLaTeX", "pdfTeX")},
+    **{name: name for name in ("ConTeXt", "MetaPost", "BibLaTeX", "PiCTeX", "SliTeX", "TUB", "UNIX", "PS")},
+    "LaTeXe": "LaTeX2e",
+    "MF": "METAFONT",
+    "METAFONT": "METAFONT",
+    "METAPOST": "METAPOST",
+    "MP": "METAPOST",
+    "BIBTEX": "BibTeX",
+    "BibTex": "BibTeX",
+    "Bibtex": "BibTeX",
+    "AMS": "AMS",
+    "AmS": "AMS",
+    "AmSTeX": "AMS-TeX",
+    "AmSLaTeX": "AMS-LaTeX",
+    "ConTeXT": "ConTeXt",
+    "LaTeXTeX": "(La)TeX",
+    "eTeX": "e-TeX",
+    "WEB": "WEB",
+}
+_TEXTS.add_context_category(
+    "logos", macros=[MacroTextSpec(name, text) for name, text in _LOGOS.items()], prepend=True
+)
+_TEXTS.add_context_category("quoting", macros=[MacroTextSpec(name, "%.0s“%s”") for name in _QUOTING], prepend=True)
+_DECODER = LatexNodes2Text(math_mode="verbatim", keep_comments=True, latex_context=_TEXTS)
 # What the parser raises on text that is not LaTeX. An import that fails is none of them: it must not pass unseen.
 _NOT_LATEX = (LatexWalkerError, ValueError, TypeError, AttributeError, LookupError, RecursionError, AssertionError)
 _TEXTS_KEPT = 4_096  # decoded texts in memory: names and journals repeat
@@ -42,7 +81,7 @@ def decode(text: str) -> str:
     >>> decode(r"M{\"u}ller \& {NASA}: 10--20\,\% of $x^2$")
     'Müller & NASA: 10–20 % of $x^2$'
     """
-    text = text[:_LONGEST_CHARS]
+    text = _HYPHEN.sub("-", text[:_LONGEST_CHARS])
     return " ".join((_decode_markup(text) if _MARKUP.search(text) else _decode_plain(text)).split())
 
 
@@ -56,7 +95,7 @@ def _decode_markup(text: str) -> str:
     if _depth(text) > _DEEPEST:
         return strip_markup(text)
     try:
-        return str(_DECODER.latex_to_text(_SIGN.sub(r"\\\1", text)))
+        return str(_DECODER.latex_to_text(_SIGN.sub(r"\\\1", text), latex_context=_MACROS))
     except _NOT_LATEX:
         return strip_markup(text)
 

@@ -19,6 +19,7 @@ def test_the_list_names_every_program() -> None:
     assert set(PROGRAMS) == {
         "altered_quotes",
         "citations",
+        "csl",
         "claims",
         "code",
         "engine",

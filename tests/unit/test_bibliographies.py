@@ -78,7 +78,7 @@ def test_an_entry_of_bibtex_has_macros_accents_names_and_its_parents_fields() ->
 
 def test_dates_and_concatenated_macros_of_biblatex_are_read() -> None:
     item = _items(BIBTEX, ".bib")["p1"]
-    assert (item.date, item.year, item.container) == ("2019-03-05", 2019, "Journal of Things")
+    assert (item.date, item.year, item.container) == ("2019-03-05/2020", 2019, "Journal of Things")
 
 
 @pytest.mark.parametrize(
@@ -323,3 +323,33 @@ def test_only_formulas_without_commands_stay_formulas(text: str) -> None:
     assert "^^" not in entry
     assert "input{" not in entry
     assert entry.count("{") == entry.count("}")
+
+
+BIBLATEX = r"""
+@book{whole, title={Works}, author={Kant, Immanuel}, editor={Doe, Ann}, year={1968},
+  publisher={Reimer and {Sons and Co.}}, address={Berlin and Wien}, number={7}, langid={ngerman}}
+@inbook{part, title={Critique}, subtitle={Of \enquote{Reason}}, titleaddon={A Reader}, crossref={whole},
+  pages={1--9}}
+@article{paper, title={The \LaTeX\ Companion to self\-/made Pages}, journaltitle={Maps}, number={3},
+  date={1984-05/1986}, eprint={math/0307200}, eprinttype={arxiv}, origyear={1959}}
+@techreport{report, title={R}, institution={Lab}, number={12}}
+@misc{leaf, title={L}, howpublished={Handed out}, url={\href{https://a.example/x_y}{here}}}
+"""
+
+
+def test_entries_of_biblatex_are_read_with_what_they_state_in_several_fields() -> None:
+    items = _items(BIBLATEX, ".bib")
+    whole, part, paper = items["whole"], items["part"], items["paper"]
+    assert (whole.publisher, dict(whole.more)["publisher-place"]) == ("Reimer; Sons and Co.", "Berlin; Wien")
+    assert (whole.issue, dict(whole.more)["collection-number"], whole.language) == ("", "7", "de-DE")
+    assert (part.title, part.container) == ("Critique: Of “Reason”. A Reader", "Works")
+    roles = {(each.family, each.role) for each in part.creators}
+    assert roles == {("Kant", "author"), ("Kant", "container-author"), ("Doe", "editor")}
+    assert (paper.title, paper.issue, paper.date) == (
+        "The LaTeX Companion to self-made Pages",
+        "3",
+        "1984-05/1986",
+    )
+    assert (paper.url, dict(paper.more)["original-date"]) == ("https://arxiv.org/abs/math/0307200", "1959")
+    assert (items["report"].issue, dict(items["report"].more)["number"]) == ("", "12")
+    assert (items["leaf"].publisher, items["leaf"].url) == ("Handed out", "https://a.example/x_y")

@@ -335,3 +335,53 @@ def test_a_list_is_in_the_order_of_names_years_and_titles() -> None:
 def test_every_type_of_bibtex_that_is_written_is_one_of_csl() -> None:
     assert set(TO_BIBTEX) <= CSL_TYPES
     assert json.loads(describe(BOOK, "csl-json"))["type"] == "book"
+
+
+LORE = LibraryItem("b", "b", "book", "Lore of self-made “maps”", (Creator("Doe", "A.B."),), 2001)
+STYLED: dict[str, tuple[LibraryItem, CitationStyle, str]] = {
+    "parts of words in titles": (LORE, "chicago", "Lore of Self-Made “Maps”"),
+    "titles in other languages": (
+        replace(LORE, title="Kritik der reinen Vernunft", language="de-DE"),
+        "chicago",
+        "Kritik der reinen Vernunft.",
+    ),
+    "quotations within quotations": (
+        replace(LORE, item_type="article-journal", container="Maps"),
+        "chicago",
+        "“Lore of Self-Made ‘Maps.’”",
+    ),
+    "numbers of volumes": (replace(LORE, more=(("number-of-volumes", "3"),)), "ieee", "3 vols."),
+    "initials without blanks": (LORE, "mla", "Doe, A. B. "),
+    "a title that ends in a full stop": (replace(LORE, title="Maps."), "apa", "(2001). Maps."),
+    "those who edit and translate": (
+        replace(
+            LORE, creators=(*LORE.creators, Creator("Roe", "C.", "editor"), Creator("Roe", "C.", "translator"))
+        ),
+        "apa",
+        "(C. Roe, Ed. & Trans.)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STYLED)
+def test_entries_have_what_their_style_asks_for(case: str) -> None:
+    item, style, part = STYLED[case]
+    (entry,) = write_citations([(item, CitedPlace())], style).entries
+    assert part in entry
+    assert ".." not in entry
+
+
+def test_a_letter_stands_after_the_first_year_of_an_entry_alone() -> None:
+    page = LibraryItem(
+        "p", "p", "webpage", "On maps", (Creator("Doe", "A."),), 2004, "2004-10-27", url="https://a.example"
+    )
+    both = [(page, CitedPlace()), (replace(page, key="q", citekey="q", title="On pages"), CitedPlace())]
+    first, second = write_citations(both, "chicago").entries
+    assert (first.count("2004a"), second.count("2004b")) == (1, 1)
+    assert "October 27, 2004." in first
+
+
+def test_an_author_and_an_editor_of_one_name_and_year_are_told_apart() -> None:
+    edited = replace(LORE, key="c", citekey="c", creators=(Creator("Doe", "A.B.", "editor"),), title="Zones")
+    cited = write_citations([(LORE, CitedPlace()), (edited, CitedPlace())], "apa").citations
+    assert sorted(cited) == ["(Doe, 2001a)", "(Doe, 2001b)"]

@@ -125,7 +125,7 @@ class References:
                     item.title or citekey,
                     item.abstract or item.title,
                     tags=item.tags,
-                    created=item.date,
+                    created=item.date.partition("/")[0],
                     metadata=facts_of(item),
                 )
 

@@ -228,7 +228,9 @@ class _Listing:
 
         def make_item(_: DocumentParser) -> ReaderOutput:
             if item.key not in self._read:  # its files come before it
-                raw = RawDocument(name, "record", item.title, item.abstract or item.title, created=item.date)
+                raw = RawDocument(
+                    name, "record", item.title, item.abstract or item.title, created=item.date.partition("/")[0]
+                )
                 yield replace(self._describe(raw, item, item.key), language=stated_language(item.language))
 
         # Where it has files, whether one can be read is found out in each run.

@@ -19,7 +19,6 @@ from typing import Any
 
 from server.errors import WinnowError
 from server.libraries.zotero.objects import (
-    FIELD_NAMES,
     MOST_OBJECTS,
     USER_LIBRARY,
     USER_LIBRARY_NAME,
@@ -49,6 +48,7 @@ _ANNOTATION, _STORED_PREFIX, _NOTE_WRAPPER, _NOTE_END = (
     "</div>",
 )
 _DATE_NAMES = ("date", "dateDecided", "issueDate", "dateEnacted")
+_FURTHER_DATE_NAMES = ("filingDate", "originalDate")
 # "2019-03-00 March 2019": the date as Zotero read it, then as the user wrote it.
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?: |\Z)")
 
@@ -323,11 +323,13 @@ class _Tables:
 
     def _fill_fields(self, library: int, entries: dict[int, _Entry], parents: dict[int, int]) -> None:
         for entry, (name, value) in self._parts(_FIELDS, library, entries):
-            if name not in FIELD_NAMES:
-                continue
             if name in _DATE_NAMES and isinstance(value, str) and (match := _DATE.match(value)):
                 entry["meta"]["parsedDate"] = iso_date(match[0])
                 value = value[match.end() :]
+            elif name in _FURTHER_DATE_NAMES and isinstance(value, str) and (match := _DATE.match(value)):
+                value = value[match.end() :] or iso_date(match[0])
+            elif name == "accessDate" and isinstance(value, str):
+                value = value.replace(" ", "T") + "Z" * (" " in value)  # as the API has it
             entry["data"][name] = value
 
     def _fill_lists(self, library: int, entries: dict[int, _Entry], parents: dict[int, int]) -> None:

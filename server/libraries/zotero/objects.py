@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -50,7 +50,15 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "citation_key": ("citationKey",),
     "extra": ("extra",),
 }
-FIELD_NAMES = frozenset(name for names in _FIELDS.values() for name in names)
+# What an item has beside the facts of its work.
+_NO_FACTS = frozenset(
+    {"key", "version", "itemType", "parentItem", "creators", "tags", "collections", "relations", "deleted"}
+    | {"dateAdded", "dateModified", "inPublications", "linkMode", "path", "filename", "note", "md5", "mtime"}
+    | {"contentType", "charset", "lastProcessedModificationTime", "lastRead"}
+)
+_ANNOTATION = "annotation"
+# The form in which objects are kept between runs; objects of another form are read anew.
+_FORM = 2
 
 
 class NotZotero(ValueError):
@@ -73,10 +81,11 @@ class ZoteroObject:
     """An item, attachment, note or annotation.
 
     ``parent`` is a key. ``fields`` has the fields of a work under one name for all types: ``container`` is
-    "publicationTitle", "bookTitle" and others. ``date`` in it is as the user wrote it, ``date`` of the object is
-    what Zotero read from that, in ISO 8601. The role of a creator is Zotero's name for it. ``link_mode`` is
-    "imported_file", "linked_file" and others; ``path`` is the name of a stored file, or the stated path of a
-    linked one. ``flaw`` says why an object could not be read; it has no other values then.
+    "publicationTitle", "bookTitle" and others; ``date`` in it is as the user wrote it, ``date`` of the object is
+    what Zotero read from that, in ISO 8601. ``further`` has all other fields, under Zotero's names. The role of a
+    creator is Zotero's name for it. ``link_mode`` is "imported_file", "linked_file" and others; ``path`` is the
+    name of a stored file, or the stated path of a linked one. ``flaw`` says why an object could not be read; it
+    has no other values then.
     """
 
     key: str
@@ -84,6 +93,7 @@ class ZoteroObject:
     item_type: str = ""
     parent: str = ""
     fields: dict[str, str] = field(default_factory=dict)
+    further: dict[str, str] = field(default_factory=dict)
     date: str = ""
     creators: tuple[Creator, ...] = ()
     tags: tuple[str, ...] = ()
@@ -116,7 +126,8 @@ class LibraryName:
 class LibraryObjects:
     """All objects of a library as they were at ``version``, those in the trash left out.
 
-    ``server`` identifies the Zotero whose versions these are; "" where versions do not tell what changed.
+    ``server`` identifies the Zotero whose versions these are; "" where versions do not tell what changed. ``form``
+    is that of objects that were kept.
     """
 
     name: LibraryName
@@ -124,6 +135,7 @@ class LibraryObjects:
     items: tuple[ZoteroObject, ...] = ()
     collections: tuple[ZoteroCollection, ...] = ()
     server: str = ""
+    form: int = 0
 
 
 _PACKED: TypeAdapter[LibraryObjects] = TypeAdapter(LibraryObjects)
@@ -131,15 +143,16 @@ _PACKED: TypeAdapter[LibraryObjects] = TypeAdapter(LibraryObjects)
 
 def pack(objects: LibraryObjects) -> str:
     """The objects as JSON, to be kept until the next run."""
-    return _PACKED.dump_json(objects, exclude_defaults=True).decode("utf-8")
+    return _PACKED.dump_json(replace(objects, form=_FORM), exclude_defaults=True).decode("utf-8")
 
 
 def unpack(packed: bytes) -> LibraryObjects | None:
     """The objects that ``pack`` wrote; None for anything else, with which the library is read as a whole."""
     try:
-        return _PACKED.validate_json(packed)
+        kept = _PACKED.validate_json(packed)
     except ValidationError:
         return None
+    return replace(kept, form=0) if kept.form == _FORM else None
 
 
 def read_object(entry: Any) -> ZoteroObject:
@@ -207,6 +220,7 @@ def _read_data(key: str, version: int, data: Mapping[str, Any], meta: Mapping[st
         item_type=_text(data, "itemType", _LABEL_CHARS),
         parent=_key(data, "parentItem"),
         fields=dict(_fields(data)),
+        further=dict(_further(data)),
         date=iso_date(_text(meta, "parsedDate", _LABEL_CHARS)),
         creators=tuple(_creators(data)),
         tags=tuple(sorted(_text(tag, "tag", _LABEL_CHARS) for tag in _objects(data, "tags"))),
@@ -221,6 +235,15 @@ def _read_data(key: str, version: int, data: Mapping[str, Any], meta: Mapping[st
 def _fields(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, stated in _FIELDS.items():
         if text := next((text for each in stated if (text := _text(data, each))), ""):
+            yield name, text
+
+
+def _further(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The fields that ``_fields`` has not taken: those of other names, and those that another one hides."""
+    taken = {next((each for each in names if _text(data, each)), "") for names in _FIELDS.values()}
+    for name in data:
+        is_fact = name not in taken and name not in _NO_FACTS and not name.startswith(_ANNOTATION)
+        if is_fact and (text := _text(data, name)):
             yield name, text
 
 

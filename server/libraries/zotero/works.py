@@ -18,6 +18,7 @@ from server.libraries.csl_json import MARKUP
 from server.libraries.item_types import OF_ZOTERO, UNKNOWN_TYPE
 from server.libraries.records import Annotation, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
 from server.libraries.zotero.files import EMBEDDED_MODE, LINKED_MODE, STORED_MODES, FilePlaces, find_file
+from server.libraries.zotero.further_facts import further_facts, read_extra
 from server.libraries.zotero.objects import (
     USER_LIBRARY,
     LibraryObjects,
@@ -33,7 +34,6 @@ _ATTACHMENT, _NOTE, _ANNOTATION = "attachment", "note", "annotation"
 _MOST_ANNOTATIONS, _MOST_FLAWS = 10_000, 1_000
 _DEEPEST = 50  # nested collections: the list ends there, also in a cycle
 _TITLE_CHARS, _TITLE_SOURCE_CHARS = 120, 20_000
-_EXTRA_LINE = re.compile(r"^[ \t]*([A-Za-z ]{2,30}?)[ \t]*:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 _BLOCK_END = re.compile(r"</(?:p|div|h[1-6]|li|blockquote|pre|tr)>|<br\b[^<>]{0,200}>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]{0,2000}>")
 _NO_PARENT = "its parent {parent} is not an entry of the library"
@@ -150,20 +150,21 @@ def _bare_item(item: ZoteroObject, title: str) -> LibraryItem:
 
 
 def _make_item(item: ZoteroObject) -> LibraryItem:
-    fields = defaultdict(str, item.fields)
-    extra = _read_extra(fields["extra"])
+    extra = read_extra(item.fields.get("extra", ""))
+    fields = defaultdict(str, {**extra.fields, **item.fields})
     date = item.date or iso_date(fields["date"])
     return LibraryItem(
         key=item.key,
-        citekey=_first_word(fields["citation_key"] or extra.get("citation key", "")),
-        item_type=OF_ZOTERO.get(item.item_type, UNKNOWN_TYPE),
+        citekey=_first_word(fields["citation_key"]),
+        item_type=extra.item_type or OF_ZOTERO.get(item.item_type, UNKNOWN_TYPE),
         title=MARKUP.sub("", fields["title"]),
-        creators=tuple(
-            Creator(each.family, each.given, _ROLES.get(each.role, _OTHER_ROLE)) for each in item.creators
+        creators=(
+            *(Creator(each.family, each.given, _ROLES.get(each.role, _OTHER_ROLE)) for each in item.creators),
+            *extra.creators,
         ),
         year=year_of(date or fields["date"]),
         date=date,
-        doi=plain_doi(fields["doi"] or extra.get("doi", "")),
+        doi=plain_doi(fields["doi"]),
         url=fields["url"],
         container=MARKUP.sub("", fields["container"]),
         publisher=fields["publisher"],
@@ -173,23 +174,19 @@ def _make_item(item: ZoteroObject) -> LibraryItem:
         language=fields["language"],
         abstract=fields["abstract"],
         tags=item.tags,
+        more=_first_of_each(further_facts(item, extra)),
     )
+
+
+def _first_of_each(facts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    found: dict[str, str] = {}
+    for name, text in facts:
+        found.setdefault(name, text)
+    return tuple(found.items())
 
 
 def _first_word(text: str) -> str:
     return next(iter(text.split()), "")
-
-
-def _read_extra(extra: str) -> dict[str, str]:
-    r"""The lines "Name: value" of the field Extra, names in lower case, the first of each.
-
-    >>> _read_extra("read it again\nCitation Key: mueller2019")
-    {'citation key': 'mueller2019'}
-    """
-    found: dict[str, str] = {}
-    for match in _EXTRA_LINE.finditer(extra):
-        found.setdefault(match[1].lower(), match[2])
-    return found
 
 
 def _make_file(attachment: ZoteroObject, children: _Children, places: FilePlaces, *, is_group: bool) -> ZoteroFile:
