@@ -46,9 +46,14 @@ def _pdf_with(content: bytes, filters: str, more: bytes = b"") -> bytes:
 
 
 def _flate_bomb() -> bytes:
-    """Four GiB of blanks in a few kB: compressed twice."""
+    """Four GiB of blanks in a few kB: compressed twice. Made of one part that is compressed once, and repeated."""
+    part, times = b" " * (1 << 24), 256
     once = zlib.compressobj(9)
-    inner = b"".join(once.compress(b" " * (1 << 24)) for _ in range(256)) + once.flush()
+    head, again = (once.compress(part) + once.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    size = len(part) * times
+    sums = (1 + size * part[0], size + part[0] * size * (size + 1) // 2)  # Adler-32 of equal bytes
+    checksum = (sums[1] % 65_521 << 16 | sums[0] % 65_521).to_bytes(4, "big")
+    inner = head + again * (times - 1) + b"\x03\x00" + checksum  # an empty last block
     return _pdf_with(zlib.compress(inner, 9), "/FlateDecode/FlateDecode")
 
 

@@ -257,6 +257,7 @@ def _modules() -> Mapping[str, Path]:
 
 
 MODULES = _modules()
+ALL_TREES = {name: ast.parse(path.read_text("utf-8")) for name, path in MODULES.items()}
 
 
 def _folders(package: str) -> list[str]:
@@ -274,7 +275,7 @@ def test_the_map_names_each_folder_once(package: str) -> None:
 
 def _imports() -> Iterator[Import]:
     for module, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(ALL_TREES[module]):
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     yield Import(module, alias.name, node.lineno)
@@ -435,7 +436,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "server.text.languages": "the model, which a project in one language does without",
 }
 CODE = {name: path for name, path in MODULES.items() if name.split(".")[0] != "security"}
-TREES = {name: ast.parse(path.read_text("utf-8")) for name, path in CODE.items()}
+TREES = {name: ALL_TREES[name] for name in CODE}
 
 
 def test_no_two_public_classes_have_one_name() -> None:
