@@ -11,16 +11,28 @@ SETUP := $(VENV)/.setup-done
 VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	$(PYTHON) -m pip --disable-pip-version-check --quiet --python $(BIN)/python install pip; }
 
-.PHONY: demo test test-rare test-random coverage fuzz fuzz-files fuzz-facade soak bench setup lock clean
+.PHONY: demo test style types tests test-times test-rare test-random coverage fuzz fuzz-files fuzz-facade soak bench setup lock clean
 
 demo: $(SETUP)
 	$(BIN)/winnow demo
 
-test: $(SETUP)
+test: $(SETUP) style
+	@$(MAKE) --no-print-directory -j2 types tests
+
+style: $(SETUP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+types: $(SETUP)
 	$(BIN)/mypy
+
+tests: $(SETUP)
 	$(BIN)/python tests/everybody.py
+
+# The tests, and a record of how long each file took (tests/file_seconds.json), which orders those of later runs. For a
+# machine that does nothing else.
+test-times: $(SETUP)
+	$(BIN)/python tests/everybody.py --record
 
 # Tests that take long and seldom fail, no part of `make test`: benchmarks, the demo, `winnow eval`, converting the
 # model, clients of other projects, a Neo4j server, removal and archives of projects, controls of attacks.

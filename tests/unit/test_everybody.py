@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
+import os
 import subprocess
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from tests import everybody, file_queue
 from tests.patience import LIMIT
 
 PROGRAM = Path(__file__).parents[1] / "everybody.py"
 
 
-@pytest.fixture(scope="module")
-def everybody() -> ModuleType:
-    """The program, as a module."""
-    spec = importlib.util.spec_from_file_location("everybody", PROGRAM)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_paths_behind_one_closed_folder_are_opened_together(everybody: ModuleType, tmp_path: Path) -> None:
+def test_paths_behind_one_closed_folder_are_opened_together(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     shut = tmp_path / "shut"
     kept = [shut / "python" / "3", shut / "checkout"]
@@ -40,40 +28,28 @@ def test_paths_behind_one_closed_folder_are_opened_together(everybody: ModuleTyp
     assert found == {outermost: [*kept, *before.get(outermost, [])]}
 
 
-def test_no_test_is_in_two_of_the_parts_that_run_once(everybody: ModuleType) -> None:
+def test_no_test_is_left_to_one_user_in_two_tables() -> None:
     root = PROGRAM.parents[1]
-    parts = (everybody._ROOT_ALONE, everybody._ORDINARY_ALONE, everybody._BESIDE)
-    files = [path for names in parts for name in names for path in root.glob(name)]
-    assert sorted(files) == sorted(set(files))
-    assert [name for names in parts for name in names if not list(root.glob(name))] == []
+    tables = (everybody._ROOT_ALONE, everybody._ORDINARY_ALONE)
+    assert [name for names in tables for name in names if not list(root.glob(name))] == []
+    assert [len(names) for names in tables] == [len(set(names)) for names in tables]
+    assert set(tables[0]) & set(tables[1]) == set()
 
 
-def test_each_part_leaves_out_what_another_has_and_what_is_rare(everybody: ModuleType) -> None:
+def test_each_file_that_is_not_rare_runs_and_those_of_the_sandbox_as_both_users() -> None:
     root = PROGRAM.parents[1]
-    rare = {Path(name) for name in everybody._files_of(everybody._RARE)}
-    all_files = {path.relative_to(root) for path in root.glob("tests/*/test_*.py")} - rare
+    rare = everybody._files_of(everybody._RARE)
+    users = everybody._files_of_users()
     assert [name for name in everybody._RARE if not list(root.glob(name))] == []
-    runs = [
-        {path for path in all_files | rare if not any(_matches(path, name) for name in left_out)}
-        for left_out in everybody.LEFT_OUT.values()
-    ]
-    by_root, by_ordinary, beside = runs
-    assert by_root | by_ordinary | beside == all_files
-    assert beside & (by_root | by_ordinary) == set()
-    assert Path("tests/walls/test_sandbox_walls.py") in by_root & by_ordinary
-
-
-def _matches(path: Path, name: str) -> bool:
-    """As pytest ignores: the path itself, or a folder above it."""
-    return any(fnmatch(str(each), name) for each in (path, *path.parents))
+    assert users["root"] | users["ordinary"] == everybody._files_of(["tests"]) - rare
+    assert "tests/walls/test_sandbox_walls.py" in users["root"] & users["ordinary"]
+    assert everybody._files_of(everybody._ROOT_ALONE) & users["ordinary"] == set()
 
 
 @pytest.mark.parametrize(
     ("codes", "joined"), [([0, 0, 0], 0), ([0, 1, 0], 1), ([0, 5, 0], 0), ([5, 2, 0], 2), ([5, 5, 5], 5)]
 )
-def test_one_run_that_fails_fails_all_and_one_without_tests_does_not(
-    everybody: ModuleType, codes: list[int], joined: int
-) -> None:
+def test_one_run_that_fails_fails_all_and_one_without_tests_does_not(codes: list[int], joined: int) -> None:
     assert everybody._join_codes(codes) == joined
 
 
@@ -88,15 +64,68 @@ def test_one_run_that_fails_fails_all_and_one_without_tests_does_not(
     ],
 )
 def test_few_tests_that_failed_are_run_again_unless_more_went_wrong(
-    everybody: ModuleType, codes: list[int], failures: list[list[str]], repeated: bool
+    codes: list[int], failures: list[list[str]], repeated: bool
 ) -> None:
     assert everybody._may_be_repeated(codes, failures) == repeated
 
 
-def test_failures_are_read_from_the_record_that_pytest_writes(everybody: ModuleType, tmp_path: Path) -> None:
+def test_failures_are_read_from_the_record_that_pytest_writes(tmp_path: Path) -> None:
     red = tmp_path / "test_red.py"
     red.write_text("def test_red(): assert False\ndef test_green(): pass\n", "utf-8")
     command = [sys.executable, "-m", "pytest", "-q", *everybody._cache_in(tmp_path), "--rootdir", tmp_path, red]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=LIMIT)
     assert (done.returncode, everybody._read_failures(tmp_path)) == (1, ["test_red.py::test_red"])
     assert everybody._read_failures(tmp_path / "none") == []
+
+
+def test_processes_that_share_a_queue_run_each_file_once_and_record_it(tmp_path: Path) -> None:
+    """Fixtures of a session live through all files of a process, and those of a module until its file ends."""
+    conftest = """
+import pytest
+@pytest.fixture(scope="session")
+def made():
+    yield []
+    print("end of the session")
+"""
+    test = """
+import pytest
+@pytest.fixture(scope="module")
+def own(made):
+    made.append(__name__)
+    yield made
+    print(f"end of {__name__}")
+def test_first(own): assert len(own) == LENGTH
+def test_second(own): assert True
+"""
+    (tmp_path / "conftest.py").write_text(conftest, "utf-8")
+    for number, name in enumerate(("test_c.py", "test_a.py"), 1):
+        (tmp_path / name).write_text(test.replace("LENGTH", str(number)), "utf-8")
+    (tmp_path / "test_b.py").write_text("def test_red(): assert False\n", "utf-8")
+    (tmp_path / "test_d.py").write_text("no test", "utf-8")
+    (tmp_path / "queue").mkdir()
+    files = ["test_c.py", "test_a.py", "test_b.py", "test_d.py"]
+    file_queue.write_queue(tmp_path / "queue", "anyone", files)
+    (tmp_path / "queue" / "anyone" / "test_taken.py").touch()  # by another process
+    first = _take_files(tmp_path)
+    ran = file_queue.read_claims(tmp_path / "queue", "anyone")
+    assert first.returncode == 1
+    assert ran.pop("test_taken.py") is None
+    assert {file: (one.tests, one.failed) for file, one in ran.items() if one} == {
+        "test_c.py": (2, 0),
+        "test_a.py": (2, 0),
+        "test_b.py": (1, 1),
+        "test_d.py": (0, 1),
+    }
+    ends = [line for line in first.stdout.splitlines() if "end of" in line]
+    assert [end.rpartition(" ")[2] for end in ends] == ["test_c", "test_a", "session"]
+    assert _take_files(tmp_path).returncode == everybody._NOTHING_COLLECTED
+
+
+def _take_files(folder: Path) -> subprocess.CompletedProcess[str]:
+    queue = f"--queue={folder / 'queue' / 'anyone'}.json"
+    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "tests.file_queue", "--rootdir", folder, queue]
+    paths = os.pathsep.join([str(PROGRAM.parents[1]), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths}
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=LIMIT, env=environment, check=False
+    )
