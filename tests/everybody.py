@@ -51,6 +51,8 @@ _TAKES_FILES = ("-q", "-p", "tests.file_queue")
 # User -> file -> seconds of wall clock, written with ``--record``. A file without a record is taken first.
 _SECONDS = Path(__file__).with_name("file_seconds.json")
 _UNKNOWN = 10_000.0
+# A `make` that a test starts is none of the one that started the tests.
+_OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
 _REPORT_SECONDS, _LOOK_SECONDS = 10.0, 0.2
 
 # Left out of `make test`, and run by `make test-rare`: what measures, converts the model, installs clients of
@@ -445,7 +447,8 @@ def _start(user: str, folder: Path, arguments: Sequence[str]) -> Worker:
         written = os.open(home / "output", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.dup2(written, 1)
         os.dup2(written, 2)
-        environment = {**os.environ, "TMPDIR": str(home / "tmp")}
+        environment = {name: value for name, value in os.environ.items() if name not in _OF_MAKE}
+        environment["TMPDIR"] = str(home / "tmp")
         if user == ORDINARY:
             _become()
             environment = _environment_of_ordinary(home)
