@@ -235,6 +235,29 @@ def test_html_keeps_headings_lists_tables_and_code_and_drops_the_rest(tmp_path: 
     )
 
 
+def test_html_keeps_what_raised_struck_and_divided_text_says(tmp_path: Path) -> None:
+    page = """<p>About 10<sup>9</sup> units of 10<sup>\u22123</sup> m on the 1<sup>st</sup>,
+      <del>not</del> <s>late</s>, <math><mfrac><mn>1</mn><mn>2</mn></mfrac></math> of all.</p>
+      <table><tr><td>m<sup>2</sup></td></tr></table>"""
+    assert only(write(tmp_path, "a.html", page)).text == (
+        "About 10⁹ units of 10⁻³ m on the 1st, ~~not~~ ~~late~~, 1/2 of all.\n\n| m² |\n| --- |"
+    )
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    ["hidden", 'style="color: red; display : none"', 'style="visibility:hidden"', 'style="FONT-SIZE:0px"'],
+)
+def test_what_an_element_of_html_hides_by_its_own_attributes_is_no_text(tmp_path: Path, hidden: str) -> None:
+    page = f"""<p>It was<span {hidden}> not</span> late.</p><div {hidden}>Approved.</div>
+      <p style="font-size:0.9em; display:block">Kept.</p>"""
+    assert only(write(tmp_path, "a.html", page)).text == "It was late.\n\nKept."
+
+
+def test_rst_keeps_numbers_that_are_raised(tmp_path: Path) -> None:
+    assert only(write(tmp_path, "a.rst", "About 10\\ :sup:`9` units.\n")).text == "About 10⁹ units."
+
+
 def test_links_to_other_pages_of_the_site_are_kept_and_others_are_words(tmp_path: Path) -> None:
     page = """<p>See <a href="b (1).html#part">page <code>b</code></a>, <a href="https://example.com">a site</a>,
       <a href="#down">below</a>, <a href="c.html"></a><a href="d.html">[d]</a>, <a>none</a>.</p>

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from docutils import nodes, transforms
 from docutils.core import publish_doctree
@@ -45,6 +46,25 @@ _DEEPEST_INDENT = 60
 _WIDEST_SPAN, _HIGHEST_SPAN, _MOST_COVERED = 20, 1_000, 100
 # The limit of the length of the Markdown, as a multiple of the page: tables gain bars, lists gain marks.
 _GROWTH, _GROWTH_CHARS = 4, 64 * 1024
+
+
+# A number is raised in signs that stay apart from the number before it: 10 with 9 above is not 109.
+_RAISED = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_RAISED_NUMBER = re.compile(r"\s*[+\u2212-]?\d+\s*")
+
+
+def _raise(text: str) -> str:
+    return text.strip().translate(_RAISED) if _RAISED_NUMBER.fullmatch(text) else text
+
+
+def _strike(text: str) -> str:
+    return f"~~{text.strip()}~~" if text.strip() and "\n" not in text.strip() else ""
+
+
+# Elements whose shape is a part of what they say, and what is written for their text.
+_SHAPED: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {"sup": _raise, "del": _strike, "s": _strike, "strike": _strike}
+)
 
 
 def html_to_markdown(text: str) -> tuple[str, str]:
@@ -99,6 +119,10 @@ def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
         yield "\n\n"
     elif tag == "code":
         yield f"`{_inline(node, depth)}`"
+    elif tag == "mfrac":
+        yield _fraction(node, depth)
+    elif tag in _SHAPED:
+        yield _SHAPED[tag]("".join(_convert_children(node, depth)))
     elif tag == "a":
         yield _link_of("".join(_convert_children(node, depth)), node.attributes.get("href") or "")
     elif not tag.startswith("-") and not tag.startswith("_"):
@@ -197,11 +221,20 @@ def _texts(node: LexborNode, depth: int) -> Iterator[str]:
             yield child.text(deep=False)
         elif child.tag == "br":
             yield "\n"
+        elif child.tag == "mfrac":
+            yield _fraction(child, depth + 1)
+        elif child.tag in _SHAPED:
+            yield _SHAPED[child.tag or ""](_text(child, depth + 1))
         elif child.tag not in _INVISIBLE and not is_furniture(child):
             end = "\n" if child.tag in _BLOCKS else ""
             yield end
             yield from _texts(child, depth + 1)
             yield end
+
+
+def _fraction(node: LexborNode, depth: int) -> str:
+    """A fraction of a formula, whose parts stand one below the other."""
+    return "/".join(_inline(child, depth + 1) for child in _child_nodes(node, depth) if child.tag != "-text")
 
 
 def _inline(node: LexborNode, depth: int) -> str:
@@ -306,6 +339,8 @@ def _text_of(node: nodes.Node) -> str:
     match node:
         case nodes.reference():
             return _link_of(node.astext(), node.get("refuri", ""))
+        case nodes.superscript():
+            return _raise(node.astext())
         case nodes.TextElement():
             return "".join(map(_text_of, node.children))
         case _:

@@ -37,14 +37,25 @@ _COMMON_CLASSES = frozenset({"header", "node"})
 _NODE_LINKS = re.compile(r"\s*(?:Next|Previous|Prev|Up)(?::|\s*\()")
 
 
+# What no reader of the page sees, by its own attributes.
+_UNSEEN = re.compile(
+    r"(?:\A|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:px|pt|em|rem|%)?\s*(?:[;!]|\Z))",
+    re.IGNORECASE,
+)
+
+
 def is_furniture(node: LexborNode) -> bool:
-    """Whether an element belongs to the site around the text."""
+    """Whether an element belongs to the site around the text, or is hidden by its own attributes."""
     tag = node.tag or ""
+    if tag.startswith("-"):
+        return False
+    stated = node.attributes
+    if "hidden" in stated or _UNSEEN.search(stated.get("style") or ""):
+        return True
     if tag == "a":
         return _is_permalink(node)
     if tag not in _BEARERS:
         return False
-    stated = node.attributes
     classes = (stated.get("class") or "").split()
     if (
         (stated.get("role") or "") in _ROLES
