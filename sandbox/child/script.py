@@ -18,7 +18,7 @@ from sandbox.modules import asyncio_loop, asyncio_module, copy_module, facades, 
 from sandbox.modules.printing_modules import OutputStreams, Stream, target_of
 from sandbox.protocol import frames
 from sandbox.protocol.jobs import ScriptJob
-from sandbox.protocol.limits import Limits
+from sandbox.protocol.limits import MIB, Limits
 
 from . import results
 from .alarm import TimeIsUp, alarm
@@ -64,6 +64,10 @@ def warm_up() -> None:
     _clear_state()
 
 
+# Given back when memory has run out: to look at what a script has filled it with takes some. No page is touched.
+_RESERVE_BYTES = 4 * MIB
+
+
 def rehearse() -> None:
     """Run a small script in a waiting child, so that the memory pages every script writes to are its own."""
     job = ScriptJob.build("1", _WARM_LIMITS)
@@ -81,6 +85,7 @@ def _clear_state() -> None:
 def run(job: ScriptJob, channel: ChildChannel, *, fence: bool) -> bytes:
     """Run one script and return its last frame; nothing that the script does raises here."""
     console = Console(channel, job.stdout_bytes)
+    reserve = bytes(_RESERVE_BYTES)
     client_sdk.transport.connect(_Transport(channel, job.request_bytes))
     try:
         ending = _run_to_end(job, console, _run_fenced if fence else _run_raw)
@@ -90,6 +95,7 @@ def run(job: ScriptJob, channel: ChildChannel, *, fence: bool) -> bytes:
         return _encode_failure(job, error_reports.report_output_limit(job.stdout_bytes))
     except MemoryError:
         pass  # nothing more here: while the error is handled, its traceback keeps what filled the memory
+    del reserve
     held = _held_result()
     trust.script_globals.clear()
     return _encode_failure(job, error_reports.report_memory_limit(job.memory_bytes), held)
