@@ -47,7 +47,7 @@ NOBODY = 65_534
 ROOT_USER, ORDINARY = "root", "ordinary"
 # One process for each; two of the ordinary user have more files than root alone.
 _WORKERS = (ROOT_USER, *[ORDINARY] * max(2, os.cpu_count() or 2))
-_TAKES_FILES = ("-q", "-p", "tests.file_queue")
+_TAKES_FILES = ("-q", "-o", "console_output_style=classic", "-p", "tests.file_queue")
 # User -> file -> seconds of wall clock, written with ``--record``. A file without a record is taken first.
 _SECONDS = Path(__file__).with_name("file_seconds.json")
 _UNKNOWN = 10_000.0
@@ -437,6 +437,8 @@ def _start(user: str, folder: Path, arguments: Sequence[str]) -> Worker:
     """Start pytest as this user, with a new home in the folder."""
     home = Path(tempfile.mkdtemp(prefix=f"{user}-", dir=folder))
     (home / "tmp").mkdir()
+    if user == ROOT_USER:
+        home.chmod(0o755)  # processes that root starts as another user reach their files
     if user == ORDINARY:
         for path in (home, home / "tmp"):
             os.chown(path, NOBODY, NOBODY)
