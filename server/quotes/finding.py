@@ -6,9 +6,9 @@ of a footnote. A quote may leave out text and mark that with "…" or "[...]"; t
 there in order, and the number of characters left out is known. Marks of omission, quotation marks and a full stop
 or comma around a quote do not count.
 
-A quote that leaves out nothing and is not there so is looked for once more: a dash between letters may be a hyphen
-in the text or the other way round, and a slash between letters may end a line. Readers of PDF write a hyphen for a
-dash, and a blank for the end of a line.
+A phrase, or a quote that leaves out nothing, which is not there so is looked for once more: a dash between
+letters may be a hyphen in the text or the other way round, and a slash between letters may end a line. Readers
+of PDF write a hyphen for a dash, and a blank for the end of a line.
 
 The closest part is found by words, in any case: the window of the text with the most words of the quote, then the
 words in common within it. It is evidence for a person or a model, never a verdict that the quote is right.
@@ -158,7 +158,10 @@ def find_phrase(phrase: str, source: SourceText, *, case: bool = True) -> list[Q
     found: list[list[QuoteMatch]] = []
     for part in (look(*span) for span in spans for look in (source.as_is, source.as_seen)):
         found += (_find_parts(each, part, MOST_PLACES, case=case) for each in asked)
-    return _merge(found)
+    if any(found):
+        return _merge(found)
+    parts = (look(*span) for span in spans for look in (source.as_is, source.as_seen))
+    return _merge(list(islice(_find_joined(phrase, part, case=case), MOST_PLACES)) for part in parts)
 
 
 def closest(quote: str, source: SourceText) -> ClosestText | None:
@@ -247,13 +250,14 @@ def _follow(parts: Sequence[str], text: str, part: FoldedPart, start: int, *, nu
     return QuoteMatch(*part.span(start, end), omitted)
 
 
-def _find_joined(quote: str, part: FoldedPart) -> Iterator[QuoteMatch]:
+def _find_joined(quote: str, part: FoldedPart, *, case: bool = True) -> Iterator[QuoteMatch]:
     """The places of a quote whose joints (``_JOINT``) are otherwise in the text."""
     # Folding removes hyphens between letters, and keeps dashes.
-    first, *others = _JOINT.split(_trim(fold(_HYPHEN.sub(_DASH, quote)).text))
+    asked = _trim(fold(_HYPHEN.sub(_DASH, quote)).text)
+    first, *others = _JOINT.split(asked if case else lower(asked))
     if not others or not _WORD.search(first):
         return
-    text = part.text
+    text = part.text if case else lower(part.text)
     starts = (start for start in _starts(first, text, 0) if not _begins_within_number(part, start))
     for start in islice(starts, _MOST_STARTS):
         end = start + len(first)

@@ -3,8 +3,9 @@
     python -m tests.bench.verbatim folder/ --sentences 500 --seed 7 --json verbatim.json
 
 ``folder/`` has files of any kinds that are ingested. They are read a second time by programs that share
-nothing with the readers: a PDF by ``pdftotext``, page by page; a page of a site, an office file or a book by
-``pandoc``, as plain text; a manual page (``NAME.1``) by ``groff``. Sentences are taken from that text by a
+nothing with the readers: a PDF by ``pdftotext``, page by page; a page of a site, a text of Word or OpenDocument
+or a book by ``pandoc``, as plain text; a manual page (``NAME.1``) by ``groff``; of slides and workbooks the
+paragraphs and cells in their XML. Sentences are taken from that text by a
 seed, from each file in turn, with their white space. Each is checked as a quote of its file, for a PDF with
 its page, and is looked for with a scan for plain text in the same file.
 
@@ -23,11 +24,13 @@ import shutil
 import subprocess
 import tempfile
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
+from xml.etree import ElementTree
 
 import typer
 
@@ -53,9 +56,18 @@ _LEAST_WORDS, _LEAST_LETTERS = 8, 0.7
 _BATCH = 20
 # What pandoc reads, by suffix.
 _PANDOC = {
-    ".html": "html", ".htm": "html", ".docx": "docx", ".odt": "odt", ".epub": "epub", ".pptx": "pptx",
+    ".html": "html", ".htm": "html", ".docx": "docx", ".odt": "odt", ".epub": "epub",
     ".md": "gfm",
 }  # fmt: skip
+# Of other files: the parts that have text, and the elements that a paragraph or a cell is.
+_PARTS = {
+    ".pptx": (r"ppt/slides/slide\d+\.xml", "}p"),
+    ".xlsx": (r"xl/sharedStrings\.xml", "}si"),
+    ".ods": (r"content\.xml", "}p"),
+    ".odp": (r"content\.xml", "}p"),
+}
+# The lines that pandoc draws around the cells of a table belong to no sentence.
+_DRAWN = re.compile(r"\||\S {4,}\S|-{5,}|\+[-=]{3,}")
 _MANUAL = re.compile(r"\.[1-9]\w*")
 _SECONDS = 120
 _OVERSTRIKE = re.compile(r".\x08")
@@ -145,6 +157,8 @@ def read_sentences(folder: Path, files: Sequence[Path]) -> Iterator[Sentence]:
         for number, text in enumerate(read_pages(path), start=1):
             page = number if path.suffix == ".pdf" else 0
             for sentence in split_sentences(text):
+                if path.suffix in _PANDOC and _DRAWN.search(sentence):
+                    continue
                 yield Sentence(sentence, path.relative_to(folder).as_posix(), page)
 
 
@@ -154,15 +168,27 @@ def read_pages(path: Path) -> list[str]:
     if kind == "pdf":
         return _output("pdftotext", "-q", str(path), "-").split("\f")
     if kind == "man":
-        return [_OVERSTRIKE.sub("", _output("groff", "-man", "-Tutf8", "-P-cbou", str(path)))]
+        return [
+            _OVERSTRIKE.sub("", _output("groff", "-t", "-mandoc", "-K", "utf8", "-Tutf8", "-P-cbou", str(path)))
+        ]
+    if path.suffix in _PARTS:
+        return ["\n\n".join(_paragraphs(path, *_PARTS[path.suffix]))]
     if kind:
         return [_output("pandoc", "--from", kind, "--to", "plain", "--wrap", "none", str(path))]
     return []
 
 
+def _paragraphs(path: Path, parts: str, element: str) -> Iterator[str]:
+    with zipfile.ZipFile(path) as archive:
+        for name in filter(re.compile(parts).fullmatch, archive.namelist()):
+            for each in ElementTree.fromstring(archive.read(name)).iter():
+                if each.tag.endswith(element):
+                    yield "".join(each.itertext())
+
+
 def _kind(path: Path) -> str:
-    if path.suffix == ".pdf":
-        return "pdf"
+    if path.suffix == ".pdf" or path.suffix in _PARTS:
+        return path.suffix[1:]
     return "man" if _MANUAL.fullmatch(path.suffix) else _PANDOC.get(path.suffix, "")
 
 

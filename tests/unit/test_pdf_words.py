@@ -142,3 +142,16 @@ def test_forms_within_forms_are_placed_by_both_matrices() -> None:
     """Scaled by two and moved by 10 in the inner form, moved by 100 in the outer one."""
     matrix = _multiply((2, 0, 0, 2, 10, 10), (1, 0, 0, 1, 100, 0))
     assert _transform((0, 0, 5, 5), matrix) == (110, 10, 120, 20)
+
+
+@pytest.mark.parametrize(
+    ("printed", "text"),
+    [
+        ("r\u00b4esum\u00b4es", "r\u00e9sum\u00e9s"),
+        ("na\u00a8\u0131ve \u00a8Uber", "na\u00efve \u00dcber"),
+        ("fa\u00b8cade \ufb01le", "fa\u00e7ade file"),
+        ("2\u02c6x and \u00b4a quote", "2\u02c6x and \u00b4a quote"),
+    ],
+)
+def test_an_accent_before_its_letter_is_a_part_of_it(printed: str, text: str) -> None:
+    assert expand_ligatures(printed) == text

@@ -15,6 +15,7 @@ from server.quotes.finding import (
     QuoteMatch,
     SourceText,
     closest,
+    find_phrase,
     find_quote,
     has_words,
 )
@@ -331,3 +332,15 @@ def test_a_quote_of_a_long_text_is_found_as_in_a_short_one(words: list[str], dat
     long = find_quote(quote, SourceText(f"{lead}{text}{tail}"), most=50)
     moved = [QuoteMatch(each.start - len(lead) + 1, each.end - len(lead) + 1, each.omitted) for each in long]
     assert moved == short
+
+
+def test_code_beside_the_number_of_an_item_ends_where_its_fence_does() -> None:
+    text = "1. ```\n   one\n   ```\n\nThe `name` of a file is **its** path.\n"
+    assert SourceText(text).as_seen(0, len(text)).text.strip().endswith("The name of a file is its path.")
+
+
+@pytest.mark.parametrize("case", [True, False])
+def test_a_phrase_with_a_dash_is_found_where_the_text_has_a_hyphen(case: bool) -> None:
+    text = SourceText("The bridge of Dormagen-St\u00fcrzelberg is old.")
+    phrase = "Dormagen\u2013St\u00fcrzelberg\nis old"
+    assert len(find_phrase(phrase if case else phrase.upper(), text, case=case)) == 1

@@ -22,7 +22,10 @@ from functools import lru_cache
 # Characters from a start to an end, and the text that a reader sees in their place.
 Mark = tuple[int, int, str]
 
-_FENCE = re.compile(r"^[ \t]{0,12}(?P<sign>`{3,}+|~{3,}+)[^`\n]*+$", re.MULTILINE)
+# A block may be the first of an item of a list, beside its sign.
+_FENCE = re.compile(
+    r"^[ \t]{0,12}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}){0,3}(?P<sign>`{3,}+|~{3,}+)[^`\n]*+$", re.MULTILINE
+)
 _TAG = (
     r"</?(?:a|abbr|b|blockquote|br|caption|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]"
     r"|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt"

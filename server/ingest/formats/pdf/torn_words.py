@@ -8,6 +8,7 @@ compound that it mostly writes with a hyphen has it everywhere.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
@@ -56,11 +57,33 @@ _EXPANDED = str.maketrans(
         "\ufb06": "st",
     }
 )
+# Fonts without letters with accents print the accent first. Within a word it belongs to the next letter.
+_ACCENTS = {
+    "\u00b4": "\u0301",
+    "\u00a8": "\u0308",
+    "\u02c6": "\u0302",
+    "\u02dc": "\u0303",
+    "\u02c7": "\u030c",
+    "\u02d8": "\u0306",
+    "\u02da": "\u030a",
+    "\u00b8": "\u0327",
+}
+_ACCENTED = re.compile(
+    rf"(?:(?<=[^\W\d_])|(?<![^\s(])(?=[\u00a8\u02c7]))(?P<accent>[{''.join(_ACCENTS)}])(?P<letter>[A-Za-z\u0131])"
+)
 
 
 def expand_ligatures(text: str) -> str:
-    """The letters of ligatures that a font has as one character."""
-    return text.translate(_EXPANDED)
+    """The letters of ligatures that a font has as one character, and those whose accent stands before them."""
+    text = text.translate(_EXPANDED)
+    return text if text.isascii() else _ACCENTED.sub(_compose, text)
+
+
+def _compose(found: re.Match[str]) -> str:
+    """One letter for an accent and the letter after it, if there is one."""
+    letter = "i" if found["letter"] == "ı" else found["letter"]
+    composed = unicodedata.normalize("NFC", letter + _ACCENTS[found["accent"]])
+    return composed if len(composed) == 1 else found[0]
 
 
 class Mender:
