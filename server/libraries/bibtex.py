@@ -108,6 +108,10 @@ _LISTS = frozenset(
     {"publisher", "institution", "school", "organization", "address", "location", "venue", "origlocation"}
     | {"origpublisher"}
 )
+# Fields by which an entry is one of BibLaTeX, not of BibTeX.
+_OF_BIBLATEX = frozenset(
+    {"date", "journaltitle", "location", "langid", "subtitle", "maintitle", "eventtitle", "origdate", "eprinttype"}
+)
 _SUBTITLES: Mapping[str, tuple[str, str]] = {
     "title": ("subtitle", "titleaddon"),
     "journal": ("journalsubtitle", ""),
@@ -396,7 +400,7 @@ def _more(kind: str, fields: Fields) -> Iterator[tuple[str, str]]:
     for name, value in fields.items():
         text = _plain(value) if name in _VERBATIM else decode(value)
         if name not in _NO_FACTS and text:
-            text = _in_words(value) if name in _LISTS else _WORDS.get(text, text)
+            text = _in_words(value) if _is_list(name, fields) else _WORDS.get(text, text)
             yield _name_of(kind, name), _GENRES.get(text.casefold(), text) if name == "type" else text
     yield from _shadowed(fields)
 
@@ -421,11 +425,16 @@ def _first(fields: Fields, names: Sequence[str]) -> str:
     """The first of the fields that is there, with its subtitle and addition."""
     name = next((each for each in names if decode(fields.get(each, ""))), "")
     if name not in _SUBTITLES:
-        return _in_words(fields[name]) if name in _LISTS else decode(fields.get(name, ""))
+        return _in_words(fields[name]) if _is_list(name, fields) else decode(fields.get(name, ""))
     title, subtitle, addition = (decode(fields.get(each, "")) for each in (name, *_SUBTITLES[name]))
     if subtitle:
         title += f"{'' if title.endswith(('?', '!', '.', ':')) else ':'} {subtitle}"
     return f"{title}{'' if title.endswith(('?', '!', '.')) else '.'} {addition}" if addition else title
+
+
+def _is_list(name: str, fields: Fields) -> bool:
+    """Whether "and" joins places or publishers: in BibLaTeX; in BibTeX it is a word of a name."""
+    return name in _LISTS and not _OF_BIBLATEX.isdisjoint(fields)
 
 
 def _in_words(value: str) -> str:

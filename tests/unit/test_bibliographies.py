@@ -327,12 +327,12 @@ def test_only_formulas_without_commands_stay_formulas(text: str) -> None:
 
 BIBLATEX = r"""
 @book{whole, title={Works}, author={Kant, Immanuel}, editor={Doe, Ann}, year={1968},
-  publisher={Reimer and {Sons and Co.}}, address={Berlin and Wien}, number={7}, langid={ngerman}}
+  publisher={Reimer and {Sons and Co.}}, location={Berlin and Wien}, number={7}, langid={ngerman}}
 @inbook{part, title={Critique}, subtitle={Of \enquote{Reason}}, titleaddon={A Reader}, crossref={whole},
   pages={1--9}}
 @article{paper, title={The \LaTeX\ Companion to self\-/made Pages}, journaltitle={Maps}, number={3},
   date={1984-05/1986}, eprint={math/0307200}, eprinttype={arxiv}, origyear={1959}}
-@techreport{report, title={R}, institution={Lab}, number={12}}
+@techreport{report, title={\path{r.sty}}, institution={Lab and Sons}, number={12}, note={\url{https://a.example}}}
 @misc{leaf, title={L}, howpublished={Handed out}, url={\href{https://a.example/x_y}{here}}}
 """
 
@@ -351,5 +351,29 @@ def test_entries_of_biblatex_are_read_with_what_they_state_in_several_fields() -
         "1984-05/1986",
     )
     assert (paper.url, dict(paper.more)["original-date"]) == ("https://arxiv.org/abs/math/0307200", "1959")
+    report = items["report"]
+    assert (report.title, report.publisher) == ("r.sty", "Lab and Sons")
+    assert dict(report.more)["note"] == "https://a.example"
     assert (items["report"].issue, dict(items["report"].more)["number"]) == ("", "12")
     assert (items["leaf"].publisher, items["leaf"].url) == ("Handed out", "https://a.example/x_y")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "texttt",
+        "textsf",
+        "textsc",
+        "textrm",
+        "textit",
+        "textbf",
+        "emph",
+        "mbox",
+        "underline",
+        "uppercase",
+        "textsl",
+    ],
+)
+def test_a_text_within_a_command_of_typography_is_kept(command: str) -> None:
+    read = _items(f"@misc{{a, title={{The \\{command}{{framed.sty}} file}}, year=2000}}", ".bib")["a"]
+    assert read.title == "The framed.sty file"
