@@ -57,29 +57,38 @@ _LOGOS = {
     "eTeX": "e-TeX",
     "WEB": "WEB",
 }
-# An address stands as it is, without the brackets of the library.
-_TEXTS.add_context_category(
+_MACROS.add_context_category(
     "addresses",
-    macros=[
-        *(MacroTextSpec(name, "%s") for name in ("url", "path", "nolinkurl")),
-        MacroTextSpec("href", "%.0s%s"),
-    ],
+    macros=[MacroSpec("path", "{"), MacroSpec("nolinkurl", "{"), MacroSpec("href", "{{")],
     prepend=True,
 )
-_MACROS.add_context_category("addresses", macros=[MacroSpec(name, "{") for name in ("path", "nolinkurl")])
 _TEXTS.add_context_category(
     "logos", macros=[MacroTextSpec(name, text) for name, text in _LOGOS.items()], prepend=True
 )
 _TEXTS.add_context_category("quoting", macros=[MacroTextSpec(name, "%.0s“%s”") for name in _QUOTING], prepend=True)
 
 
-def _write_arguments(node: Any, decoder: Any) -> str:
+def _write_link(node: Any, l2tobj: Any) -> str:
+    """The words of a link, without its address."""
+    return str(l2tobj.nodelist_to_text([node.nodeargd.argnlist[-1]]))
+
+
+def _write_arguments(node: Any, l2tobj: Any) -> str:
     r"""What a command that has no text of its own is about: ``\texttt{framed.sty}`` is a title."""
     given = node.nodeargd.argnlist if node.nodeargd else ()
     groups = (each for each in given or () if each is not None and getattr(each, "delimiters", ("", ""))[0] == "{")
-    return "".join(decoder.nodelist_to_text(each.nodelist) for each in groups)
+    return "".join(l2tobj.nodelist_to_text(each.nodelist) for each in groups)
 
 
+# An address stands as it is, without the brackets of the library.
+_TEXTS.add_context_category(
+    "addresses",
+    macros=[
+        *(MacroTextSpec(name, "%s") for name in ("url", "path", "nolinkurl")),
+        MacroTextSpec("href", simplify_repl=_write_link),
+    ],
+    prepend=True,
+)
 _TEXTS.set_unknown_macro_spec(MacroTextSpec("", simplify_repl=_write_arguments))
 _DECODER = LatexNodes2Text(math_mode="verbatim", keep_comments=True, latex_context=_TEXTS)
 # What the parser raises on text that is not LaTeX. An import that fails is none of them: it must not pass unseen.

@@ -375,5 +375,12 @@ def test_entries_of_biblatex_are_read_with_what_they_state_in_several_fields() -
     ],
 )
 def test_a_text_within_a_command_of_typography_is_kept(command: str) -> None:
-    read = _items(f"@misc{{a, title={{The \\{command}{{framed.sty}} file}}, year=2000}}", ".bib")["a"]
-    assert read.title == "The framed.sty file"
+    read = _items(f'@misc{{a, title={{The \\{command}{{framed.sty}} f\\"{{\\i}}le}}, year=2000}}', ".bib")["a"]
+    assert read.title == "The framed.sty fïle"
+
+
+def test_links_and_addresses_in_texts_are_words_and_addresses() -> None:
+    text = r"see \href{https://a.example/x}{the page} at \url{https://a.example/y_z}"
+    assert dict(_items(f"@misc{{a, note={{{text}}}}}", ".bib")["a"].more)["note"] == (
+        "see the page at https://a.example/y_z"
+    )
