@@ -17,7 +17,6 @@ part is used. The digests find damage; they are no signature.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import zipfile
@@ -26,32 +25,32 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from server.claims.exchange import MAX_LINE_BYTES
-from server.errors import WinnowError
 from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.archives import open_archive
 from server.jobs.records import Job
 from server.keys.records import MAX_KEYS, AccessKey
 from server.models import PROJECT_NAME
-from server.projects.settings import ProjectSettings, describe_flaw
-from server.text.printable import one_line
+from server.projects.checked_archive import MANIFEST, ArchiveKind, CheckedArchive
+from server.projects.settings import ProjectSettings
 from server.watching.sources import WatchedSource
 
 FORMAT: Final = "winnow-backup"
 VERSION: Final = 1
-MANIFEST, PROJECTS, SOURCES, KEYS, JOBS = (
-    "manifest.json",
-    "projects.json",
-    "sources.json",
-    "keys.json",
-    "jobs.json",
-)
+PROJECTS, SOURCES, KEYS, JOBS = "projects.json", "sources.json", "keys.json", "jobs.json"
 PARTS = (PROJECTS, SOURCES, KEYS, JOBS)
 # A notebook of 10,000 entries takes about 40 MB.
 LARGEST_BACKUP_BYTES = 4 * 1024 * 1024 * 1024
-_SMALL_BYTES = 64 * 1024 * 1024
+_KIND = ArchiveKind(
+    name="backup",
+    format=FORMAT,
+    version=VERSION,
+    most_bytes=LARGEST_BACKUP_BYTES,
+    most_small_bytes=64 * 1024 * 1024,
+    unread="restored",
+    other_version="restore it with the version of winnow that wrote it, or a later one",
+)
 _NOTEBOOK = re.compile(r"claims/(0|[1-9][0-9]{0,4})\.jsonl")
 _DATE = (1980, 1, 1, 0, 0, 0)  # the time is in the manifest
 _TIME_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
@@ -175,15 +174,12 @@ class BackupArchive:
     """
 
     def __init__(self, file: BinaryIO, name: str) -> None:
-        self._name = one_line(name)
-        try:
-            self._archive = open_archive(file, "backup", LARGEST_BACKUP_BYTES)
-            self.manifest = self._read_manifest()
-            self._check_names()
-            for entry, facts in self.manifest.entries.items():
-                self._compare(entry, facts)
-        except UnreadableFile as error:
-            raise self.refusal(str(error)) from None
+        self._archive = CheckedArchive(file, name, _KIND)
+        self.refusal = self._archive.refusal
+        self.manifest = self._archive.manifest(BackupManifest)
+        self._check_names()
+        for entry, facts in self.manifest.entries.items():
+            self._compare(entry, facts)
 
     @property
     def notebooks(self) -> tuple[str, ...]:
@@ -194,7 +190,7 @@ class BackupArchive:
         """One of ``PARTS``; its defaults where the backup has none."""
         if name not in self.manifest.entries:
             return model()
-        return self._parse(model, self._read(name), name)
+        return self._archive.parse(model, self._archive.read(name), name)
 
     def lines(self, name: str) -> Iterator[bytes]:
         """The lines of an entry, none longer than a change of a notebook may be. Raises ``UnreadableFile``."""
@@ -207,14 +203,8 @@ class BackupArchive:
         if rest:
             raise UnreadableFile("it ends in the middle of a line")
 
-    def refusal(self, why: str) -> WinnowError:
-        """The error for this archive, of which nothing is used."""
-        return WinnowError(
-            "INVALID_REQUEST", one_line(f"{self._name} is not restored, nothing was changed: {why}")
-        )
-
     def _check_names(self) -> None:
-        names = self._archive.names()
+        names = self._archive.names
         if len(set(names)) != len(names) or sorted(names) != sorted((MANIFEST, *self.manifest.entries)):
             raise self.refusal("its entries are not those that its manifest names")
         if other := next((name for name in self.manifest.entries if not _is_known(name)), ""):
@@ -227,31 +217,6 @@ class BackupArchive:
             size += len(block)
         if (size, digest.hexdigest()) != (facts.bytes, facts.digest):
             raise self.refusal(f"{name} is damaged: it is not what was written")
-
-    def _read_manifest(self) -> BackupManifest:
-        text = self._read(MANIFEST)
-        try:
-            facts = json.loads(text)
-        except (ValueError, RecursionError):
-            facts = None
-        if isinstance(facts, dict) and facts.get("format") == FORMAT and facts.get("version") != VERSION:
-            raise self.refusal(
-                f"it has version {str(facts.get('version'))[:20]} of the format, this winnow reads {VERSION}; "
-                "restore it with the version of winnow that wrote it, or a later one"
-            )
-        return self._parse(BackupManifest, text, MANIFEST)
-
-    def _read(self, name: str) -> bytes:
-        try:
-            return self._archive.read(name, _SMALL_BYTES)
-        except UnreadableFile as error:
-            raise self.refusal(str(error)) from None
-
-    def _parse(self, model: type[T], text: bytes, where: str) -> T:
-        try:
-            return model.model_validate_json(text)
-        except ValidationError as error:
-            raise self.refusal(f"{where}: {describe_flaw(error)}") from None
 
 
 def _is_known(name: str) -> bool:

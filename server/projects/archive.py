@@ -21,20 +21,27 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from server.errors import WinnowError
 from server.ingest.documents import RawDocument, UnreadableFile
 from server.ingest.formats.common.archives import LARGEST_ENTRY_BYTES, Archive, open_archive
 from server.models import PROJECT_NAME, DocumentType, HiddenReason, Place, PlaceKind, Reading
-from server.projects.settings import ProjectSettings, describe_flaw
-from server.text.printable import one_line
+from server.projects.checked_archive import MANIFEST, ArchiveKind, CheckedArchive
+from server.projects.settings import ProjectSettings
 
 FORMAT: Final = "winnow-project"
 VERSION: Final = 1
-MANIFEST, PROJECT, DOCUMENTS = "manifest.json", "project.json", "documents.jsonl"
+PROJECT, DOCUMENTS = "project.json", "documents.jsonl"
 LARGEST_ARCHIVE_BYTES = 16 * 1024 * 1024 * 1024  # when it is decompressed
-_SMALL_BYTES = 4 * 1024 * 1024
+_KIND = ArchiveKind(
+    name="project archive",
+    format=FORMAT,
+    version=VERSION,
+    most_bytes=LARGEST_ARCHIVE_BYTES,
+    most_small_bytes=4 * 1024 * 1024,
+    unread="imported",
+    other_version="export it with this version of winnow, or import it with the one that wrote it",
+)
 _DATE = (1980, 1, 1, 0, 0, 0)  # equal projects make equal archives
 
 _STRICT = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, strict=True, allow_inf_nan=False)
@@ -145,15 +152,12 @@ class ProjectArchive:
     """
 
     def __init__(self, file: BinaryIO, name: str) -> None:
-        self._name = one_line(name)
-        try:
-            self._archive = open_archive(file, "project archive", LARGEST_ARCHIVE_BYTES)
-        except UnreadableFile as error:
-            raise self._refusal(str(error)) from None
-        if sorted(self._archive.names()) != sorted((MANIFEST, PROJECT, DOCUMENTS)):
+        self._archive = CheckedArchive(file, name, _KIND)
+        self._refusal = self._archive.refusal
+        if sorted(self._archive.names) != sorted((MANIFEST, PROJECT, DOCUMENTS)):
             raise self._refusal(f"it has other entries than {MANIFEST}, {PROJECT} and {DOCUMENTS}")
-        self.manifest = self._read_manifest()
-        self.project = self._parse(ArchivedProject, self._read(PROJECT), PROJECT)
+        self.manifest = self._archive.manifest(Manifest)
+        self.project = self._archive.parse(ArchivedProject, self._archive.read(PROJECT), PROJECT)
 
     def documents(self) -> Iterator[RawDocument]:
         """The documents one by one, each checked; at the end their number and digest are."""
@@ -163,7 +167,7 @@ class ProjectArchive:
             count += 1
             if count > self.manifest.documents:
                 break
-            document = self._parse(_ArchivedDocument, line, f"{DOCUMENTS}, line {count:,}")
+            document = self._archive.parse(_ArchivedDocument, line, f"{DOCUMENTS}, line {count:,}")
             self._check_uri(document.uri, seen, count)
             yield _raw_document(document)
         if (count, digest.hexdigest()) != (self.manifest.documents, self.manifest.digest):
@@ -179,46 +183,13 @@ class ProjectArchive:
 
     def _lines(self) -> Iterator[bytes]:
         rest = b""
-        try:
-            for block in self._archive.blocks(DOCUMENTS):
-                *lines, rest = (rest + block).split(b"\n")
-                yield from (line + b"\n" for line in lines)
-                if len(rest) > LARGEST_ENTRY_BYTES:
-                    raise self._refusal(f"a document is larger than {LARGEST_ENTRY_BYTES >> 20} MiB")
-        except UnreadableFile as error:
-            raise self._refusal(str(error)) from None
+        for block in self._archive.blocks(DOCUMENTS):
+            *lines, rest = (rest + block).split(b"\n")
+            yield from (line + b"\n" for line in lines)
+            if len(rest) > LARGEST_ENTRY_BYTES:
+                raise self._refusal(f"a document is larger than {LARGEST_ENTRY_BYTES >> 20} MiB")
         if rest:
             raise self._refusal(f"{DOCUMENTS} ends in the middle of a document")
-
-    def _read_manifest(self) -> Manifest:
-        text = self._read(MANIFEST)
-        try:
-            facts = json.loads(text)
-        except (ValueError, RecursionError):
-            facts = None
-        if isinstance(facts, dict) and facts.get("format") == FORMAT and facts.get("version") != VERSION:
-            raise self._refusal(
-                f"it has version {str(facts.get('version'))[:20]} of the format, this winnow reads {VERSION}; "
-                "export it with this version of winnow, or import it with the one that wrote it"
-            )
-        return self._parse(Manifest, text, MANIFEST)
-
-    def _read(self, name: str) -> bytes:
-        try:
-            return self._archive.read(name, _SMALL_BYTES)
-        except UnreadableFile as error:
-            raise self._refusal(str(error)) from None
-
-    def _parse(self, model: type[T], text: bytes, where: str) -> T:
-        try:
-            return model.model_validate_json(text)
-        except ValidationError as error:
-            raise self._refusal(f"{where}: {describe_flaw(error)}") from None
-
-    def _refusal(self, why: str) -> WinnowError:
-        return WinnowError(
-            "INVALID_REQUEST", one_line(f"{self._name} is not imported, nothing was changed: {why}")
-        )
 
 
 def _raw_document(document: _ArchivedDocument) -> RawDocument:
@@ -276,7 +247,7 @@ def _entry(name: str, compression: int) -> zipfile.ZipInfo:
 def _is_readable(path: Path) -> bool:
     with path.open("rb") as file:
         try:
-            archive: Archive = open_archive(file, "project archive", LARGEST_ARCHIVE_BYTES)
+            archive: Archive = open_archive(file, _KIND.name, LARGEST_ARCHIVE_BYTES)
         except UnreadableFile:
             return False
         return archive.has(MANIFEST)

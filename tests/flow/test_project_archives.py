@@ -23,7 +23,8 @@ from server.ingest.report import Progress
 from server.ingest.target import target_of
 from server.models import Filters, Place, Reading
 from server.opening import Backends, open_backends
-from server.projects.archive import DOCUMENTS, MANIFEST, PROJECT, ArchivedProject, ProjectArchive, write_archive
+from server.projects.archive import DOCUMENTS, PROJECT, ArchivedProject, ProjectArchive, write_archive
+from server.projects.checked_archive import MANIFEST
 from server.projects.removal import delete_project, purge_projects
 from server.projects.settings import ProjectLabels, ProjectSettings
 from server.projects.transfer import export_project, import_project
