@@ -29,7 +29,8 @@ LATE_IMPORTS = (
     "encodings.unicode_escape", "encodings.utf_16", "encodings.utf_16_be", "encodings.utf_16_le",
     "encodings.utf_32", "encodings.utf_8_sig", "encodings.cp1252", "encodings.cp437", "encodings.iso8859_15",
     "encodings.hex_codec", "encodings.base64_codec", "encodings.rot_13",
-    *(("_pylong",) if sys.version_info >= (3, 12) else ()),  # for division of integers of many digits
+    # For division of integers of many digits, and for seeds that are text.
+    *(("_pylong", "_sha2") if sys.version_info >= (3, 12) else ()),
 )  # fmt: skip
 # Modules for scripts without the fence: the attacks of the tests must fail at the walls, not at an import.
 _RAW_IMPORTS = (
