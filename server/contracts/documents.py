@@ -32,11 +32,11 @@ _MOST_PAGE = 10**9
 _LOCATOR_CHARS = 300
 # "12", "12-14", and as locators have them: "slides 2-3", "p. 3 (file page 6)".
 _RANGE = re.compile(
-    r"\s*(?:(?:pp?\.[^()]{1,200}\()?file pages?\s|(?:slides?|sheets?|chapters?|cells?|messages?|captions?)\s)?\s*"
-    r"([0-9]{1,10})\s*(?:[-\u2013]\s*([0-9]{1,10})\s*)?\)?"
+    r"\s*+(?:(?:pp?\.[^()]{1,200}\()?file pages?\s|(?:slides?|sheets?|chapters?|cells?|messages?|captions?)\s)?+"
+    r"\s*+([0-9]{1,10})\s*+(?:[-\u2013]\s*+([0-9]{1,10})\s*+)?\)?"
 )
 # "p. 3", "pp. iv-vi", "page A-1": the numbers that are printed on pages.
-_PRINTED = re.compile(r"\s*(?:pp?\.|pages?\s)\s*([^\s()](?:[^\n()]{0,198}[^\s()])?)\s*")
+_PRINTED = re.compile(r"\s*+(?:pp?\.|pages?\s)\s*+([^\s()](?:[^\n()]{0,198}[^\s()])?)\s*+")
 MAX_REPEAT_CHARS = 2_000  # of a repeated text, as it is shown
 MAX_READ_TOKENS = 20_000  # of one piece of a document, for scripts
 MAX_READ_BYTES = 128 * 1024

@@ -17,7 +17,11 @@ BACKLOG = 128  # connections that wait to be accepted
 LOOPBACK = "loopback"
 # An IPv6 client has a network of its own, of which it may use any address.
 _IPV6_PREFIX = 64
+_MAPPED_PREFIX = 96  # of IPv4 addresses in IPv6
 _HOST_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*")
+_WITH_PORT = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]{2,45})\]|(?P<four>[0-9.]{7,15}))(?::[0-9]{1,5})?")
+# A client whose proxy states no address: all of them together have one limit.
+UNREAD = "unknown"
 _MAX_HOPS = 20  # of a header that names proxies
 
 Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
@@ -55,11 +59,20 @@ def parse_networks(option: str, texts: Iterable[str]) -> Networks:
     Raises ``WinnowError("INVALID_REQUEST")``, naming the option, for anything else.
     """
     try:
-        return tuple(ipaddress.ip_network(text.strip()) for text in texts)
+        return tuple(_read_network(text.strip()) for text in texts)
     except ValueError as error:
         raise WinnowError(
             "INVALID_REQUEST", f"{option} takes an address or a network, e.g. 192.0.2.0/24 ({error})"
         ) from None
+
+
+def _read_network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """The network, as IPv4 where its addresses are IPv4 in IPv6. Raises ``ValueError``."""
+    network = ipaddress.ip_network(text)
+    mapped = getattr(network.network_address, "ipv4_mapped", None)
+    if mapped is None:
+        return network
+    return ipaddress.IPv4Network((mapped, network.prefixlen - _MAPPED_PREFIX))
 
 
 def parse_host_name(text: str) -> str:
@@ -86,16 +99,25 @@ def stated_client(peer: str, headers: Sequence[tuple[bytes, bytes]], proxies: Ne
     """The address of the client for whom this proxy sends a request, by its header ``X-Forwarded-For``.
 
     A client may send that header too, so only the entries of known proxies are believed, from the last one back.
+    Some proxies write a port, too. ``UNREAD`` stands for an entry that is no address.
     """
     sent = b",".join(value for name, value in headers if name == b"x-forwarded-for").decode("latin-1")
     client = peer
-    for entry in reversed(sent.split(",")[-_MAX_HOPS:]):
-        if _read_address(entry.strip()) is None:
-            break
-        client = entry.strip()
+    for entry in reversed(sent.split(",")[-_MAX_HOPS:] if sent.strip() else []):
+        stated = _without_port(entry.strip())
+        if _read_address(stated) is None:
+            return UNREAD
+        client = stated
         if not is_in(client, proxies):
             break
     return client
+
+
+def _without_port(entry: str) -> str:
+    """An address of a header without its port: of 192.0.2.7:4711 and [2001:db8::4]:4711."""
+    if found := _WITH_PORT.fullmatch(entry):
+        return found["six"] or found["four"]
+    return entry
 
 
 def _read_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -26,7 +26,7 @@ from server.settings_loading import load_settings
 from server.transports.access.authentication import Authentication
 from server.transports.access.failed_attempts import BLOCK_SECONDS, FREE_ATTEMPTS, FailedAttempts
 from server.transports.access.http_access import Certificate, HttpAccess, HttpOptions
-from server.transports.addresses import group_of, listen, parse_host_name, parse_networks, stated_client
+from server.transports.addresses import group_of, is_in, listen, parse_host_name, parse_networks, stated_client
 from server.transports.facade.routes import describe_refusal
 from server.transports.limits import RateLimit
 from server.transports.origins import KnownHosts
@@ -150,8 +150,13 @@ def test_addresses_are_grouped_as_limits_count_them() -> None:
         ([b"192.0.2.7"], "192.0.2.7"),
         ([b"203.0.113.1, 192.0.2.7"], "192.0.2.7"),
         ([b"203.0.113.1", b"192.0.2.7, 10.0.0.2"], "192.0.2.7"),
-        ([b"192.0.2.7, unknown"], "10.0.0.1"),
-        ([b"192.0.2.7:80"], "10.0.0.1"),
+        ([b""], "10.0.0.1"),
+        ([b"192.0.2.7, unknown"], "unknown"),
+        ([b"192.0.2.7, \xff\n"], "unknown"),
+        ([b"192.0.2.7:80"], "192.0.2.7"),
+        ([b"192.0.2.7:80, 10.0.0.2:4711"], "192.0.2.7"),
+        ([b"[2001:db8::4]:4711"], "2001:db8::4"),
+        ([b"192.0.2.7:80:80"], "unknown"),
         ([b"10.0.0.3"], "10.0.0.3"),
         ([b", ".join([b"10.0.0.2"] * 1_000)], "10.0.0.2"),
     ],
@@ -159,6 +164,12 @@ def test_addresses_are_grouped_as_limits_count_them() -> None:
 def test_only_the_entries_of_known_proxies_are_believed(sent: list[bytes], client: str) -> None:
     headers = [(b"x-forwarded-for", value) for value in sent]
     assert stated_client("10.0.0.1", headers, parse_networks("--trusted-proxy", ["10.0.0.0/8"])) == client
+
+
+def test_networks_of_ipv4_in_ipv6_are_networks_of_ipv4() -> None:
+    networks = parse_networks("--deny-address", ["::ffff:192.0.2.7", "::ffff:10.0.0.0/104", "2001:db8::/32"])
+    assert [str(network) for network in networks] == ["192.0.2.7/32", "10.0.0.0/8", "2001:db8::/32"]
+    assert [is_in(each, networks) for each in ("192.0.2.7", "::ffff:10.1.2.3", "192.0.2.8")] == [True, True, False]
 
 
 def test_names_of_hosts_are_compared_in_one_form() -> None:

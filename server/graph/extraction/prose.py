@@ -28,8 +28,7 @@ _ATX_HEADING = re.compile(r"^ {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<title>[^\n]*)|[
 _SETEXT_HEADING = re.compile(
     r"(?:\A|\n[ \t]*\n) {0,3}(?P<title>[^\s#>|\-*+=`~][^\n]{0,300})\n {0,3}(?P<line>=+|-{2,})[ \t]*$", re.M
 )
-_CLOSING_MARKS = re.compile(r"(?:[ \t]+#+)?[ \t]*\Z")
-_ANCHOR = re.compile(r"[ \t]*\{[^{}\n]{0,200}\}[ \t]*\Z")
+_ANCHOR = re.compile(r"(?<![ \t])[ \t]*+\{[^{}\n]{0,200}\}[ \t]*+\Z")
 _ANCHOR_NAME = re.compile(r"#(?P<name>[\w.:-]{1,120})")
 _TITLE_MARKS = re.compile(r"[`*]|!?\[(?P<text>[^\[\]]{0,300}+)\](?:\([^()]{0,300}+\))?")
 
@@ -228,8 +227,14 @@ def _find_headings(text: str) -> list[Heading]:
     return sorted((heading for heading in headings if GAP not in heading.title), key=lambda heading: heading.start)
 
 
+def _without_closing_marks(title: str) -> str:
+    """A title without the signs at its end: "Title ##"."""
+    marked = title.rstrip("#")
+    return marked.rstrip(" \t") if marked.endswith((" ", "\t")) or not marked else title
+
+
 def _build_heading(depth: int, written: str, match: re.Match[str], start: int | None = None) -> Heading:
-    title = _CLOSING_MARKS.sub("", written)
+    title = _without_closing_marks(written.rstrip(" \t"))
     braces = _ANCHOR.search(title)
     anchor = _ANCHOR_NAME.search(braces.group()) if braces else None
     if braces and re.match(r"[ \t]*\{[#.:]", braces.group()):

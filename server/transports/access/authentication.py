@@ -46,7 +46,7 @@ from server.transports.access.http_access import HttpAccess
 from server.transports.access.oidc.protected_resource import ROUTES, challenge, describe_resource
 from server.transports.access.oidc.records import TokenClient, TokenError
 from server.transports.access.proxied_requests import ProxiedRequests, note_proxy
-from server.transports.addresses import group_of, is_in, is_loopback, stated_client
+from server.transports.addresses import UNREAD, group_of, is_in, is_loopback, stated_client
 from server.transports.sessions import KEY_NAME
 
 if TYPE_CHECKING:  # what verifies tokens is imported only where an issuer is named
@@ -245,7 +245,8 @@ class Authentication:
         if is_in(peer, self._access.proxies):
             client = stated_client(peer, scope["headers"], self._access.proxies)
             note_proxy(scope, client)
-        is_denied = is_in(client, self._access.denied) or is_in(peer, self._access.denied)
+        is_unread = client == UNREAD and bool(self._access.denied)
+        is_denied = is_unread or is_in(client, self._access.denied) or is_in(peer, self._access.denied)
         if is_denied or (self._access.allowed and not is_in(client, self._access.allowed)):
             raise _Refusal(403, "this address is not allowed; ask the operator of the server")
         return group_of(client)
