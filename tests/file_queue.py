@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -72,10 +72,12 @@ class _Worker:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         collected = 0
-        for claim, file in self._claim_files():
+        files = json.loads(self.queue.read_text("utf-8"))
+        modules = _find_modules(session, files)
+        for claim, file in self._claim_files(files):
             began = time.monotonic()
             self._seconds, self._failed = {}, 0
-            items = list(session.perform_collect([file]))
+            items = _collect(session, modules.get(session.config.rootpath / file))
             collected += len(items)
             if not session.config.option.collectonly:
                 _run(session, items)
@@ -91,8 +93,8 @@ class _Worker:
         self._failed += report.failed
         self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
 
-    def _claim_files(self) -> Iterator[tuple[Path, str]]:
-        for file in json.loads(self.queue.read_text("utf-8")):
+    def _claim_files(self, files: Sequence[str]) -> Iterator[tuple[Path, str]]:
+        for file in files:
             claim = self.queue.with_suffix("") / file.replace("/", "+")
             try:
                 claim.touch(exist_ok=False)
@@ -103,6 +105,25 @@ class _Worker:
     def _find_slowest(self) -> dict[str, float]:
         by_time = sorted(self._seconds.items(), key=lambda test: test[1], reverse=True)
         return {name: round(seconds, 2) for name, seconds in by_time[:SLOWEST]}
+
+
+def _find_modules(session: pytest.Session, files: Sequence[str]) -> dict[Path, pytest.Collector]:
+    """The files as nodes of one tree, not imported yet: fixtures of folders belong to the nodes of these."""
+    option = session.config.option
+    chosen, option.keyword, option.markexpr = (option.keyword, option.markexpr), "", ""
+    try:
+        nodes = session.perform_collect(files, genitems=False)
+    finally:
+        option.keyword, option.markexpr = chosen
+    return {node.path: node for node in nodes if isinstance(node, pytest.Collector)}
+
+
+def _collect(session: pytest.Session, module: pytest.Collector | None) -> list[pytest.Item]:
+    """The tests of a file that are chosen; none of a file that is gone."""
+    items = list(session.genitems(module)) if module else []
+    session.items = items
+    session.config.hook.pytest_collection_modifyitems(session=session, config=session.config, items=items)
+    return items
 
 
 def _run(session: pytest.Session, items: list[Any]) -> None:

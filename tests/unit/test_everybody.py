@@ -79,7 +79,7 @@ def test_failures_are_read_from_the_record_that_pytest_writes(tmp_path: Path) ->
 
 
 def test_processes_that_share_a_queue_run_each_file_once_and_record_it(tmp_path: Path) -> None:
-    """Fixtures of a session live through all files of a process, and those of a module until its file ends."""
+    """Fixtures of a session live as long as the process, those of a module as long as its file."""
     conftest = """
 import pytest
 @pytest.fixture(scope="session")
@@ -97,13 +97,15 @@ def own(made):
 def test_first(own): assert len(own) == LENGTH
 def test_second(own): assert True
 """
-    (tmp_path / "conftest.py").write_text(conftest, "utf-8")
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "conftest.py").write_text(conftest, "utf-8")
     for number, name in enumerate(("test_c.py", "test_a.py"), 1):
-        (tmp_path / name).write_text(test.replace("LENGTH", str(number)), "utf-8")
-    (tmp_path / "test_b.py").write_text("def test_red(): assert False\n", "utf-8")
-    (tmp_path / "test_d.py").write_text("no test", "utf-8")
+        (own / name).write_text(test.replace("LENGTH", str(number)), "utf-8")
+    (own / "test_b.py").write_text("def test_red(): assert False\n", "utf-8")
+    (own / "test_d.py").write_text("no test", "utf-8")
     (tmp_path / "queue").mkdir()
-    files = ["test_c.py", "test_a.py", "test_b.py", "test_d.py"]
+    files = [f"own/{name}.py" for name in ("test_c", "test_a", "test_b", "test_d")]
     file_queue.write_queue(tmp_path / "queue", "anyone", files)
     (tmp_path / "queue" / "anyone" / "test_taken.py").touch()  # by another process
     first = _take_files(tmp_path)
@@ -111,10 +113,10 @@ def test_second(own): assert True
     assert first.returncode == 1
     assert ran.pop("test_taken.py") is None
     assert {file: (one.tests, one.failed) for file, one in ran.items() if one} == {
-        "test_c.py": (2, 0),
-        "test_a.py": (2, 0),
-        "test_b.py": (1, 1),
-        "test_d.py": (0, 1),
+        "own/test_c.py": (2, 0),
+        "own/test_a.py": (2, 0),
+        "own/test_b.py": (1, 1),
+        "own/test_d.py": (0, 1),
     }
     ends = [line for line in first.stdout.splitlines() if "end of" in line]
     assert [end.rpartition(" ")[2] for end in ends] == ["test_c", "test_a", "session"]
