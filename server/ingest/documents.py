@@ -207,7 +207,9 @@ def clean_document(raw: RawDocument) -> RawDocument:
     Text has ``\\n`` line ends, no NUL and no lone surrogates; titles, labels and dates are short printable lines.
     """
     kept = list(raw.metadata.items())[:_MOST_FIELDS]
-    head, body = clean_text(raw.text[: raw.body_start]), clean_text(raw.text[raw.body_start :])
+    head, body = (
+        _neutralize_controls(clean_text(part)) for part in (raw.text[: raw.body_start], raw.text[raw.body_start :])
+    )
     return replace(
         raw,
         uri=clean_text(raw.uri),
@@ -263,6 +265,22 @@ def _clean_reading(reading: Reading) -> Reading:
         attachments=tuple(map(_clean_label, reading.attachments[:_MOST_NOTES])),
         notes=tuple(one_line(clean_text(note)) for note in reading.notes[:_MOST_NOTES]),
     )
+
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]{0,40}m")
+_CONTROL_SIGNS = re.compile(r"[\x1b\x7f-\x84\x86-\x9f]")
+_NO_SIGN = "\u200b"
+
+
+def _neutralize_controls(text: str) -> str:
+    """A text with blanks of no width for colours of terminals, and for signs that begin or end control sequences.
+
+    Where text is shown, such sequences are left out whole, with the words in them; an editor shows these words.
+    The text keeps its length, as places count its characters.
+    """
+    if not _CONTROL_SIGNS.search(text):
+        return text
+    return _CONTROL_SIGNS.sub(_NO_SIGN, _COLOURS.sub(lambda found: _NO_SIGN * len(found[0]), text))
 
 
 def clean_text(text: str) -> str:

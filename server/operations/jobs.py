@@ -6,6 +6,7 @@ found by its id, which cannot be guessed and which no tool lists, and only in pr
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus, ZoteroOptions
@@ -18,6 +19,7 @@ from server.libraries.zotero.choice import ZoteroChoice
 from server.operations.base import Answer, RequestContext
 from server.operations.research.models import require_project
 from server.sessions.host_words import error_for
+from server.sessions.identities import identity_of
 from server.text.printable import one_line
 
 _OFF = "this server does not change the index: the operator starts it with --enable-writes"
@@ -48,12 +50,38 @@ def _file_places(context: RequestContext, request: IngestFromSource) -> dict[str
         raise WinnowError("INVALID_REQUEST", 'options.zotero is for source "zotero"; name that, or leave it out')
     found, named = admit(request.source, roots, store), request.options.references_path
     references = admit(named, roots, store, "references_path") if named else None
+    for admitted, name in ((found, "source"), (references, "references_path")):
+        if admitted is not None:
+            _refuse_files_of_others(context, admitted.path, name)
     return {
         "path": str(found.path),
         "root": str(found.root),
         "references": str(references.path) if references else None,
         "references_root": str(references.root) if references else None,
     }
+
+
+def _refuse_files_of_others(context: RequestContext, path: Path, name: str) -> None:
+    """Refuse a file of a project that a client whose key is confined may not name: the roots are of all projects.
+
+    Files that a project in the client's reach was ingested from as well are that client's, too.
+    """
+    if not identity_of(context.caller.connection).projects:
+        return
+    catalogue, reachable = context.index.catalogue, context.settings.reachable
+    sources = [
+        (Path(source), project.name in reachable)
+        for project in catalogue.projects()
+        for source in catalogue.sources(project.name)
+    ]
+    if any(is_own and path.is_relative_to(source) for source, is_own in sources):
+        return
+    if any(path.is_relative_to(source) or source.is_relative_to(path) for source, is_own in sources if not is_own):
+        raise WinnowError(
+            "SCOPE_VIOLATION",
+            f"{name}: this path has files of a project that this key may not use; name a file or folder of its "
+            "own projects, or ask the operator",
+        )
 
 
 def _zotero_places(context: RequestContext, request: IngestFromSource) -> dict[str, Any]:

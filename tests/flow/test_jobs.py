@@ -23,10 +23,11 @@ from server.errors import WinnowError
 from server.jobs.job_files import FOLDER, KEPT_JOBS, KEPT_SECONDS, JobFiles
 from server.jobs.queue import MAX_UNFINISHED, JobQueue, JobRunner, JobStopped
 from server.jobs.records import Job, JobRequest, JobResult, new_job
-from server.knowledge import SCRIPT, KnowledgeBase
+from server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
 from server.opening import catalogue_path, open_backends
 from server.projects.removal import delete_project
 from server.projects.settings import ProjectSettings
+from server.sessions.identities import key_name
 from server.settings import Settings
 from server.settings_loading import load_settings
 from tests.patience import until
@@ -227,6 +228,28 @@ async def test_a_job_of_another_project_is_not_there(store: Path, files: Path) -
     finally:
         await kb.aclose()
     assert not JobFiles(store).is_to_cancel(job.id)
+
+
+async def test_a_key_of_one_project_ingests_no_files_of_another(store: Path, files: Path) -> None:
+    (files / "theirs").mkdir()
+    (files / "theirs" / "volcano.md").write_text("# Volcano\n\nIt sleeps.\n", "utf-8")
+    kb = knowledge_of(settings_of(store, files, projects=("birds", "secret")))
+    confined = Caller(key_name("k1", ["birds"], is_read_only=False, calls_per_minute=None), DIRECT)
+    try:
+        job = await ask(kb, "ingest_from_source", project="secret", source="theirs")
+        assert (await ended(kb, job["job_id"]))["state"] == "done"
+        for source in ("theirs", "theirs/volcano.md", str(files)):
+            with pytest.raises(WinnowError, match="of a project that this key may not use") as caught:
+                await kb.call("ingest_from_source", {"project": "birds", "source": source}, confined)
+            assert (source, caught.value.reason) == (source, "SCOPE_VIOLATION")
+        asked = await kb.call("ingest_from_source", {"project": "birds", "source": "notes"}, confined)
+        assert (await ended(kb, asked.payload["job_id"]))["state"] == "done"
+        shared = await ask(kb, "ingest_from_source", project="birds", source="theirs")
+        assert (await ended(kb, shared["job_id"]))["state"] == "done"
+        again = await kb.call("ingest_from_source", {"project": "birds", "source": "theirs"}, confined)
+        assert (await ended(kb, again.payload["job_id"]))["state"] == "done"
+    finally:
+        await kb.aclose()
 
 
 async def test_sources_outside_the_roots_are_refused(store: Path, files: Path, tmp_path: Path) -> None:

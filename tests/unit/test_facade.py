@@ -153,6 +153,17 @@ def test_by_content_only_answers_are_kept_apart_by_client_and_bounded_in_bytes()
     assert replays.by_content(ONE, "content") is None
 
 
+def test_a_client_with_many_results_pushes_out_none_of_one_with_few() -> None:
+    replays = Replays(max_bytes=1_000)
+    replays.keep(OTHER, "few", result_of("theirs"))
+    for number in range(50):
+        replays.keep(ONE, f"many {number}", result_of())
+    assert [replays.by_content(ONE, f"many {number}") is None for number in (0, 49)] == [True, False]
+    kept = replays.by_content(OTHER, "few")
+    assert kept is not None
+    assert kept.text == "theirs"
+
+
 def test_requests_without_a_key_share_their_results() -> None:
     replays = Replays()
     replays.keep(unproven_name("a"), "content", result_of("public"))

@@ -23,6 +23,7 @@ from server.ingest.documents import (
 from server.ingest.file_discovery import find_files, resolve_roots
 from server.ingest.readers import LARGEST_FILE_BYTES, ReadFlaw, decode, kind_of, read
 from server.models import Place, Reading
+from server.text.printable import printable
 
 
 def only(path: Path) -> RawDocument:
@@ -252,6 +253,13 @@ def test_what_an_element_of_html_hides_by_its_own_attributes_is_no_text(tmp_path
     page = f"""<p>It was<span {hidden}> not</span> late.</p><div {hidden}>Approved.</div>
       <p style="font-size:0.9em; display:block">Kept.</p>"""
     assert only(write(tmp_path, "a.html", page)).text == "It was late.\n\nKept."
+
+
+def test_control_characters_of_a_text_go_without_the_words_between_them() -> None:
+    text = "It is \u009d not \u009c safe, \u009bnot \x1b]0;never good, St\u00c3\u009fe, \x1b[31mred\x1b[0m."
+    cleaned = clean_document(RawDocument("a", "text", "", text)).text
+    assert printable(cleaned) == "It is  not  safe, not ]0;never good, StÃe, red."
+    assert len(cleaned) == len(text)
 
 
 def test_rst_keeps_numbers_that_are_raised(tmp_path: Path) -> None:

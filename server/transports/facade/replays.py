@@ -41,10 +41,15 @@ class Kept:
 
 
 class Replays:
-    """Results of the last ten minutes. ``seconds`` and ``max_bytes`` bound them; the oldest leave first."""
+    """Results of the last ten minutes. ``seconds`` and ``max_bytes`` bound them.
+
+    Where there are too many, the client that has most of them loses its oldest: no client can push out the results
+    of another that has fewer.
+    """
 
     def __init__(self, seconds: float = SECONDS, max_bytes: int = MAX_BYTES) -> None:
-        self._kept: TTLCache[_Place, Kept] = TTLCache(max_bytes, seconds, getsizeof=_size_of)
+        self._seconds, self._max_bytes = seconds, max_bytes
+        self._kept: dict[str, TTLCache[_Place, Kept]] = {}
         self._running: dict[_Place, tuple[str, asyncio.Future[None]]] = {}
 
     async def by_key(
@@ -59,7 +64,7 @@ class Replays:
         place = (_owner(client), "key", key)
         while True:
             content_there, running = self._running.get(place, ("", None))
-            kept = self._kept.get(place)
+            kept = self._find(place)
             if (kept and kept.content != content) or (running and content_there != content):
                 raise refusal("KEY_REUSED", _KEY_REUSED)
             if kept is not None:
@@ -80,7 +85,7 @@ class Replays:
 
     def by_content(self, client: str, content: str) -> CallResult | None:
         """The result of the same request of the same client, if it is kept."""
-        kept = self._kept.get((_owner(client), "content", content))
+        kept = self._find((_owner(client), "content", content))
         return kept.result if kept else None
 
     def keep(self, client: str, content: str, result: CallResult) -> None:
@@ -88,9 +93,26 @@ class Replays:
         if not result.failed:
             self._keep((_owner(client), "content", content), Kept(content, result))
 
+    def _find(self, place: _Place) -> Kept | None:
+        own = self._kept.get(place[0])
+        return own.get(place) if own is not None else None
+
     def _keep(self, place: _Place, kept: Kept) -> None:
-        if _size_of(kept) <= self._kept.maxsize:
-            self._kept[place] = kept
+        if _size_of(kept) > self._max_bytes:
+            return
+        own = self._kept.get(place[0])
+        if own is None:
+            own = self._kept[place[0]] = TTLCache(self._max_bytes, self._seconds, getsizeof=_size_of)
+        own[place] = kept
+        self._make_room()
+
+    def _make_room(self) -> None:
+        for owner, results in list(self._kept.items()):
+            results.expire()
+            if not results:
+                del self._kept[owner]
+        while sum(results.currsize for results in self._kept.values()) > self._max_bytes:
+            max(self._kept.values(), key=lambda results: results.currsize).popitem()
 
 
 def fingerprint_of(tool: str, arguments: Mapping[str, Any], state: str = "") -> str:
