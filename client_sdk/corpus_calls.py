@@ -28,6 +28,7 @@ def scan(
     scope: Scope | None = None,
     group_by: str | int | None = None,
     context: int = 80,
+    max_match: int | None = None,
     limit: int = 1_000,
     cursor: str | None = None,
 ) -> Results:
@@ -40,21 +41,25 @@ def scan(
         pages = scan(r"\bretry\b", group_by="document")
         print([(row.key, row.matches) for row in pages])
 
-    literal: the pattern is plain text. word: whole words only. case: False ignores case. path: a glob or prefix of
-    the path ("guides/*"); where: front-matter fields ({"stage": "beta"}); filters: as in semantic_search.
-    group_by: "document", "folder", "section", "match", or a group's name or number; rows are then row.key,
-    row.matches, row.passages and row.documents, most matches first. context: characters on each side of a match,
-    0 to 500. limit: rows of a page, 1 to 10,000; page.all() has all.
+    literal: the pattern is plain text, and several words are found as a reader sees them: across ends of lines,
+    divided by hyphens there, with Markdown marks and other quotation marks between. word: whole words only.
+    case: False ignores case. path: a glob or prefix of the path ("guides/*"); where: front-matter fields
+    ({"stage": "beta"}); filters: as in semantic_search. group_by: "document", "folder", "section", "match", or a
+    group's name or number; rows are then row.key, row.matches, row.passages and row.documents, most matches first.
+    context: characters on each side of a match, 0 to 500. max_match: so many characters of row.match, of each of
+    row.groups and of row.key; without it they are whole, and more than 200,000 in a row are refused.
+    row.truncated: True where one of them is cut. limit: rows of a page, 1 to 10,000; page.all() has all.
 
     page.total: matches, passages, documents; page.complete: False where time ended before all was looked through.
-    row.start and row.end are characters of the document's text, of which front matter is the beginning. The syntax
-    is Python's without look-around and backreferences; ^ and $ are ends of lines with (?m); a match is never
-    empty; \b knows ASCII words only, word=True those of any language.
+    row.start and row.end are characters of the document's text, of which front matter is the beginning. Text is
+    matched in one form of Unicode (NFC), its ligatures as letters and without soft hyphens. The syntax is
+    Python's without look-around and backreferences; ^ and $ are ends of lines with (?m); a match is never empty;
+    \b knows ASCII words only, word=True those of any language.
     """
     given = _patterned(pattern, literal=literal, word=word, case=case)
     narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
-    more = {"group_by": group_by, "context": context, "limit": limit, "cursor": cursor}
-    return request_page("kb.scan", _drop_none({**given, **narrowed, **more}))
+    shown = {"group_by": group_by, "context": context, "max_match": max_match}
+    return request_page("kb.scan", _drop_none({**given, **narrowed, **shown, "limit": limit, "cursor": cursor}))
 
 
 def count(

@@ -121,10 +121,11 @@ def _patterned(pattern, literal, word, case, path, where, filters, scope):
 
 class Scan:
     def __call__(self, pattern, *, literal=False, word=False, case=True, path=None, where=None, filters=None,
-                 scope=None, group_by=None, context=80, limit=1_000, cursor=None):
+                 scope=None, group_by=None, context=80, max_match=None, limit=1_000, cursor=None):
         given = _patterned(pattern, literal, word, case, path, where, filters, scope)
         return _rows(_ask("kb.scan", {
-            **given, "group_by": group_by, "context": context, "limit": limit, "cursor": cursor}))
+            **given, "group_by": group_by, "context": context, "max_match": max_match, "limit": limit,
+            "cursor": cursor}))
 
 class Count:
     def __call__(self, pattern=None, *, literal=False, word=False, case=True, path=None, where=None, filters=None,

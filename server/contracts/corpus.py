@@ -23,13 +23,17 @@ from server.contracts.base import (
 MAX_PATTERN_CHARS = 20_000
 MAX_SCAN_ROWS = 10_000
 MAX_CONTEXT_CHARS = 500
-# A match or a group is shown in at most so many characters.
+# A direct answer has so many characters of a match and of each of its groups.
 MAX_MATCH_CHARS = 500
+# A script has a match with its groups, or a key, whole up to so many characters, of four bytes at most: an answer
+# to it has 900 KiB.
+MAX_WHOLE_CHARS = 200_000
 
 ScanLimit = Literal["page_size", "token_cap", "byte_cap", "time", "none"]
 Amount = Annotated[int, Field(ge=0, le=10**15)]
 _Line = Annotated[str, StringConstraints(max_length=2 * MAX_CONTEXT_CHARS + MAX_MATCH_CHARS)]
 _Name = Annotated[str, StringConstraints(max_length=1000)]
+_Whole = Annotated[str, StringConstraints(max_length=MAX_WHOLE_CHARS)]
 
 
 def _to_text(value: Any) -> Any:
@@ -69,6 +73,13 @@ class Scan(_Patterned):
         json_schema_extra=LISTED,
     )
     context: int = Field(default=80, ge=0, le=MAX_CONTEXT_CHARS, description="characters on each side of a match")
+    max_match: int | None = Field(
+        default=None,
+        ge=1,
+        le=MAX_WHOLE_CHARS,
+        description="characters of a match and of each group, 500 at most but for scripts, which have all",
+        json_schema_extra=UNLISTED,
+    )
     limit: int = Field(default=1_000, ge=1, le=MAX_SCAN_ROWS, description="rows of a page")
     cursor: CursorText | None = Field(
         default=None, description="next_cursor of the last answer, with the same other arguments"
@@ -87,13 +98,13 @@ class ScanRow(Cited):
     """A match, or with ``group_by`` the counts of a key.
 
     ``start`` and ``end`` are character offsets in the document's text, ``groups`` are the capture groups in the
-    order of the pattern, null for one without part in the match. ``page`` is the first of ``page_span``.
+    order of the pattern, null for one without part in the match. ``truncated``: the match, a group or the key has
+    more characters than are shown. ``page`` is the first of ``page_span``.
     """
 
-    match: Annotated[str, StringConstraints(max_length=MAX_MATCH_CHARS)] | None = None
-    groups: list[Annotated[str, StringConstraints(max_length=MAX_MATCH_CHARS)] | None] | None = Field(
-        default=None, max_length=20
-    )
+    match: _Whole | None = None
+    groups: list[_Whole | None] | None = Field(default=None, max_length=20)
+    truncated: bool | None = None
     passage_id: Annotated[str, StringConstraints(max_length=64)] | None = None
     document_id: Annotated[str, StringConstraints(max_length=64)] | None = None
     file: _Name | None = None
@@ -103,7 +114,7 @@ class ScanRow(Cited):
     end: Amount | None = None
     context: _Line | None = None
     page: Amount | None = None
-    key: _Name | None = None
+    key: _Whole | None = None
     matches: Amount | None = None
     passages: Amount | None = None
     documents: Amount | None = None

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from server.app import make_knowledge_base
+from server.errors import WinnowError
 from server.knowledge import SCRIPT, KnowledgeBase
 from tests.plain_store import index_by_words
 
@@ -18,6 +19,7 @@ MARKED = "It *is kept for* **ninety\ndays** by\n\n```\nits owner here\n```"
 TEXTS = {
     "marked.md": f"# Rule\n\nAll backups. {MARKED}\n\nIt is kept for ninety days by its owner here.\n",
     "long.txt": f"Long text. {'So it goes on. ' * 100}",
+    "huge.txt": "Huge\n" + f"{'word ' * 19_000}\n" * 5,
     "accents.md": "# Places\n\nThe Cafe\u0301 is an o\ufb03ce, and the Café is infor\u00admation.\n",
 }
 
@@ -63,8 +65,67 @@ async def test_ligatures_and_soft_hyphens_are_the_letters_that_are_read(kb: Know
     assert await _found(kb, r"\p{Mn}") == ["\u0301"]
 
 
-async def test_a_match_that_is_cut_is_counted_in_a_warning(kb: KnowledgeBase) -> None:
-    for pattern, expected in ((r"(?s)\ALong.+", 1), (r"Long \w+", 0)):
-        answer = await kb.call("kb.scan", {"pattern": pattern}, kb.caller("test", SCRIPT, "run"))
-        assert len(answer.payload["results"]) == 1
-        assert sum("cut after 500 characters" in each for each in answer.warnings) == expected
+@pytest.mark.parametrize(
+    ("pattern", "group_by", "unit"),
+    [
+        (r"(?s)\ALong.+", None, "1 of these matches are cut after 500"),
+        (r"(?s)\A(L)ong(.+)", None, "1 of these matches are cut after 500"),
+        (r"(?s)\ALong.+", "match", "1 of these keys are cut after 480"),
+        (r"(?s)\A(L)ong(.+)", 2, "1 of these keys are cut after 480"),
+        (r"Long \w+", None, ""),
+        (r"Long \w+", "match", ""),
+    ],
+)
+async def test_a_match_that_is_cut_is_marked_and_counted_and_whole_for_scripts(
+    kb: KnowledgeBase, pattern: str, group_by: str | None, unit: str
+) -> None:
+    asked = {"pattern": pattern, "group_by": group_by}
+    direct = await kb.call("kb.scan", asked, kb.caller("test"))
+    (row,) = direct.payload["results"]
+    assert row.get("truncated", False) == bool(unit)
+    assert [each for each in direct.warnings if unit in each] == list(direct.warnings)
+    assert bool(direct.warnings) == bool(unit)
+    whole = await kb.call("kb.scan", asked, kb.caller("test", SCRIPT, "run"))
+    (row,) = whole.payload["results"]
+    texts = [row["key"]] if group_by else [row["match"], *row["groups"]]
+    assert ("truncated" in row, whole.warnings, any("…" in text for text in texts)) == (False, (), False)
+    assert (len(max(texts, key=len)) > 1_000) == bool(unit)
+
+
+async def test_a_script_says_how_much_of_a_match_it_takes(kb: KnowledgeBase) -> None:
+    asked = {"pattern": r"(?s)\ALong (.+)", "max_match": 8}
+    answer = await kb.call("kb.scan", asked, kb.caller("test", SCRIPT, "run"))
+    (row,) = answer.payload["results"]
+    assert (row["match"], row["groups"], row["truncated"]) == ("Long te…", ["text. S…"], True)
+    assert ["cut after 8 characters" in each for each in answer.warnings] == [True]
+    assert (await kb.call("kb.scan", asked, kb.caller("test"))).payload["results"] == [row]
+
+
+async def test_more_of_a_match_than_an_answer_holds_is_refused_and_never_cut(kb: KnowledgeBase) -> None:
+    huge = {"pattern": r"(?s)\AHuge.+"}
+    script = kb.caller("test", SCRIPT, "run")
+    for asked in (
+        huge,
+        {**huge, "group_by": "match"},
+        {"pattern": r"(?m)^((word.+))$", "max_match": 150_000},
+    ):
+        with pytest.raises(WinnowError, match="a row has at most 200,000") as refused:
+            await kb.call("kb.scan", asked, script)
+        assert (refused.value.reason, "give max_match=500" in refused.value.message) == ("INVALID_REQUEST", True)
+    (row,) = (await kb.call("kb.scan", {**huge, "max_match": 500}, script)).payload["results"]
+    assert (len(row["match"]), row["truncated"], row["end"]) == (500, True, len(TEXTS["huge.txt"]))
+    with pytest.raises(WinnowError, match="more than 500 characters of a match are for scripts"):
+        await kb.call("kb.scan", {**huge, "max_match": 501}, kb.caller("test"))
+
+
+async def test_long_matches_come_page_after_page(kb: KnowledgeBase) -> None:
+    asked: dict[str, Any] = {"pattern": r"(?m)^(word.+)$"}
+    lengths = []
+    while True:
+        payload = (await kb.call("kb.scan", asked, kb.caller("test", SCRIPT, "run"))).payload
+        lengths.append([len(row["match"]) for row in payload["results"]])
+        assert (payload["total"]["matches"], payload["complete"]) == (5, True)
+        if payload["next_cursor"] is None:
+            break
+        asked["cursor"] = payload["next_cursor"]
+    assert lengths == [[95_000] * 4, [95_000]]

@@ -23,7 +23,7 @@ from server.transports.protocol import build_server
 PARTS = ("Use when:", "Do not use when:", "Returns at most:", "If you need more, call:", "Defaults:", "Max:")
 # Arguments that the list leaves out: others do the same, another tool lists the values, or a warning names them.
 UNLISTED = {
-    "kb.scan": {"filters"},
+    "kb.scan": {"filters", "max_match"},
     "kb.documents": {"filters"},
     "kb.read": {"page"},
     "graph.paths": {"types"},

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from server.errors import WinnowError
 from server.models import ChunkSpan, DocumentText
+from server.operations.corpus.matched_text import KEY_CHARS, ShownLength
 from server.operations.corpus.patterns import compile_pattern
 from server.operations.corpus.tallies import KeyedTallies, key_of
 from server.operations.corpus.walking import Found, ScannedDocument
@@ -144,7 +145,7 @@ def test_keys_beyond_the_bound_are_refused() -> None:
 
 def test_long_keys_that_differ_at_their_ends_stay_different() -> None:
     pattern = compile_pattern("a+[bc]")
-    key = key_of("match", pattern)
+    key = key_of("match", pattern, ShownLength(KEY_CHARS, KEY_CHARS))
     keys = []
     for end in "bc":
         scanned = ScannedDocument(

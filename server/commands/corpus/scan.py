@@ -44,6 +44,14 @@ def scan(
         ),
     ] = None,
     context: Annotated[int, typer.Option("--context", help="characters on each side of a match, 0 to 500")] = 80,
+    max_match: Annotated[
+        int | None,
+        typer.Option(
+            "--max-match",
+            help="so many characters of a match and of each group, 1 to 200,000",
+            show_default="all",
+        ),
+    ] = None,
     limit: Annotated[
         int, typer.Option("--limit", help="how many rows to show, 1 to 10,000; all are counted")
     ] = 100,
@@ -68,5 +76,6 @@ def scan(
         if count:
             print_counts(run_scan(settings, {**patterned, "context": 0, "limit": 1}), as_json=as_json)
             return
-        more = {"group_by": group_by, "context": context, "limit": limit, "cursor": cursor}
+        shown = {"context": context, "max_match": max_match}
+        more = {"group_by": group_by, **shown, "limit": limit, "cursor": cursor}
         print_matches(run_scan(settings, {**patterned, **more}), as_json=as_json)

@@ -11,6 +11,7 @@ from server.contracts.corpus import MAX_MATCH_CHARS, Scan
 from server.locators import address_of, locator_fields
 from server.models import Place
 from server.operations.base import Answer, RequestContext
+from server.operations.corpus.matched_text import ShownLength, require_handed_over, shown_length
 from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from server.operations.corpus.patterns import Pattern, compile_pattern
 from server.operations.corpus.sheet_rows import narrow_to_rows
@@ -20,11 +21,8 @@ from server.operations.paging import TIME_ENDED, AnswerPage, ScanCursor, build_p
 from server.operations.ranking.candidates import generation_of
 from server.operations.ranking.scope import filters_of
 from server.text.printable import one_line, printable, shorten
+from server.tiers import SCRIPT_ANSWER_BYTES
 
-_CUT = (
-    f"{{count}} of these matches are cut after {MAX_MATCH_CHARS} characters, at the sign …: start and end are of "
-    "the whole match, which reading the document from start has"
-)
 # No more fit into an answer to a script.
 _SCRIPT_ROWS = 4_000
 _STOPPED = f"{TIME_ENDED}; total and scanned are of the part that was, next_cursor goes on with the rest"
@@ -49,46 +47,61 @@ def scan(context: RequestContext, request: Scan) -> Answer:
     filters = filters_of(context, request.scope, request.filters, request.path, request.where)
     generation = generation_of(context, filters)
     cursor = resume_scan(request.cursor, request)
+    shown = shown_length(context, request)
     walk = Walk(context, filters, cursor.first, cursor.last, pattern.needed)
     total = Tally()
     most = min(request.limit, DIRECT_ROWS if context.caller.budget.is_direct else _SCRIPT_ROWS)
     collector: Collector
     if request.group_by is None:
-        collector = _MatchRows(walk, pattern, total, request.context, cursor.offset, most)
+        collector = _MatchRows(walk, pattern, total, shown, request.context, cursor.offset, most)
     else:
-        key = key_of(request.group_by, pattern)
-        collector = _KeyRows(walk, pattern, total, key, cursor.offset, most, request.group_by in DOCUMENT_KEYS)
+        key = key_of(request.group_by, pattern, shown)
+        collector = _KeyRows(walk, pattern, total, key, shown, request.group_by, cursor.offset, most)
     walk.run(collector.look)
     here = ScanCursor(cursor.offset, walk.first, cursor.last, fingerprint(request), generation)
     warnings = (
         *cursor.moved(generation),
         *_warnings(walk, pattern, total, is_grouped=request.group_by is not None),
     )
-    return _build_answer(context, request, walk, total, collector.rows, most, here, warnings)
+    return _build_answer(context, request, walk, total, collector.rows, most, here, shown, warnings)
 
 
 @dataclass
 class _MatchRows:
-    """The rows of one page of matches; all are counted."""
+    """The rows of one page of matches, as far as an answer can hold them; all are counted."""
 
     walk: Walk
     pattern: Pattern
     total: Tally
+    shown: ShownLength
     around: int
     skipped: int
     most: int
     rows: list[dict[str, Any]] = field(default_factory=list)
+    _size: int = 0  # characters of the matches and groups of the rows
 
     def look(self, scanned: ScannedDocument) -> None:
-        tally = Tally()
+        tally, size = Tally(), self._size
         rows: list[dict[str, Any]] = []
         first, end = self.skipped - self.total.matches, self.skipped + self.most + 1 - self.total.matches
         for found in self.walk.matches(scanned, self.pattern):
-            if first <= tally.matches < end:
-                rows.append(_build_row(scanned, found, self.pattern.groups, self.around))
+            if first <= tally.matches < end and size < SCRIPT_ANSWER_BYTES:
+                rows.append(self._build_row(scanned, found))
+                size += _size(rows[-1])
             tally.add(found)
         self.rows += rows
+        self._size = size
         self.total.merge(tally)
+
+    def _build_row(self, scanned: ScannedDocument, found: Found) -> dict[str, Any]:
+        place = (scanned.document.uri, found.start, found.end)
+        if self.shown.match is None:
+            require_handed_over(found.end - found.start, "a match", *place)
+        numbers = range(1, self.pattern.groups + 1)
+        groups = [scanned.decode(found.match.span(number)) for number in numbers]
+        row = _build_row(scanned, found, groups, self.shown, self.around)
+        require_handed_over(_size(row), "a match with its groups", *place)
+        return row
 
 
 @dataclass
@@ -99,9 +112,10 @@ class _KeyRows:
     pattern: Pattern
     total: Tally
     key: Key
+    shown: ShownLength
+    group_by: str
     skipped: int
     most: int
-    is_by_document: bool
     keyed: KeyedTallies = field(default_factory=KeyedTallies)
     # Of documents that are keys, by key.
     works: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -113,7 +127,7 @@ class _KeyRows:
             keyed.of(self.key(scanned, found)).add(found)
         self.keyed.merge(keyed)
         self.total.merge(tally)
-        if self.is_by_document and tally.matches and scanned.work:
+        if self.group_by in DOCUMENT_KEYS and tally.matches and scanned.work:
             self.works[scanned.document.uri] = scanned.work
 
     @property
@@ -123,19 +137,24 @@ class _KeyRows:
 
     def _build_row(self, row: dict[str, Any]) -> dict[str, Any]:
         key, work = printable(row["key"]), self.works.get(row["key"], {})
-        return {**row, "key": key, **({"file": one_line(key)} if self.is_by_document else {}), **work}
+        named = {"file": one_line(key)} if self.group_by in DOCUMENT_KEYS else {}
+        cut = {"truncated": True} if is_text_key(self.group_by) and self.shown.is_cut_key(row["key"]) else {}
+        return {**row, "key": key, **named, **cut, **work}
 
 
-def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int) -> dict[str, Any]:
+def _build_row(
+    scanned: ScannedDocument, found: Found, groups: Sequence[str | None], shown: ShownLength, around: int
+) -> dict[str, Any]:
     document = scanned.document
     chunk = None if found.chunk is None else scanned.chunks[found.chunk]
     before = scanned.characters(max(0, found.start - around), found.start)
-    match = scanned.characters(found.start, min(found.end, found.start + MAX_MATCH_CHARS + 1))
+    match = scanned.characters(found.start, found.end)
     after = scanned.characters(found.end, found.end + around)
     located = locator_fields(_exact_places(scanned, found), found.start, found.end, address_of(document))
     return {
-        "match": _shorten(match),
-        "groups": [_shorten(scanned.decode(found.match.span(number))) for number in range(1, groups + 1)],
+        "match": shown.cut(match),
+        "groups": [None if group is None else shown.cut(group) for group in groups],
+        **({"truncated": True} if shown.is_cut((match, *filter(None, groups))) else {}),
         "passage_id": None if chunk is None else chunk.id,
         "document_id": document.id,
         "file": one_line(document.uri),
@@ -143,24 +162,22 @@ def _build_row(scanned: ScannedDocument, found: Found, groups: int, around: int)
         "section": None if chunk is None else one_line(" > ".join(chunk.heading_path)),
         "start": found.start,
         "end": found.end,
-        "context": one_line(before + shorten(match, MAX_MATCH_CHARS) + after, 2 * around + MAX_MATCH_CHARS),
+        "context": one_line(
+            before + shorten(match[: MAX_MATCH_CHARS + 1], MAX_MATCH_CHARS) + after, 2 * around + MAX_MATCH_CHARS
+        ),
         **({"page": located["page_span"][0]} if "page_span" in located else {}),
         **located,
         **scanned.work,
     }
 
 
+def _size(row: Mapping[str, Any]) -> int:
+    """The characters of the match of a row, and of its groups."""
+    return len(row["match"]) + sum(len(group) for group in row["groups"] if group is not None)
+
+
 def _exact_places(scanned: ScannedDocument, found: Found) -> Sequence[Place]:
     return narrow_to_rows(scanned.places, found.start, found.end, scanned.length, scanned.characters)
-
-
-def _shorten(text: str | None) -> Any:
-    return None if text is None else shorten(printable(text[: MAX_MATCH_CHARS + 1]), MAX_MATCH_CHARS)
-
-
-def _is_cut(row: Any) -> bool:
-    """Whether the match of a row is shown in part."""
-    return row.get("start") is not None and row["end"] - row["start"] > MAX_MATCH_CHARS
 
 
 def _warnings(walk: Walk, pattern: Pattern, total: Tally, *, is_grouped: bool) -> tuple[str, ...]:
@@ -176,6 +193,7 @@ def _build_answer(
     rows: Sequence[dict[str, Any]],
     most: int,
     here: ScanCursor,
+    shown: ShownLength,
     warnings: tuple[str, ...],
 ) -> Answer:
     envelope = {"total": total.to_dict(), "scanned": walk.scanned, "complete": walk.is_complete}
@@ -193,7 +211,7 @@ def _build_answer(
         "limit_reason": reason,
         "next_cursor": next_cursor,
     }
-    cut = sum(map(_is_cut, page.rows))
+    cut = sum("truncated" in row for row in page.rows)
     # Counts cost a script only their call.
     rows_charged = len(page.rows) if request.group_by is None else 0
     return Answer(
@@ -201,7 +219,7 @@ def _build_answer(
         "metadata",
         rows_charged,
         page.tokens,
-        (*warnings, *((_CUT.format(count=cut),) if cut else ())),
+        (*warnings, *((shown.warning(cut, is_grouped=request.group_by is not None),) if cut else ())),
         noted={"cursors": int(request.cursor is not None)},
         taken=intake.total(_taken(row, request.group_by) for row in page.rows),
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from posixpath import dirname
 from typing import Any
 
 from server.errors import WinnowError
+from server.operations.corpus.matched_text import KEY_CHARS, ShownLength, require_handed_over
 from server.operations.corpus.patterns import Pattern
 from server.operations.corpus.walking import Found, ScannedDocument
 from server.text.printable import one_line
@@ -16,7 +16,8 @@ from server.text.printable import one_line
 MAX_KEYS = 100_000
 _MAX_KEY_SIZE = 20_000_000  # characters of all keys, with what each costs beside
 _KEY_COST = 100
-_KEY_CHARS = 480
+# Keys that are a path and headings are names, and cut for scripts, too.
+_NAMES = ShownLength(None, KEY_CHARS)
 _MATCH = "match"
 DOCUMENT_KEYS = ("document", "file")  # rows without group_by have the path as `file`
 
@@ -82,21 +83,30 @@ class KeyedTallies:
         return [{"key": key, **tally.to_dict()} for key, tally in ordered]
 
 
-def key_of(group_by: str, pattern: Pattern) -> Key:
+def key_of(group_by: str, pattern: Pattern, shown: ShownLength) -> Key:
     """The function that gives the key of a match. Raises INVALID_REQUEST for an unknown group."""
     if group_by in _KEYS:
         return _KEYS[group_by]
+    if group_by == _MATCH:
+        return lambda scanned, found: _text_key(scanned, found, 0, shown)
     number = (
         int(group_by) if group_by.isdecimal() and len(group_by) < _GROUP_DIGITS else pattern.names.get(group_by)
     )
     if number is None or not 0 <= number <= pattern.groups:
         raise WinnowError("INVALID_REQUEST", f"group_by: {_describe_groups(pattern.names, pattern.groups)}")
-    return lambda scanned, found: _shorten_key(scanned.decode(found.match.span(number)) or "")
+    return lambda scanned, found: _text_key(scanned, found, number, shown)
+
+
+def _text_key(scanned: ScannedDocument, found: Found, number: int, shown: ShownLength) -> str:
+    """A match or one of its groups as a key. Raises INVALID_REQUEST for one that is too long."""
+    key = shown.cut_key(scanned.decode(found.match.span(number)) or "")
+    require_handed_over(len(key), "a key", scanned.document.uri, found.start, found.end)
+    return key
 
 
 def is_text_key(group_by: str) -> bool:
     """Whether keys are text of documents: matches or their groups."""
-    return group_by == _MATCH or group_by not in _KEYS
+    return group_by not in _KEYS
 
 
 _GROUP_DIGITS = 4
@@ -111,19 +121,11 @@ def _describe_groups(names: Iterable[str], groups: int) -> str:
 
 def _section_key(scanned: ScannedDocument, found: Found) -> str:
     headings = () if found.chunk is None else scanned.chunks[found.chunk].heading_path
-    return _shorten_key(" > ".join((scanned.document.uri, *headings)))
-
-
-def _shorten_key(text: str) -> str:
-    """The key itself, or its beginning and a digest of the rest, so that different keys stay different."""
-    if len(text) <= _KEY_CHARS:
-        return text
-    return f"{text[:_KEY_CHARS]}…{blake2b(text.encode(), digest_size=6).hexdigest()}"
+    return _NAMES.cut_key(" > ".join((scanned.document.uri, *headings)))
 
 
 _KEYS: dict[str, Key] = {
     **dict.fromkeys(DOCUMENT_KEYS, lambda scanned, found: scanned.document.uri),
     "folder": lambda scanned, found: dirname(scanned.document.uri) or ".",
     "section": _section_key,
-    _MATCH: lambda scanned, found: _shorten_key(scanned.decode(found.match.span()) or ""),
 }
