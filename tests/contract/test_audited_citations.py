@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 from mcp import Client
 
-from server.app import Application
+from server.app import Application, open_application
+from server.ingest.documents import RawDocument
 from server.knowledge import KnowledgeBase
+from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
 from server.transports.protocol import build_server
+from tests.placed_documents import index_placed_documents
 from tests.research_store import MINE, PAPER, research_backends, research_settings
 
 pytestmark = pytest.mark.anyio
@@ -276,3 +280,25 @@ async def test_an_address_is_not_opened_and_the_refusal_says_what_to_do(client: 
 async def test_a_document_that_is_not_indexed_is_not_found(client: Client) -> None:
     reason, _ = await refusal(client, "docs_load_fetch", uri="clean.pfd")
     assert reason == "NOT_FOUND"
+
+
+async def test_where_several_documents_have_the_name_of_a_source_its_file_is_named(tmp_path: Path) -> None:
+    texts = {
+        "contract.md": "The tenant pays 900 euros each month.",
+        "mail.md": "The tenant pays 100 euros each month.",
+    }
+    named = [RawDocument(uri, "markdown", "The Contract", text) for uri, text in texts.items()]
+    indexed = index_placed_documents(tmp_path / "store", named)[0]
+    settings = load_settings(store=indexed.store, project=indexed.project, embedding="off", tools="core")
+    quotes = [{"quote": text, "source": "The Contract"} for text in texts.values()]
+    quotes += [{"quote": texts["mail.md"], "source": "mail.md"}]
+    async with (
+        open_application(settings, wait_for_model=False) as opened,
+        Client(build_server(Dispatcher(opened.context, settings), opened)) as client,
+    ):
+        found = (await answer(client, "citations_audit_check", quotes=quotes))["results"]
+    assert [(row["status"], row["reason"]) for row in found] == [
+        ("verified", "2 documents are named so, and it stands in contract.md"),
+        ("verified", "2 documents are named so, and it stands in mail.md"),
+        ("verified", ""),
+    ]

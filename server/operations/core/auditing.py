@@ -47,6 +47,8 @@ from server.runtime.deadlines import check_deadline, current_deadline
 from server.text.matching import fold_label
 from server.text.printable import one_line, printable, raw_offset, shorten
 
+_Span = tuple[int, int]
+_NAMESAKES = "{count} documents are named so, and it stands in {file}"
 _NAMED_CHARS, _SHOWN_KEY_CHARS = 300, 100
 # Documents with one citekey or title that are looked through.
 _MOST_DOCUMENTS = 10
@@ -80,11 +82,10 @@ class QuoteClaim:
 
 @dataclass(frozen=True)
 class _Text:
-    """A document with its text; ``within`` are the characters of the named passage, None for the whole of it."""
+    """A document with its text, read and folded once for all quotes of a call."""
 
     context: RequestContext
     document: Document
-    within: tuple[int, int] | None = None
 
     @cached_property
     def raw(self) -> str:
@@ -222,10 +223,12 @@ class Audit:
     def _judge(self, claim: QuoteClaim) -> _Verdict:
         if not has_words(claim.quote):
             return _Verdict("missing", "the quote has no words")
-        sources = self._sources(claim.source)
-        for text in sources:
-            if matches := find_quote(claim.quote, text.source):
-                return _place(text, claim, matches)
+        sources, within = self._sources(claim.source)
+        found_in = [(text, matches) for text in sources if (matches := find_quote(claim.quote, text.source))]
+        if found_in:
+            text, matches = found_in[0]
+            verdict = _place(text, claim, matches, within)
+            return verdict if len(found_in) == len(sources) else _with_file(verdict, text, len(sources))
         if (found := self._search(claim, {text.document.id for text in sources})) is not None:
             return found
         if not sources:
@@ -235,19 +238,18 @@ class Audit:
             return _Verdict("unknown_source", f"{reason}, and a search finds the quote nowhere")
         return _closest_of(sources, claim)
 
-    def _sources(self, name: str) -> list[_Text]:
-        """The documents that a source names: by id, path, title or citekey."""
+    def _sources(self, name: str) -> tuple[list[_Text], _Span | None]:
+        """The documents that a source names by id, path, title or citekey; the part that a named passage is."""
         if not name:
-            return []
+            return [], None
         if is_chunk_id(name) or self.context.session.get(name):
             stored = find_passage(self.context, name, self.scope)
             if stored is not None:
                 chunk = stored.passage.chunk
-                text = self._text(stored.passage.document)
-                return [replace(text, within=(chunk.start, chunk.end))]
+                return [self._text(stored.passage.document)], (chunk.start, chunk.end)
         documents = [] if name.startswith("@") else self.context.index.catalogue.find_documents(self.filters, name)
         documents = documents or self._with_citekey(name.removeprefix("@"))
-        return [self._text(document) for document in documents[:_MOST_DOCUMENTS]]
+        return [self._text(document) for document in documents[:_MOST_DOCUMENTS]], None
 
     def _with_citekey(self, key: str) -> list[Document]:
         asked = replace(self.filters, where=(*self.filters.where, (CITEKEY, (fold_label(key),))))
@@ -277,12 +279,22 @@ class Audit:
         return None
 
 
-def _place(text: _Text, claim: QuoteClaim, matches: Sequence[QuoteMatch]) -> _Verdict:
-    """The verdict on a quote that its source has."""
-    for match in matches:
-        if _is_within(text, match) and (note := _compare_pages(text, claim, match)) is not None:
+def _with_file(verdict: _Verdict, text: _Text, count: int) -> _Verdict:
+    """The verdict with the file, where only some of the documents with this name have the quote.
+
+    Files of one work share its citekey. A document states its title and citekey itself, too, so one that nobody
+    trusts can take those of another.
+    """
+    named = _NAMESAKES.format(count=count, file=one_line(text.document.uri, _NAMED_CHARS))
+    return replace(verdict, reason=f"{verdict.reason}; {named}" if verdict.reason else named)
+
+
+def _place(text: _Text, claim: QuoteClaim, matches: Sequence[QuoteMatch], within: _Span | None) -> _Verdict:
+    """The verdict on a quote that its source has; ``within`` are the characters of the named passage."""
+    inside = [match for match in matches if _is_within(text, match, within)]
+    for match in inside:
+        if (note := _compare_pages(text, claim, match)) is not None:
             return _stands(text, match, note)
-    inside = [match for match in matches if _is_within(text, match)]
     reason = (
         "the quote stands on another page" if inside else "the quote stands in another passage of the document"
     )
@@ -297,12 +309,12 @@ def _stands(text: _Text, match: QuoteMatch, note: str) -> _Verdict:
     return _Verdict("elided", f"{reason}; {note}" if note else reason, _match_fields(text, match))
 
 
-def _is_within(text: _Text, match: QuoteMatch) -> bool:
-    """Whether a match begins in the named passage; a sentence may end in the next one."""
-    if text.within is None:
+def _is_within(text: _Text, match: QuoteMatch, within: _Span | None) -> bool:
+    """Whether a match has characters of the named passage; a sentence may end in the next one."""
+    if within is None:
         return True
     start, end = text.span(match.start, match.end)
-    return start < text.within[1] and end > text.within[0]
+    return start < within[1] and end > within[0]
 
 
 def _compare_pages(text: _Text, claim: QuoteClaim, match: QuoteMatch) -> str | None:
