@@ -41,19 +41,16 @@ def scan(
         pages = scan(r"\bretry\b", group_by="document")
         print([(row.key, row.matches) for row in pages])
 
-    literal: the pattern is plain text, and several words are found as a reader sees them: across ends of lines,
-    divided by hyphens there, with Markdown marks and other quotation marks between. word: whole words only.
-    case: False ignores case. path: a glob or prefix of the path ("guides/*"); where: front-matter fields
-    ({"stage": "beta"}); filters: as in semantic_search. group_by: "document", "folder", "section", "match", or a
-    group's name or number; rows are then row.key, row.matches, row.passages and row.documents, most matches first.
-    context: characters on each side of a match, 0 to 500. max_match: so many characters of row.match, of each of
-    row.groups and of row.key; without it they are whole, and more than 200,000 in a row are refused.
-    row.truncated: True where one of them is cut. limit: rows of a page, 1 to 10,000; page.all() has all.
+    literal: plain text, as a reader sees it: across line ends, hyphens there and marks. word: whole words only.
+    case: False ignores case. path: a glob or prefix ("guides/*"); where: front-matter fields ({"stage": "beta"}).
+    group_by: "document", "folder", "section", "match", or a group's name or number; rows are then row.key,
+    row.matches, row.passages and row.documents, most matches first. context: characters on each side, 0 to 500.
+    max_match: cuts row.match, row.groups and row.key to so many characters (row.truncated); whole without it.
+    limit: rows of a page, 1 to 10,000; page.all() has all.
 
     page.total: matches, passages, documents; page.complete: False where time ended before all was looked through.
-    row.start and row.end are characters of the document's text, of which front matter is the beginning. Text is
-    matched in one form of Unicode (NFC), its ligatures as letters and without soft hyphens. The syntax is
-    Python's without look-around and backreferences; ^ and $ are ends of lines with (?m); a match is never empty;
+    row.start and row.end are characters of the document's text with its front matter. The syntax is
+    Python's without look-around and backreferences; ^ and $ are ends of lines with (?m);
     \b knows ASCII words only, word=True those of any language.
     """
     given = _patterned(pattern, literal=literal, word=word, case=case)
