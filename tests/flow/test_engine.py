@@ -640,7 +640,8 @@ async def test_an_ingest_repairs_by_itself_what_no_engine_opens(own: Path, corpu
     place = ("--store", own, "--project", "handbook")
     done = await winnow("ingest", corpus, *place, WINNOW_EMBEDDING="auto")  # as the store was indexed
     assert (done.exit_code, "the ingest works alone" in done.stderr) == (0, True)
-    assert (await winnow("search", "backups", "--store", own, "--project", "handbook")).exit_code == 0
+    found = await winnow("search", "backups", "--store", own, "--project", "handbook")
+    assert found.exit_code == 0, found.stderr
 
 
 async def test_an_ingest_whose_engine_is_killed_says_so_and_goes_on_when_run_again(

@@ -147,7 +147,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "OPERATIONS",
         "SCRIPT",
     ],
-    "server.tools": ["EARLIER_NAMES", "TAKEN_NAMES", "TOOLS", "Context", "Tool", "ToolResult"],
+    "server.tools": ["EARLIER_NAMES", "TAKEN_NAMES", "TOOLS", "WITHOUT_KB", "Context", "Tool", "ToolResult"],
 }
 
 

@@ -163,6 +163,7 @@ CLAIMS: Mapping[str, Call] = {
     "keep_heads": lambda one: one.keep_heads(),
     "citing": lambda one: one.citing(_SEEN, ["0" * 12], 3),
     "close": lambda one: one.close(),
+    "require_file": lambda one: one.require_file(),
     "compare": lambda one: one.compare(_ENTRY_ID, [Comparison(entry_id=_ENTRY_ID, other_id=_ENTRY_ID, entropy=1)]),
     "comparisons": lambda one: one.comparisons([_ENTRY_ID]),
     "counts": lambda one: one.counts(_SEEN),
@@ -329,7 +330,7 @@ SAYS = {
     "cut_off": ("it is damaged",),
     "full": ("the disk is full",),
     "read_only": ("it is read-only",),
-    "no_file": ("it cannot be opened", "is a folder where a file is wanted"),
+    "no_file": ("it cannot be opened", "is a folder where a file is wanted", "was replaced by another one while"),
 }
 
 
