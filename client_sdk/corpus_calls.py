@@ -49,9 +49,9 @@ def scan(
     limit: rows of a page, 1 to 10,000; page.all() has all.
 
     page.total: matches, passages, documents; page.complete: False where time ended before all was looked through.
-    row.start and row.end are characters of the document's text with its front matter. The syntax is
-    Python's without look-around and backreferences; ^ and $ are ends of lines with (?m);
-    \b knows ASCII words only, word=True those of any language.
+    row.start and row.end are characters of the document's text. The syntax is Python's without look-around and
+    backreferences; ^ and $ are ends of lines with (?m); \b knows ASCII words only, word=True those of any
+    language.
     """
     given = _patterned(pattern, literal=literal, word=word, case=case)
     narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}

@@ -39,7 +39,7 @@ CALLS = {
     "find_vendor_info('acme', include_content=True)": "{row.content for row in answer if 'content' in row}",
     "rerank('port', semantic_search('port'))": "",
     "scan('port (number )?')": "{row.context for row in answer}",
-    "scan(r'(?s)port(.{900})', context=0)": "{t for row in answer for t in (row.context, row.groups[0]) if t}",
+    "scan(r'(?s)port(.{900})', context=0)": "{t for row in answer for t in (row.context, row.match, *row.groups)}",
     "scan(r'(\\w+) port', group_by=1)": "{row.key for row in answer}",
     "scan('p.rt', group_by='match')": "{row.key for row in answer}",
     "scan('port', group_by='section')": "",

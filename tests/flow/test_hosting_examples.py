@@ -186,7 +186,9 @@ def value_of(address: str, query: str) -> str | None:
         answer = httpx.get(f"http://{address}/api/v1/query", params={"query": query}, trust_env=False)
     except httpx.TransportError:
         return None
-    series = answer.json().get("data", {}).get("result", [])
+    if answer.status_code != 200:  # it is starting
+        return None
+    series = answer.json()["data"]["result"]
     return str(series[0]["value"][1]) if len(series) == 1 else None
 
 
