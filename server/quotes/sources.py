@@ -2,9 +2,8 @@
 
 A quote is compared with the characters of a text, and with the text as a reader of its Markdown sees it
 (``markdown_view``): readers of PDF and other files write Markdown, so what stands on a page may have a fence, bars
-or signs of emphasis within a sentence. The source of a manual page is compared as it is printed (``roff_view``).
-Of a long text only the parts are folded that have half of each long word of the quote; where a text or a quote
-does not allow that, all of it is folded.
+or signs of emphasis within a sentence. Of a long text only the parts are folded that have half of each long word
+of the quote; where a text or a quote does not allow that, all of it is folded.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from server.quotes.folding import SHAPED, fold
-from server.text.forms import roff_view
 from server.text.forms.markdown_view import fences_of, marks_of
 from server.text.forms.splicing import SplicedText, splice
 
@@ -168,18 +166,10 @@ class SourceText:
         return self.text.isascii() or not SHAPED.search(self.text)
 
     def _seen(self, start: int, end: int) -> FoldedPart:
-        marks = ((first - start, last - start, new) for first, last, new in self._marks(start, end))
+        found = marks_of(self.text, start, end, self._fences)
+        marks = ((first - start, last - start, new) for first, last, new in found)
         view = splice(self.text[start:end], marks)
         return FoldedPart(fold(view.text), view, start)
-
-    @cached_property
-    def _is_roff(self) -> bool:
-        return roff_view.is_roff(self.text)
-
-    def _marks(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-        if self._is_roff:
-            return roff_view.marks_of(self.text, start, end)
-        return marks_of(self.text, start, end, self._fences)
 
     def _join(
         self, places: Sequence[int], around: int, words: Sequence[str], text: str
