@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from server.ingest.target import target_of
 from server.opening import open_backends
 from server.settings import Settings
 from server.settings_loading import load_settings
+from tests.plain_store import copy_store
 
 # Speed is measured, never asserted: an example takes as long as the load of the machine lets it take.
 _EXAMPLES = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -91,9 +93,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path, _own_folders: None) -> Path:
-    """An index of the corpus as project "handbook"; no process holds it."""
-    folder = tmp_path_factory.mktemp("store")
+def indexed(tmp_path_factory: pytest.TempPathFactory, corpus: Path, _own_folders: None) -> Path:
+    """An index of the corpus as project "handbook", which is only copied; no process holds it."""
+    folder = tmp_path_factory.mktemp("indexed")
     settings = load_settings(store=folder, project="handbook")
     backends = open_backends(settings, wait_for_model=True)
     try:
@@ -102,6 +104,14 @@ def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path, _own_folders: 
     finally:
         backends.close()
     return folder
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[Path]:
+    """A copy of the index for one file of tests: what its tests change, no other file meets."""
+    folder = copy_store(indexed, tmp_path_factory.mktemp("copied") / "store")
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)  # a process of a test may be about to leave it
 
 
 @pytest.fixture
