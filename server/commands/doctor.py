@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import Progress
 from rich.table import Table
 
 from server.commands.terminal.output import (
@@ -25,6 +24,7 @@ from server.commands.terminal.output import (
     print_lines,
     report_errors,
 )
+from server.commands.terminal.progress import show_trials
 from server.commands.terminal.screen import Screen
 from server.errors import WinnowError
 from server.findings import Finding
@@ -231,24 +231,17 @@ def _select_families(attacks: Sequence[Attack], names: Sequence[str]) -> list[At
     return [attack for attack in attacks if not names or attack.family in names]
 
 
-def _progress_bar(*, as_json: bool) -> Progress:
-    """A progress bar on a terminal, removed at the end."""
-    watched = Screen(stderr=True)
-    return Progress(console=watched, transient=True, disable=as_json or not watched.is_terminal)
-
-
 @contextmanager
-def _report_steps(what: str, total: int, *, as_json: bool) -> Iterator[Callable[[], None]]:
+def _report_steps(what: str, total: int) -> Iterator[Callable[[], None]]:
     """Show progress of an audit or soak; yields the function to call after each step."""
     from sandbox import SandboxUnavailable
 
     logging.getLogger("sandbox").setLevel(logging.ERROR)  # killed scripts are expected here
-    with _progress_bar(as_json=as_json) as progress:
-        task = progress.add_task(what, total=total)
-        try:
-            yield lambda: progress.advance(task)
-        except SandboxUnavailable as error:
-            raise WinnowError("SANDBOX_UNAVAILABLE", f"{error}; winnow doctor shows every wall") from None
+    try:
+        with show_trials(what, total) as advance:
+            yield advance
+    except SandboxUnavailable as error:
+        raise WinnowError("SANDBOX_UNAVAILABLE", f"{error}; winnow doctor shows every wall") from None
 
 
 def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_json: bool) -> int:
@@ -256,7 +249,7 @@ def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_
     from security.audit import claimed_modes, run
 
     trials = sum(len(claimed_modes(attack)) for attack in attacks)
-    with _report_steps("attacking", trials, as_json=as_json) as advance:
+    with _report_steps("attacking", trials) as advance:
         report = asyncio.run(run(attacks, accept_missing=accept_missing, on_trial=lambda _: advance()))
     if as_json:
         print_json(report.to_json())
@@ -271,7 +264,7 @@ def run_soak(executions: int, *, accept_missing: tuple[str, ...], as_json: bool)
     from security.suite import read_attacks
 
     scripts = [attack for attack in read_attacks() if attack.is_script]
-    with _report_steps("soaking", executions, as_json=as_json) as advance:
+    with _report_steps("soaking", executions) as advance:
         report = asyncio.run(soak.run(scripts, executions, accept_missing=accept_missing, on_execution=advance))
     if as_json:
         print_json(report.to_json())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from server.commands.terminal import progress as terminal
-from server.commands.terminal.progress import show_progress
+from server.commands.terminal.progress import show_progress, show_trials
 from server.ingest.read_ahead import read_ahead
 from server.ingest.report import Progress, ProgressMeter
 from tests.patience import LIMIT
@@ -61,3 +61,15 @@ def test_a_pipe_gets_lines_also_while_nothing_is_reported(
         while said.count("second.md") < 2:
             said += capsys.readouterr().err
     assert "indexing 50%: 1 document of 3 files, 12 chunks, 5 chunks/s, 4 s left; second.md" in said
+
+
+def test_a_pipe_gets_lines_of_trials_that_take_minutes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "_PLAIN_EVERY_SECONDS", 0.01)
+    with show_trials("attacking", 1_500) as advance:
+        said = ""
+        for _ in range(3):
+            advance()
+        while "attacking: 3 of 1,500\n" not in said:
+            said += capsys.readouterr().err

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
@@ -55,6 +55,19 @@ def show_counts() -> Iterator[OnStep]:
 
 
 @contextmanager
+def show_trials(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """A function to call after each of ``total`` trials: a bar on a terminal, else a line every few seconds."""
+    is_seen = sys.stderr.isatty()
+    with Bar(console=Screen(stderr=True), transient=True, disable=not is_seen) as bar:
+        task = bar.add_task(what, total=total)
+        lines = (
+            nullcontext() if is_seen else _print_lines(lambda: f"{what}: {bar.tasks[0].completed:,} of {total:,}")
+        )
+        with lines:
+            yield lambda: bar.advance(task)
+
+
+@contextmanager
 def show_progress(what: str = "indexing") -> Iterator[Callable[[Progress], None]]:
     """A function for progress reports, shown on stderr: a bar on a terminal, else a line every few seconds."""
     if sys.stderr.isatty():
@@ -87,24 +100,34 @@ def _show_bar(what: str) -> Iterator[Callable[[Progress], None]]:
 def _print_steps(what: str) -> Iterator[Callable[[Progress], None]]:
     """A line every few seconds, also while nothing is reported: the last steps of an ingest report nothing."""
     last: list[Progress] = []
-    is_over = threading.Event()
+    began = time.monotonic()
 
-    def print_lines() -> None:
-        began = time.monotonic()
-        while not is_over.wait(_PLAIN_EVERY_SECONDS):
-            if last:
-                part = "" if last[0].fraction is None else f" {last[0].fraction:.0%}"
-                print_to_stderr(f"{what}{part}: {_format_pace(last[0])}")
-            else:
-                print_to_stderr(f"{what}: {_format_duration(time.monotonic() - began)}")
+    def describe() -> str:
+        if not last:
+            return f"{what}: {_format_duration(time.monotonic() - began)}"
+        part = "" if last[0].fraction is None else f" {last[0].fraction:.0%}"
+        return f"{what}{part}: {_format_pace(last[0])}"
 
     def show(progress: Progress) -> None:
         last[:] = [progress]
 
+    with _print_lines(describe):
+        yield show
+
+
+@contextmanager
+def _print_lines(describe: Callable[[], str]) -> Iterator[None]:
+    """Print what ``describe`` returns every few seconds, in a thread of its own."""
+    is_over = threading.Event()
+
+    def print_lines() -> None:
+        while not is_over.wait(_PLAIN_EVERY_SECONDS):
+            print_to_stderr(describe())
+
     printer = threading.Thread(target=print_lines, name="winnow-progress", daemon=True)
     printer.start()
     try:
-        yield show
+        yield
     finally:
         is_over.set()
         printer.join()
