@@ -4,8 +4,9 @@ Only ``winnow key`` and ``winnow project rename`` write it: no tool, no script a
 add a key. A file that others may write, or that is no regular file, is refused. A server that cannot use its file
 of keys refuses every client.
 
-The lock of the first change stays beside the file. Where it stands alone, the keys were lost: an error, because an
-empty list would open a server to everybody.
+Where the file is gone or an older one, keys were lost: an error, because an empty list would open a server to
+everybody, and an older one accept keys that were revoked. Its head shows that (``CountedRecords``), and for a file
+of an earlier version the lock of the first change, which stays beside it.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from server.backends.files.counted_records import CountedFile, CountedRecords
 from server.backends.files.lock import KEYS, StoreLock, find_holder
 from server.backends.files.private_records import FileState, PrivateRecords
 from server.errors import WinnowError
@@ -36,16 +38,21 @@ _RULES: Mapping[str, str] = MappingProxyType(
 )
 
 
-class _KeysFile(BaseModel):
+class _KeysFile(CountedFile):
     """The content of the file."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     version: Annotated[int, Field(ge=1, le=1)] = 1
     keys: Annotated[tuple[AccessKey, ...], Field(max_length=MAX_KEYS)] = ()
 
 
-_RECORDS = PrivateRecords(FILE, _KeysFile, "add the keys again (winnow key add NAME)")
+_RECORDS = CountedRecords(
+    PrivateRecords(
+        FILE,
+        _KeysFile,
+        "mend it, bring it back (winnow restore FILE --replace), or delete it, keys-head.json and keys beside it, "
+        "and add the keys again (winnow key add NAME)",
+    )
+)
 
 
 def state_of(store: Path) -> FileState | None:
@@ -56,21 +63,24 @@ def state_of(store: Path) -> FileState | None:
 def read_keys(store: Path) -> tuple[AccessKey, ...]:
     """The keys of a store, also those that are revoked or have expired, in the order in which they were added.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` for a file that others may write, that is not as it was written, or
-    that is gone.
+    Raises ``WinnowError("INVALID_REQUEST")`` for a file that others may write, that is not as it was written, that
+    is gone, or that is older than what was written.
     """
     if is_lost(store):
+        signs = [sign for sign in (_RECORDS.head(store), store / KEYS) if sign.exists()]
         raise WinnowError(
             "INVALID_REQUEST",
-            f"{store / FILE} is missing, though this store had keys; put it back (winnow restore FILE), serve "
-            "this computer alone without it (winnow serve --no-keys), or delete "
-            f"{store / KEYS} to begin without keys",
+            f"{store / FILE} is missing, though this store had keys; put it back (winnow restore FILE --replace), "
+            "serve this computer alone without it (winnow serve --no-keys), or delete "
+            f"{' and '.join(map(str, signs))} to begin without keys",
         )
     return _RECORDS.read(store).keys
 
 
 def is_lost(store: Path) -> bool:
     """Whether the store had a file of keys that is gone. While the first key is being added it had none."""
+    if _RECORDS.is_lost(store):
+        return True
     if state_of(store) is not None or not (store / KEYS).exists():
         return False
     return find_holder(store, KEYS) is None and state_of(store) is None
@@ -226,9 +236,9 @@ def _change(
     change(read_keys(store))
     lock = StoreLock(store, KEYS)
     try:
-        before = _RECORDS.read(store).keys
-        after = tuple(change(before))
-        _RECORDS.write(store, _KeysFile(keys=after))
-        return before, after
+        content = _RECORDS.read(store)
+        after = tuple(change(content.keys))
+        _RECORDS.write(store, content.model_copy(update={"keys": after}))
+        return content.keys, after
     finally:
         lock.release()

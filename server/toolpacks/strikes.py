@@ -39,7 +39,7 @@ class BreakFile(BaseModel):
     packs: Annotated[dict[str, Breaks], Field(max_length=_KEPT)] = Field(default_factory=dict)
 
 
-_FILE = PrivateRecords("tool-packs.json", BreakFile, "its tools are offered again")
+_FILE = PrivateRecords("tool-packs.json", BreakFile, "mend it, or delete it and its tools are offered again")
 
 
 class Strikes:

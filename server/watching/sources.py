@@ -2,6 +2,7 @@
 
 They are in ``sources.json`` in the store's folder. Only commands of the user write it: no tool, no script and no
 file of a working folder can add a source. A file that others may write, or that is no regular file, is refused.
+One that is gone or an older one is an error (``CountedRecords``), because folders would no longer be watched.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from server.backends.files.counted_records import CountedFile, CountedRecords
 from server.backends.files.lock import SOURCES, StoreLock
 from server.backends.files.private_records import FileState, PrivateRecords
 from server.errors import WinnowError
@@ -84,16 +86,21 @@ class WatchedSource(BaseModel):
         return FileRules(self.include, self.exclude, self.ignore_files)
 
 
-class _SourcesFile(BaseModel):
+class _SourcesFile(CountedFile):
     """The content of the file."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     version: Annotated[int, Field(ge=1, le=1)] = 1
     sources: Annotated[tuple[WatchedSource, ...], Field(max_length=100)] = ()
 
 
-_RECORDS = PrivateRecords(FILE, _SourcesFile, "add the sources again (winnow sources add PATH)")
+_RECORDS = CountedRecords(
+    PrivateRecords(
+        FILE,
+        _SourcesFile,
+        "mend it, bring it back (winnow restore FILE --replace), or delete it and sources-head.json beside it, "
+        "and add the sources again (winnow sources add PATH)",
+    )
+)
 
 
 def state_of(store: Path) -> FileState | None:
@@ -104,7 +111,8 @@ def state_of(store: Path) -> FileState | None:
 def read_sources(store: Path) -> tuple[WatchedSource, ...]:
     """The sources of a store, in the order in which they were added.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` for a file that others may write, or that is not as it was written.
+    Raises ``WinnowError("INVALID_REQUEST")`` for a file that others may write, that is not as it was written, that
+    is gone, or that is older than what was written.
     """
     return _RECORDS.read(store).sources
 

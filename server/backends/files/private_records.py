@@ -32,12 +32,12 @@ class FileState:
 class PrivateRecords(Generic[M]):
     """A file of this name with the fields of ``model``, which without a file has its defaults.
 
-    ``again`` says how a person makes the file anew: "add the keys again (winnow key add NAME)".
+    ``advice`` says what to do about a file that is not as it was written: "mend it, or delete it and begin anew".
     """
 
     name: str
     model: type[M]
-    again: str
+    advice: str
 
     def state(self, store: Path) -> FileState | None:
         """The state of the file; None without one."""
@@ -72,5 +72,4 @@ class PrivateRecords(Generic[M]):
         write_private(store / self.name, store / f".{self.name}", text)
 
     def _refusal(self, path: Path, why: str) -> WinnowError:
-        message = f"{path} is not used: {why}; mend it, or delete it and {self.again}"
-        return WinnowError("INVALID_REQUEST", message)
+        return WinnowError("INVALID_REQUEST", f"{path} is not used: {why}; {self.advice}")
