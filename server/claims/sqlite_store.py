@@ -32,7 +32,10 @@ from server.claims.store import Change, ChangeKind, Notebook, NotebookCounts, To
 from server.errors import WinnowError
 
 FOLDER, FILE = "claims", "claims.sqlite3"
-RESTORE = "restore a copy that winnow claims backup made, or move the file away and run: winnow claims import FILE"
+RESTORE = (
+    "bring it back (winnow restore FILE --replace, or a copy that winnow claims backup made), or move the file "
+    "away and run winnow claims adopt, then winnow claims import FILE"
+)
 _SCHEMA = """
 CREATE TABLE entries (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, project TEXT NOT NULL,
     owner TEXT NOT NULL, topic TEXT NOT NULL, session TEXT NOT NULL, needs_review INTEGER NOT NULL,

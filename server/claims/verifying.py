@@ -31,7 +31,7 @@ from server.claims.records import FULL_CHARS, MAX_WARNINGS, NOTE_CHARS, Claim, E
 from server.ids import is_chunk_id
 from server.locators import address_of, locate, work_fields
 from server.models import Chunk, ChunkSpan, Document, DocumentReading, Filters, Passage, Place
-from server.quotes.finding import QuoteMatch, closest, find_quote, has_omissions
+from server.quotes.finding import QuoteMatch, closest, find_quote
 from server.quotes.sources import SourceText
 from server.text.printable import one_line, shorten
 
@@ -39,6 +39,9 @@ from server.text.printable import one_line, shorten
 _MOST_HELD = 8
 # Places of a quote that are considered: more means that it is too short to be found again.
 _MOST_PLACES = 100
+# The edition of the rules by which quotes stand in a text and count for a claim. A change of the rules raises it,
+# so that what an earlier version of winnow verified is looked for again.
+_RULES = "2"
 _LEAST_WORDS = 4
 # From here on scripts write without spaces: each character counts as a word.
 _FIRST_UNSPACED = "\u0e00"
@@ -141,12 +144,12 @@ class CurrentIndex:
         return having[0] if len(having) == 1 else None
 
     def digest(self, document: Document) -> str:
-        """The digest of a document: the hash of its content, and length and hash of its text alone.
+        """The digest of a document: the hash of its content, length and hash of its text, and the rules' edition.
 
-        The first tells whether anything changed without reading the text, the others find it under another uri.
+        The first tells whether anything changed without reading the text, the next two find it under another uri.
         """
         text = self.text(document).text
-        return f"{document.content_hash}.{len(text)}.{_text_hash(text)}"
+        return f"{document.content_hash}.{len(text)}.{_text_hash(text)}.{_RULES}"
 
     def document(self, name: str) -> Document | None:
         """The document with this id or uri."""
@@ -185,9 +188,7 @@ def check_entry(entry: Entry, index: CurrentIndex, at: float) -> Entry:
     Claims whose evidence was all verified in documents that have not changed since stay as they are.
     """
     claims = tuple(
-        claim
-        if all(is_settled(each, index) and not _is_brief(each.quote) for each in claim.evidence)
-        else check_claim(claim, index, at)
+        claim if all(is_settled(each, index) for each in claim.evidence) else check_claim(claim, index, at)
         for claim in entry.claims
     )
     return entry if claims == entry.claims else entry.model_copy(update={"claims": claims})
@@ -238,10 +239,9 @@ def _is_brief(quote: str) -> bool:
 
 
 def is_settled(evidence: Evidence, index: CurrentIndex) -> bool:
-    """Whether evidence was verified in its document as that is now."""
-    # Before the hashes are read: evidence that is new needs none of them. What an earlier version verified
-    # although it leaves text out is looked for again.
-    if evidence.status != "verified" or has_omissions(evidence.quote):
+    """Whether evidence was verified in its document as that is now, by the rules of now."""
+    # Before the hashes are read: evidence that is new needs none of them.
+    if evidence.status != "verified" or not evidence.digest.endswith(f".{_RULES}"):
         return False
     return index.content_hashes.get(evidence.document_id) == evidence.digest.partition(".")[0]
 

@@ -117,15 +117,6 @@ def has_words(quote: str) -> bool:
     return bool(_parts(quote))
 
 
-def has_omissions(quote: str) -> bool:
-    """Whether a quote marks that it leaves out text between two of its words.
-
-    >>> has_omissions("kept … ninety days"), has_omissions("… kept for ninety days")
-    (True, False)
-    """
-    return len(_parts(quote)) > 1
-
-
 def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatch]:
     """The places where a quote stands in a text, in its order, at most ``most``.
 

@@ -189,6 +189,19 @@ def test_claims_that_are_lost_are_an_error_of_each_command_and_no_empty_notebook
     assert (done.exit_code != 0, "is gone, and with it 2 changes" in done.stderr) == (True, True)
 
 
+def test_the_advice_about_a_damaged_file_leads_to_the_claims_of_an_export(place: Place, tmp_path: Path) -> None:
+    exported, path = tmp_path / "claims.jsonl", claims_path(place.store)
+    exported.write_text(place.text("export"), "utf-8")
+    path.write_bytes(bytes(path.stat().st_size))
+    advice = "move the file away and run winnow claims adopt, then winnow claims import FILE"
+    assert advice in place.run("list")[1]["error"]["message"]
+    path.rename(tmp_path / "damaged.sqlite3")
+    assert place.run("import", str(exported))[0] != 0
+    assert place.run("adopt") == (0, {"changes": 0})
+    assert place.run("import", str(exported))[0] == 0
+    assert place.text("export") == exported.read_text("utf-8")
+
+
 def test_a_notebook_of_a_key_is_found_by_the_name_of_the_key(place: Place) -> None:
     key, _ = new_key("alice", int(time.time()))
     add_key(place.store, key, int(time.time()))
