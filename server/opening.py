@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, cast
 from server.backends.base import ContradictionModel, Reranker, VectorStore, admits
 from server.backends.catalogue import Binding, Catalogue
 from server.backends.files.lock import HOLDER, StoreLock
-from server.backends.files.store_folder import CATALOGUE, map_os_errors, prepare_store
+from server.backends.files.store_folder import CATALOGUE, REPAIR, map_os_errors, prepare_store
 from server.backends.graphs.damaged_graph import DamagedGraph
 from server.backends.graphs.document_facts import SqliteFactStore
 from server.backends.graphs.sqlite_graph import SqliteGraph
 from server.backends.models.embedders import LazyEmbedder
 from server.backends.models.weights import DIMENSION
-from server.backends.sqlite import REPAIR
 from server.backends.vectors.current_store import BuildVectors, CurrentVectors
 from server.backends.vectors.index_build import build_in_subprocess
 from server.backends.vectors.migration import check_finished

@@ -21,7 +21,7 @@ from typing import Any
 from server.backends.files import seal
 from server.backends.files.descriptors import DescriptorUse
 from server.backends.files.private_folder import make_private
-from server.backends.files.store_folder import folder_error, free_mb
+from server.backends.files.store_folder import REPAIR, folder_error, free_mb
 from server.errors import WinnowError
 
 BUSY_SECONDS = 10.0
@@ -34,7 +34,6 @@ _PRIMARY = 0xFF  # mask of the primary error code; the higher bits are details
 # What decoding a row raises when the row does not hold what was written into it.
 _DECODE_ERRORS = (ValueError, TypeError, LookupError)
 
-REPAIR = "run: winnow ingest --repair PATH..., with the files and folders that were ingested"
 _OWNER = "give {folder} and its files to the user who runs winnow, or use another --store"
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server.backends.catalogue import Catalogue
-from server.backends.files.store_folder import CATALOGUE
+from server.backends.files.store_folder import CATALOGUE, require_catalogue
 from server.backup.archive import (
     JOBS,
     KEYS,
@@ -42,7 +42,11 @@ from server.watching.sources import read_sources
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """What a backup holds. ``imported``: projects with documents that no file on this machine has any more."""
+    """What a backup holds, and what it lacks.
+
+    ``imported``: projects with documents that no file on this machine has any more. ``damaged_jobs``: the names of
+    records of jobs that cannot be read.
+    """
 
     projects: int
     sources: int
@@ -50,6 +54,7 @@ class BackupReport:
     jobs: int
     notebooks: int
     imported: tuple[str, ...]
+    damaged_jobs: tuple[str, ...]
     bytes: int
 
 
@@ -80,22 +85,30 @@ def make_backup(store: Path, path: Path) -> BackupReport:
 
 def _write(store: Path, writer: BackupWriter) -> BackupReport:
     projects = _read_projects(store)
-    sources, keys, jobs = read_sources(store), read_keys(store), JobFiles(store).list_jobs().jobs
+    sources, keys, listing = read_sources(store), read_keys(store), JobFiles(store).list_jobs()
     writer.add_part(PROJECTS, ProjectsPart(projects=projects))
     writer.add_part(SOURCES, SourcesPart(sources=sources))
     writer.add_part(KEYS, KeysPart(keys=keys))
-    writer.add_part(JOBS, JobsPart(jobs=jobs))
+    writer.add_part(JOBS, JobsPart(jobs=listing.jobs))
     notebooks = _write_claims(store, writer)
     writer.finish()
     imported = tuple(
         one.name for one in projects if any(source.startswith(IMPORTED) for source in one.ingested_from)
     )
     return BackupReport(
-        len(projects), len(sources), len(keys), len(jobs), notebooks, imported, writer.bytes_written
+        len(projects),
+        len(sources),
+        len(keys),
+        len(listing.jobs),
+        notebooks,
+        imported,
+        listing.damaged,
+        writer.bytes_written,
     )
 
 
 def _read_projects(store: Path) -> tuple[BackedProject, ...]:
+    require_catalogue(store)
     if not (store / CATALOGUE).exists():
         return ()
     with closing(Catalogue(store / CATALOGUE)) as catalogue:

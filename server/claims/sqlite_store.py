@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.backends.sqlite import REPAIR, Database, Layout
+from server.backends.files.store_folder import REPAIR
+from server.backends.sqlite import Database, Layout
 from server.claims.hash_chain import digest_of, first_flaw
 from server.claims.indexes import citations, word_index, words
 from server.claims.indexes.citations import PassageClaim

@@ -91,6 +91,12 @@ def _find(listing: JobListing, name: str) -> Job:
     found = [job for job in listing.jobs if job.id.startswith(name)] if len(name) >= _LEAST_CHARS else []
     if len(found) == 1:
         return found[0]
+    if damaged := [one for one in listing.damaged if one.startswith(name) and len(name) >= _LEAST_CHARS]:
+        raise WinnowError(
+            "INDEX_UNAVAILABLE",
+            f"the record of this job cannot be read: {damaged[0]}; ask for its ingest again, which goes on where "
+            "it was; winnow restore FILE --replace brings the record back",
+        )
     why = f"{len(found)} jobs begin with" if found else "there is no job"
     raise WinnowError("NOT_FOUND", f"{why} {name[:80]!r}; winnow job list shows them")
 

@@ -31,8 +31,7 @@ from packaging.version import Version
 
 from server import __version__
 from server.backends.files.private_folder import is_private
-from server.backends.files.store_folder import probe_store
-from server.backends.sqlite import REPAIR
+from server.backends.files.store_folder import REPAIR, probe_store, require_catalogue
 from server.errors import WinnowError
 from server.findings import Check, Finding
 from server.health import notebooks, primary_data, walls
@@ -227,6 +226,12 @@ def _integrity(settings: Settings) -> Iterator[Finding]:
         detail = f"{settings.store / flaw.file}: {flaw.why}"
         advice = f"{MENDS_VECTORS}, or {REPAIR}" if "/" in flaw.file else REPAIR
         yield Finding("store", "integrity", False, detail, advice)
+    try:
+        if not flaws:
+            require_catalogue(settings.store)
+    except WinnowError as error:
+        yield Finding("store", "integrity", False, error.message, "do what the message says")
+        return
     altered = [] if flaws else _altered_documents(settings)
     if altered:
         yield Finding("store", "integrity", False, describe_altered(altered), "run those commands")

@@ -58,6 +58,10 @@ class JobFiles:
         """The job of this id; None if there is none, or none that can be used."""
         return self._read(f"{job_id}{_RECORD}") if _ID.fullmatch(job_id) else None
 
+    def is_damaged(self, job_id: str) -> bool:
+        """Whether there is a file of this job that cannot be used."""
+        return f"{job_id}{_RECORD}" in self.list_jobs().damaged
+
     def list_jobs(self) -> JobListing:
         """All jobs, in the order in which they were asked for."""
         jobs, damaged = [], []

@@ -23,6 +23,10 @@ from server.sessions.identities import identity_of
 from server.text.printable import one_line
 
 _OFF = "this server does not change the index: the operator starts it with --enable-writes"
+_DAMAGED = (
+    "the record of job {job} cannot be read; what the job wrote stays in the index: call ingest_from_source again "
+    "to go on"
+)
 _NO_QUEUE = "this process runs no jobs; ask a server (winnow serve)"
 
 
@@ -141,6 +145,8 @@ def _queue_of(context: RequestContext) -> JobQueue:
 
 def _find(context: RequestContext, queue: JobQueue, job_id: str) -> Job:
     job = queue.files.read(job_id)
+    if job is None and queue.files.is_damaged(job_id):
+        raise WinnowError("INDEX_UNAVAILABLE", _DAMAGED.format(job=job_id))
     if job is None or job.request.project not in context.settings.reachable:
         raise WinnowError(
             "NOT_FOUND",

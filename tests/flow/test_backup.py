@@ -208,6 +208,13 @@ def test_a_damaged_part_of_the_store_is_no_empty_backup(store: Path, tmp_path: P
     assert os.listdir(tmp_path).count("b") == 0
 
 
+def test_a_job_that_cannot_be_read_is_named_as_not_in_the_backup(store: Path, tmp_path: Path) -> None:
+    (path,) = (store / "jobs").iterdir()
+    path.write_text("{", "utf-8")
+    code, report = run(backup.app, tmp_path / "b", "--store", store)
+    assert (code, report["jobs"], report["damaged_jobs"]) == (0, 0, [path.name])
+
+
 def _flip(path: Path, at: int) -> None:
     data = bytearray(path.read_bytes())
     data[at] ^= 0xFF

@@ -21,7 +21,8 @@ from server.backends.catalogue import Catalogue
 from server.backends.files import seal
 from server.backends.sqlite import damage_error
 from server.backends.vectors.index_build import _copy_with_holes
-from server.commands import ingest, reindex
+from server.commands import ingest, reindex, search, stats
+from server.commands.backups import backup
 from server.commands.projects import project
 from server.errors import WinnowError
 from server.findings import Finding
@@ -438,6 +439,29 @@ def test_a_catalogue_of_which_nothing_can_be_read_is_named_as_lost(towers: Setti
         told = _repair(towers, "one")
         assert "nothing of the former catalogue could be read" in told
         assert len([*towers.store.glob("catalogue.sqlite3.damaged*")]) == number
+
+
+@pytest.mark.parametrize(
+    ("is_sealed", "is_gone", "why"), [(True, True, "gone"), (False, True, "gone"), (False, False, "empty")]
+)
+def test_a_catalogue_that_is_gone_or_empty_is_a_loss_and_no_store_without_documents(
+    towers: Settings, tmp_path: Path, is_sealed: bool, is_gone: bool, why: str
+) -> None:
+    """Also for a backup, which would be one without the settings of projects."""
+    file, store = towers.store / "catalogue.sqlite3", ("--store", str(towers.store))
+    if not is_sealed:
+        seal.unseal(towers.store)
+    file.unlink()
+    if not is_gone:
+        file.touch()
+    commands = ((project.app, "list"), (search.app, "tower"), (stats.app,), (backup.app, str(tmp_path / "backup")))
+    for command, *arguments in commands:
+        done = CliRunner().invoke(command, [*arguments, *store])
+        assert (done.exit_code, f"{file} is {why}, and with it all documents" in done.stderr) == (4, True)
+    assert (file.exists() and file.stat().st_size > 0, (tmp_path / "backup").exists()) == (False, False)
+    assert [finding.ok for finding in integrity(towers)] == [False]
+    _repair(towers, "one")
+    assert [len(texts) for texts in _texts(towers).values()] == [1]
 
 
 def test_a_damaged_graph_stops_no_search_and_is_named(copied_store: Settings, texts: Path, model: str) -> None:

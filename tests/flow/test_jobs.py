@@ -215,6 +215,20 @@ async def test_only_projects_that_exist_in_scope_are_written_to(store: Path, fil
     assert (error.reason, "projects: birds" in error.message) == ("INVALID_PROJECT", True)
 
 
+async def test_a_job_whose_record_is_damaged_is_not_said_not_to_be(store: Path, files: Path) -> None:
+    job = new_job(request_of())
+    JobFiles(store).write(job)
+    (store / FOLDER / f"{job.id}.json").write_bytes(b"")
+    kb = knowledge_of(settings_of(store, files))
+    try:
+        errors = [await refusal(kb, operation, job_id=job.id) for operation in ("job_status", "job_cancel")]
+    finally:
+        await kb.aclose()
+    assert [(error.reason, "cannot be read" in error.message) for error in errors] == [
+        ("INDEX_UNAVAILABLE", True)
+    ] * 2
+
+
 async def test_a_job_of_another_project_is_not_there(store: Path, files: Path) -> None:
     job = new_job(JobRequest(project="secret", path=str(files / "notes"), root=str(files)))
     JobFiles(store).write(job.model_copy(update={"state": "done"}))
@@ -640,6 +654,8 @@ def test_people_list_show_and_cancel_jobs(store: Path) -> None:
         [(left.id, "interrupted"), (done.id, "done")],
     )
     assert listed["damaged"] == [f"job_{'f' * 32}.json"]
+    code, damaged = winnow_job(store, "show", "job_ffff")
+    assert (code, "cannot be read" in damaged["error"]["message"]) == (4, True)
     assert winnow_job(store, "list", "--project", "secret")[1]["jobs"] == []
     code, shown = winnow_job(store, "show", left.id[:12])
     assert (code, "winnow serve" in shown["note"]) == (0, True)

@@ -32,10 +32,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from server.backends.files.descriptors import DescriptorUse
+from server.backends.files.store_folder import SEAL
 from server.errors import WinnowError
 from server.runtime.logs import log
 
-NAME = "seal.json"
+NAME = SEAL
 IMMEDIATE_BYTES = 64 << 20
 # Short commands have ended by then, and the first answers of a server are not slower.
 _LATER_SECONDS = 2.0

@@ -19,7 +19,9 @@ from types import MappingProxyType
 from server.backends.files.private_folder import make_private
 from server.errors import WinnowError
 
-CATALOGUE = "catalogue.sqlite3"
+CATALOGUE, SEAL = "catalogue.sqlite3", "seal.json"
+# How an ingest makes files of a store anew.
+REPAIR = "run: winnow ingest --repair PATH..., with the files and folders that were ingested"
 # The files of a store beside its vectors.
 FILES = (CATALOGUE, "graph.sqlite3", "ledger.sqlite3")
 _OTHER_FILES = ("holder", "writer", "engine", "starter", "watcher", "sources", "runner", "engine.log")
@@ -70,16 +72,34 @@ def prepare_store(store: Path) -> None:
 def require_index(store: Path) -> None:
     """Check that the folder holds an index. Creates nothing.
 
-    Raises ``WinnowError("NOT_FOUND")`` where it holds none, and "INDEX_UNAVAILABLE" as ``prepare_store`` does.
+    Raises ``WinnowError("NOT_FOUND")`` where it holds none, and "INDEX_UNAVAILABLE" as ``prepare_store`` does and
+    where its catalogue is gone.
     """
     with map_os_errors(store):
         if store.exists():
             check_access(store)
+        require_catalogue(store)
         if not (store / CATALOGUE).exists():
             raise WinnowError(
                 "NOT_FOUND",
                 f"there is no index in {store}; make one with: winnow ingest PATH --store {store}, {_OTHER_STORE}",
             )
+
+
+def require_catalogue(store: Path) -> None:
+    """Raise ``WinnowError("INDEX_UNAVAILABLE")`` where the catalogue is gone or empty.
+
+    The seal and the vectors beside it show that; both are made after it.
+    """
+    path = store / CATALOGUE
+    if path.exists() and path.stat().st_size:
+        return
+    if (store / SEAL).exists() or any(each.is_dir() for each in store.glob("vectors*")):
+        raise WinnowError(
+            "INDEX_UNAVAILABLE",
+            f"{path} is {'empty' if path.exists() else 'gone'}, and with it all documents and the settings of "
+            f"projects; bring it back, or {REPAIR}; settings come back from a backup: winnow restore FILE",
+        )
 
 
 def require_store(store: Path, usual: Path | None = None) -> None:

@@ -54,4 +54,5 @@ def backup(
             f"winnow project export {name} FILE"
             for name in report.imported
         ),
+        *(f"not in it: {name}, which cannot be read; winnow job list says more" for name in report.damaged_jobs),
     )
