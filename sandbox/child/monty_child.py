@@ -349,8 +349,10 @@ def _build_report(status: str, kind: str, message: str, **more: Any) -> dict[str
 
 
 def _report_of_verdict(verdict: Outcome) -> dict[str, Any]:
-    assert verdict.error is not None
-    return _build_report(verdict.status, verdict.error.type, verdict.error.message, hint=verdict.error.hint)
+    error = verdict.error
+    assert error is not None
+    more = {"hint": error.hint, **verdicts.sizes_of(error)}
+    return _build_report(verdict.status, error.type, error.message, **more)
 
 
 def _data(value: Any, depth: int) -> Any:

@@ -67,7 +67,9 @@ def report_not_data(error: NotData) -> dict[str, Any]:
 def _report_of_verdict(verdict: Outcome) -> dict[str, Any]:
     error = verdict.error
     assert error is not None
-    return _build_report(verdict.status, error.type, error.message, hint=error.hint)
+    report = _build_report(verdict.status, error.type, error.message, hint=error.hint)
+    report["error"] |= verdicts.sizes_of(error)
+    return report
 
 
 _WHAT_HAPPENED: Mapping[str, str] = types.MappingProxyType(

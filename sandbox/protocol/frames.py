@@ -45,7 +45,7 @@ BATCH_CALLS = 50  # calls in one frame; the answers of one batch fill about one 
 INT_BITS = 1023  # the widest integer that every JSON reader can hold as a finite double
 RESULT_NODES = 200_000  # a result of 32 KiB has at most 16 Ki nodes; this is for larger settings
 
-_MAX_LINES = 10_000_000
+_MAX_NUMBER = 1 << 31  # of lines, columns, bytes and tokens: a result of four million characters is far below
 
 CHILD_STATUSES = frozenset({"error", "rejected", "memory", "limit"})
 PARTIAL_STATUSES = frozenset({"memory", "limit"})  # those that a partial result may come with
@@ -56,6 +56,8 @@ _ERROR_FIELDS: dict[str, type] = {
     "column": int,
     "source_line": str,
     "hint": str,
+    "size": int,
+    "max": int,
 }
 
 
@@ -265,7 +267,7 @@ def _decode_failure(frame: dict[str, Any]) -> FailureFrame:
             raise ProtocolError(f"{key} of an error has another type")
         if isinstance(value, str):
             _checked_text(value, ERROR_CHARS)
-        elif isinstance(value, int) and not 0 <= value <= _MAX_LINES:
+        elif isinstance(value, int) and not 0 <= value <= _MAX_NUMBER:
             raise ProtocolError(f"{key} of an error is out of range")
     return FailureFrame(status, error)
 

@@ -82,8 +82,13 @@ def memory(limits: Limits) -> Outcome:
 
 def output(limits: Limits) -> Outcome:
     """Stopped because it printed too much."""
-    return _error("limit", "OutputLimit", f"the script printed more than {limits.stdout_total_bytes // KIB} KiB"
-                   " and was stopped", "print a summary; return the answer instead of printing it")  # fmt: skip
+    error = ScriptError(
+        "OutputLimit",
+        f"the script printed more than {limits.stdout_total_bytes // KIB} KiB and was stopped",
+        hint="print a summary; return the answer instead of printing it",
+        max=limits.stdout_total_bytes,
+    )
+    return Outcome("limit", error=error)
 
 
 def calls(limits: Limits) -> Outcome:
@@ -107,6 +112,11 @@ def result_too_large(value: Any, size: int, bound: int, unit: str) -> Outcome:
         max=bound,
     )
     return Outcome("limit", error=error)
+
+
+def sizes_of(error: ScriptError) -> dict[str, int]:
+    """How large something was and how large it may be, as far as the error says it."""
+    return {name: value for name, value in (("size", error.size), ("max", error.max)) if value is not None}
 
 
 def violation(reason: str) -> Outcome:

@@ -86,7 +86,14 @@ async def test_what_is_too_large_is_named_kept_and_read_by_its_session_alone(
 async def test_more_than_is_kept_says_so_and_is_not_there(clients: tuple[Client, Client]) -> None:
     refused = await call(clients[0], "execute_code", code="return ['said at length'] * 20_000")
     assert refused["error"]["type"] == "ResultTooLarge"
-    assert ("result[:" in refused["error"]["hint"], "execution_id" in refused["error"]["details"]) == (True, False)
+    details = refused["error"]["details"]
+    assert ("result[:" in refused["error"]["hint"], "execution_id" in details) == (True, False)
+    assert (details["size"], details["max"]) == (len('"said at length",') * 20_000 + 1, 32 * 1024)
+
+
+async def test_a_script_that_prints_too_much_is_told_how_much_it_may(clients: tuple[Client, Client]) -> None:
+    refused = await call(clients[0], "execute_code", code="while True: print('said at length' * 100)")
+    assert (refused["error"]["type"], refused["error"]["details"]["max"]) == ("OutputLimit", 1024 * 1024)
 
 
 async def test_records_are_told_as_columns_and_what_was_printed_is_not_told_again(

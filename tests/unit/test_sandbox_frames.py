@@ -112,6 +112,8 @@ def test_a_frame_announced_too_long_is_refused_at_its_header(size: int) -> None:
         b'{"status":"ok","error":{"type":"a","message":"b"}}', b'{"status":"error","error":{"type":"a"}}',
         b'{"status":"error","error":{"type":"a","message":"b","line":true}}',
         b'{"status":"error","error":{"type":"a","message":"b","line":-1}}',
+        b'{"status":"limit","error":{"type":"a","message":"b","size":1.5}}',
+        b'{"status":"limit","error":{"type":"a","message":"b","max":3000000000}}',
         b'{"result":' + b"[" * 100 + b"]" * 100 + b"}", b'{"result":' + b"9" * 400 + b"}",
         b'{"result":' + b"[" * 10**5 + b"}",
     ],

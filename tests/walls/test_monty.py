@@ -194,6 +194,12 @@ def test_every_ending_has_its_status_and_type(small: Bench, code: str, status: s
     assert small.run("1 + 1").result == 2
 
 
+def test_a_result_that_is_far_too_large_is_told_with_its_size_in_numbers(small: Bench) -> None:
+    error = small.run("return ['word'] * 20_000").error
+    assert error is not None
+    assert (error.type, error.size, error.max) == ("ResultTooLarge", 7 * 20_000 + 1, 32 * 1024)
+
+
 @pytest.mark.parametrize("code", ["while True: pass", "import time\ntime.sleep(3600)", "sum(range(10**12))"])
 def test_the_wall_clock_ends_everything(small: Bench, code: str) -> None:
     started = time.monotonic()
