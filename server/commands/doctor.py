@@ -146,7 +146,7 @@ def _print_host_profile(*, seccomp: bool) -> None:
 def _print_thin_documents(settings: Settings, only: str | None, *, as_json: bool) -> None:
     """Print the documents of all projects, or of one, of which little came into the index, with advice."""
     from server.backends.catalogue import Catalogue
-    from server.backends.files.store_folder import require_index
+    from server.commands.terminal.stores import require_index
     from server.ingest.inspection.thin_documents import describe_thresholds, find_thin_documents
     from server.opening import catalogue_path
     from server.projects.settings import unknown_project

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.backends.files.store_folder import require_store
 from server.commands.terminal.output import (
     Json,
     LimitsOption,
@@ -24,8 +23,9 @@ from server.commands.terminal.output import (
     print_lines,
     report_errors,
 )
+from server.commands.terminal.stores import require_store
 from server.errors import WinnowError
-from server.settings import Settings, default_store
+from server.settings import Settings
 from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def exec_(
             limits=limits,
             execute_code="on",
         )
-        require_store(settings.store, default_store())
+        require_store(settings.store)
         outcome = asyncio.run(_run_script(settings, _read_script(file)))
         _print_outcome(outcome, as_json=as_json)
         raise typer.Exit(_EXIT_CODES[outcome.status])

@@ -18,8 +18,8 @@ from server.commands.terminal.output import (
     print_lines,
     report_errors,
 )
+from server.commands.terminal.stores import settings_of_store
 from server.errors import WinnowError
-from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def list_jobs(project: Project = None, store: Store = None, as_json: Json = Fals
     from server.jobs.job_files import JobFiles
 
     with report_errors(as_json=as_json):
-        settings = load_settings(store=store)
+        settings = settings_of_store(store)
         listing = JobFiles(settings.store).list_jobs()
         rows = _rows(settings.store, listing, project)
     if as_json:
@@ -63,7 +63,7 @@ def show(name: JobName, store: Store = None, as_json: Json = False) -> None:
     from server.jobs.job_files import JobFiles
 
     with report_errors(as_json=as_json):
-        settings = load_settings(store=store)
+        settings = settings_of_store(store)
         listing = JobFiles(settings.store).list_jobs()
         found = _find(listing, name)
         (row,) = (row for row in _rows(settings.store, listing, None) if row["job_id"] == found.id)
@@ -77,7 +77,7 @@ def cancel(name: JobName, store: Store = None, as_json: Json = False) -> None:
     from server.jobs.queue import cancel_left_behind
 
     with report_errors(as_json=as_json):
-        settings = load_settings(store=store)
+        settings = settings_of_store(store)
         files = JobFiles(settings.store)
         job = _find(files.list_jobs(), name)
         if not job.is_final:

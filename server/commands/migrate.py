@@ -11,12 +11,12 @@ import typer
 
 from server.backends.catalogue import Catalogue
 from server.backends.files.seal import find_flaws
-from server.backends.files.store_folder import require_index
 from server.backends.sqlite import damage_error, seal_databases
 from server.backends.vectors import migration
 from server.commands.engine import engine_warnings
 from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
 from server.commands.terminal.progress import show_steps
+from server.commands.terminal.stores import require_index
 from server.configuration.addresses import Address, show_address
 from server.errors import WinnowError
 from server.opening import catalogue_path, open_vectors

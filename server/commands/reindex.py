@@ -86,8 +86,8 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
 def run_reindex(settings: Settings) -> ReindexReport:
     """Embed every chunk of the store again. Raises ``WinnowError`` if the store or the model is missing."""
     from server.backends.catalogue import Catalogue
-    from server.backends.files.store_folder import require_index
     from server.backends.models.embedders import LazyEmbedder
+    from server.commands.terminal.stores import require_index
     from server.opening import catalogue_path
     from server.projects.rebuilding import rebuild_vectors
 

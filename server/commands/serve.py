@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from server.backends.files.store_folder import require_store
 from server.commands.serving.http_flags import (
     AllowAddress,
     DenyAddress,
@@ -29,6 +28,7 @@ from server.commands.serving.http_flags import (
 )
 from server.commands.terminal.flags import GroupedCommand, with_settings
 from server.commands.terminal.output import command, examples, report_errors
+from server.commands.terminal.stores import require_store
 from server.errors import WinnowError
 from server.settings import MIB, Settings, default_store
 from server.settings_loading import Configuration, load
@@ -108,7 +108,7 @@ def serve(
                 "and --oidc-* are for HTTP; add --http HOST:PORT",
             )
         if configuration.settings.store != default_store():  # a host may be set up before the first ingest
-            require_store(configuration.settings.store, default_store())
+            require_store(configuration.settings.store)
         asyncio.run(serve_settings(configuration.settings, http, options, lsp=lsp))
 
 

@@ -17,9 +17,9 @@ import typer
 from server.backends.catalogue import Catalogue
 from server.backends.files.disk_use import measure_parts
 from server.backends.files.lock import find_holder
-from server.backends.files.store_folder import require_index
 from server.commands.engine import ask_engine, format_waits
 from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
+from server.commands.terminal.stores import require_index
 from server.errors import WinnowError
 from server.keys.records import KeyText
 from server.opening import catalogue_path

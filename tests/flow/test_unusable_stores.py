@@ -217,7 +217,28 @@ async def test_a_mistyped_path_is_not_made_by_what_only_reads(tmp_path: Path, co
     assert [*tmp_path.iterdir()] == []
 
 
-@pytest.mark.parametrize("command", [("exec", "script.py"), ("serving.keys", "add", "ann"), ("serve",)])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("exec", "script.py"),
+        ("serve",),
+        ("search", "x"),
+        ("stats",),
+        ("backups.backup", "file.backup"),
+        ("claims.notebooks", "adopt"),
+        ("claims.notebooks", "check"),
+        ("graph", "stats"),
+        ("jobs", "list"),
+        ("jobs", "show", "job_1f0c"),
+        ("projects.project", "list"),
+        ("reindex",),
+        ("serving.cache", "clear"),
+        ("serving.keys", "add", "ann"),
+        ("serving.keys", "list"),
+        ("watching.sources", "list"),
+        ("watching.sources", "confirm", "docs"),
+    ],
+)
 async def test_a_mistyped_path_is_an_error_that_names_the_stores_that_there_are(
     tmp_path: Path, command: tuple[str, ...]
 ) -> None:
@@ -228,6 +249,12 @@ async def test_a_mistyped_path_is_an_error_that_names_the_stores_that_there_are(
     done = await winnow(*words, "--store", tmp_path / "wrong")
     assert (done.exit_code != 0, str(tmp_path / "right") in done.output) == (True, True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["right", "script.py"]
+
+
+async def test_an_import_without_a_file_makes_no_store(tmp_path: Path) -> None:
+    done = await winnow("claims.notebooks", "import", tmp_path / "none.jsonl", "--store", tmp_path / "wrong")
+    assert (done.exit_code, "none.jsonl cannot be read" in done.output) == (2, True)
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.fixture
@@ -259,7 +286,7 @@ def test_a_store_that_is_made_is_closed_to_others_whatever_the_umask(complete_st
 
 def test_a_reading_command_wants_an_index_and_makes_none(tmp_path: Path, complete_store: Path) -> None:
     require_index(complete_store)
-    with pytest.raises(WinnowError, match=r"there is no index in .*nothing; make one with") as caught:
+    with pytest.raises(WinnowError, match=r"there is no index in .*nothing; .*store; make one with") as caught:
         require_index(tmp_path / "nothing")
     assert (caught.value.reason, (tmp_path / "nothing").exists()) == ("NOT_FOUND", False)
 

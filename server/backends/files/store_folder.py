@@ -69,21 +69,18 @@ def prepare_store(store: Path) -> None:
         check_access(store)
 
 
-def require_index(store: Path) -> None:
-    """Check that the folder holds an index. Creates nothing.
+def require_index(store: Path, usual: Path | None = None) -> None:
+    """Check that the folder holds an index. Creates nothing. ``usual`` is the folder of the default settings.
 
-    Raises ``WinnowError("NOT_FOUND")`` where it holds none, and "INDEX_UNAVAILABLE" as ``prepare_store`` does and
-    where its catalogue is gone.
+    Raises ``WinnowError("NOT_FOUND")`` with the names of the stores that there are where it holds none, and
+    "INDEX_UNAVAILABLE" as ``prepare_store`` does and where its catalogue is gone.
     """
     with map_os_errors(store):
         if store.exists():
             check_access(store)
         require_catalogue(store)
         if not (store / CATALOGUE).exists():
-            raise WinnowError(
-                "NOT_FOUND",
-                f"there is no index in {store}; make one with: winnow ingest PATH --store {store}, {_OTHER_STORE}",
-            )
+            raise _nothing_there(f"there is no index in {store}", store, usual)
 
 
 def require_catalogue(store: Path) -> None:
@@ -107,17 +104,19 @@ def require_store(store: Path, usual: Path | None = None) -> None:
 
     Raises ``WinnowError("NOT_FOUND")`` with the names of the stores that there are.
     """
-    if os.path.lexists(store):
-        return
+    if not os.path.lexists(store):
+        raise _nothing_there(f"there is no store {store}", store, usual)
+
+
+def _nothing_there(what: str, store: Path, usual: Path | None) -> WinnowError:
     near = list[Path]()
     with suppress(OSError):
         near = [path.parent for path in sorted(store.parent.glob(f"*/{CATALOGUE}"))[:_SHOWN_STORES]]
     if usual is not None and (usual / CATALOGUE).exists() and usual not in near:
         near.append(usual)
     known = f"; stores that there are: {', '.join(map(str, near))}" if near else ""
-    raise WinnowError(
-        "NOT_FOUND",
-        f"there is no store {store}{known}; make one with: winnow ingest PATH --store {store}, {_OTHER_STORE}",
+    return WinnowError(
+        "NOT_FOUND", f"{what}{known}; make one with: winnow ingest PATH --store {store}, {_OTHER_STORE}"
     )
 
 

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
-from server.errors import WinnowError
-from server.settings_loading import load_settings
+from server.commands.terminal.stores import settings_of_store
 from server.text.printable import one_line
 from server.text.sizes import count_of
 
@@ -37,9 +36,7 @@ def backup(
     from server.backup.making import make_backup
 
     with report_errors(as_json=as_json):
-        settings = load_settings(store=store)
-        if not settings.store.is_dir():
-            raise WinnowError("NOT_FOUND", f"there is no store {settings.store}; name another: --store DIR")
+        settings = settings_of_store(store)
         report = make_backup(settings.store, file)
     if as_json:
         print_json({"file": str(file), **asdict(report)})

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -24,8 +24,9 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
+from server.commands.terminal.stores import require_store, settings_of_store
 from server.errors import WinnowError
-from server.settings import Settings, default_store
+from server.settings import Settings
 from server.settings_loading import load_settings
 from server.text.printable import one_line, shorten
 
@@ -226,13 +227,16 @@ def import_file(
     from server.claims.life_cycle import differing_standings
     from server.claims.store import Notebook
 
-    with report_errors(as_json=as_json), _opened(store, None, creates=True) as (settings, claims):
+    with (
+        report_errors(as_json=as_json),
+        _open_to_read(file) as lines,  # before a store is made for it
+        _opened(store, None, creates=True) as (settings, claims),
+    ):
         try:
-            with file.open("rb") as lines:
-                bounded = iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b"")
-                report = import_lines(claims, bounded, Notebook(project, key) if project else None)
+            bounded = iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b"")
+            report = import_lines(claims, bounded, Notebook(project, key) if project else None)
         except OSError as error:
-            raise WinnowError("NOT_FOUND", f"{file} cannot be read: {error.strerror or error}") from None
+            raise _unreadable(file, error) from None
         _check_imported(settings, claims, report.notebook)
         known = report.statuses is not None
         standings = [_standing_row(each) for each in differing_standings(claims, report.statuses or {})]
@@ -251,6 +255,17 @@ def import_file(
         print_lines(f"not imported: entry {entry_id} went on differently here")
     print_lines(f"{len(standings):,} with another status here" if known else _NO_STATUSES)
     print_lines(*map(_standing_line, standings))
+
+
+def _open_to_read(file: Path) -> BinaryIO:
+    try:
+        return file.open("rb")
+    except OSError as error:
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: Path, error: OSError) -> WinnowError:
+    return WinnowError("NOT_FOUND", f"{file} cannot be read: {error.strerror or error}")
 
 
 def _check_imported(settings: Settings, claims: SqliteClaimStore, notebook: Notebook) -> None:
@@ -296,7 +311,7 @@ def adopt(store: Store = None, as_json: Json = False) -> None:
     from server.claims.sqlite_store import claims_path
 
     with report_errors(as_json=as_json):
-        folder = load_settings(store=store).store
+        folder = settings_of_store(store).store
         path, changes = claims_path(folder), adopt_claims(folder)
     if as_json:
         print_json({"changes": changes})
@@ -351,13 +366,12 @@ def _opened_if_written(
     store: str | None, project: str | None
 ) -> Iterator[tuple[Settings, SqliteClaimStore | None]]:
     """The claims of a store, None where the store is there and nothing was ever written into a notebook."""
-    from server.backends.files.store_folder import require_store
     from server.claims.notebook_heads import were_written
     from server.claims.sqlite_store import claims_path
 
     settings = load_settings(store=store, project=project)
     if settings.notebook_url is None and not were_written(claims_path(settings.store)):
-        require_store(settings.store, default_store())
+        require_store(settings.store)
         yield settings, None
         return
     with _opened(store, project) as (_, claims):

@@ -199,7 +199,7 @@ def rebuild(store: Store = None, project: Project = None, as_json: Json = False)
 def _open_graph(store: str | None, project: str | None, *, is_new: bool = False) -> Iterator[_OpenGraph]:
     """The open graph of a store; servers may be running. ``is_new``: the store need not exist yet."""
     from server.backends.catalogue import Catalogue
-    from server.backends.files.store_folder import require_index
+    from server.commands.terminal.stores import require_index
     from server.opening import catalogue_path, open_graph
     from server.projects.states import check_state
 

@@ -37,7 +37,7 @@ class OpenCatalogue:
 def open_catalogue(store: str | None) -> OpenCatalogue:
     """Open the catalogue of an existing store. Raises ``WinnowError`` as ``require_index`` does."""
     from server.backends.catalogue import Catalogue
-    from server.backends.files.store_folder import require_index
+    from server.commands.terminal.stores import require_index
     from server.opening import catalogue_path
 
     settings = load_settings(store=store)

@@ -170,7 +170,7 @@ def _confirm(question: str) -> None:
 @contextmanager
 def _open_backends(store: str | None) -> Iterator[tuple[Settings, Backends]]:
     """The open backends of an existing store, without a model. Raises as ``open_backends`` does."""
-    from server.backends.files.store_folder import require_index
+    from server.commands.terminal.stores import require_index
     from server.opening import open_backends
 
     settings = load_settings(store=store, embedding="off")

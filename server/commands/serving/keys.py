@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.backends.files.store_folder import require_store
 from server.commands.terminal.output import (
     Json,
     Store,
@@ -21,10 +20,9 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
+from server.commands.terminal.stores import settings_of_store
 from server.configuration.value_types import split_names
 from server.errors import WinnowError
-from server.settings import default_store
-from server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from server.keys.records import AccessKey, KeyText
@@ -103,11 +101,11 @@ def list_keys(store: Store = None, as_json: Json = False) -> None:
     from server.keys.key_file import read_keys
 
     with report_errors(as_json=as_json):
-        settings = load_settings(store=store)
-        keys = read_keys(settings.store)
+        folder = _existing(store)
+        keys = read_keys(folder)
     rows = [_build_row(key) for key in keys]
     if as_json:
-        print_json({"store": str(settings.store), "keys": rows})
+        print_json({"store": str(folder), "keys": rows})
         return
     if not rows:
         print_lines("no keys: HTTP is served on loopback only, to every client (winnow key add NAME)")
@@ -154,9 +152,7 @@ def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
 
 def _existing(store: str | None) -> Path:
     """The folder of the store. Raises ``WinnowError("NOT_FOUND")`` where there is none: keys are of a store."""
-    folder = load_settings(store=store).store
-    require_store(folder, default_store())
-    return folder
+    return settings_of_store(store).store
 
 
 def _split_projects(given: list[str]) -> tuple[str, ...]:

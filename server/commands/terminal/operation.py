@@ -63,7 +63,7 @@ async def knowledge_of(settings: Settings) -> AsyncIterator[Knowledge]:
     the store that have some: who has a shell may name any of them, and a client of a server may not.
     """
     from server.app import open_knowledge
-    from server.backends.files.store_folder import require_index
+    from server.commands.terminal.stores import require_index
 
     require_index(settings.store)
     kb = open_knowledge(settings, wait_for_model=True)

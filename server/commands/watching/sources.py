@@ -39,6 +39,7 @@ from server.commands.terminal.reading_options import (
     Tags,
     ZoteroApi,
 )
+from server.commands.terminal.stores import settings_of_store
 from server.commands.zotero import make_choice
 from server.errors import WinnowError, own_words
 from server.settings import Settings
@@ -149,7 +150,7 @@ def list_sources(store: Store = None, as_json: Json = False) -> None:
     from server.watching.sources import read_sources
 
     with report_errors(as_json=as_json):
-        settings = load_settings(store=store)
+        settings = settings_of_store(store)
         sources = read_sources(settings.store)
     _print_sources(settings, sources, as_json=as_json)
 
@@ -160,7 +161,7 @@ def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
     from server.watching.sources import change_sources, find_source, read_sources
 
     with report_errors(as_json=as_json):
-        settings = load_settings(store=store)
+        settings = settings_of_store(store)
         removed = find_source(read_sources(settings.store), name)
         change_sources(settings.store, lambda before: [one for one in before if one.id != removed.id])
     if as_json:
@@ -175,7 +176,7 @@ def confirm(name: Name, store: Store = None, as_json: Json = False) -> None:
     from server.watching.sources import find_source, read_sources
 
     with report_errors(as_json=as_json):
-        settings = load_settings(store=store)
+        settings = settings_of_store(store)
         source = find_source(read_sources(settings.store), name)
         held = _held_of(settings.store, source.id)
         if not held:

@@ -1,0 +1,26 @@
+"""The store of a command that makes none: it is there, or an error names the stores that are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from server.backends.files import store_folder
+from server.settings import Settings, default_store
+from server.settings_loading import load_settings
+
+
+def settings_of_store(store: str | None) -> Settings:
+    """The settings with the folder of a store that there is. Raises as ``require_store`` does."""
+    settings = load_settings(store=store)
+    require_store(settings.store)
+    return settings
+
+
+def require_store(store: Path) -> None:
+    """Check that the store is there. Raises ``WinnowError("NOT_FOUND")`` with the stores that there are."""
+    store_folder.require_store(store, default_store())
+
+
+def require_index(store: Path) -> None:
+    """Check that the store has an index. Raises ``WinnowError("NOT_FOUND")`` with the stores that there are."""
+    store_folder.require_index(store, default_store())
