@@ -22,6 +22,7 @@ SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packag
 STORE_MARK = "catalogue.sqlite3"
 # Deeper folders exceed the stack when they are walked, and each folder is a label of every chunk.
 _DEEPEST_FOLDER = 100
+_NAMED = 5  # names of links and hidden files in a report
 _SUFFIX_CHARS = 12  # what follows the last dot of a longer name is no suffix
 # Surrogates, which stand for bytes that are not UTF-8, control characters and line separators.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -29,7 +30,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 _GONE = (
     "{path} does not exist, and its documents were kept; if they are to leave the index, run: "
-    "winnow ingest {path} --allow-deletions"
+    "winnow ingest {path} --allow-deletions --project {project}"
 )
 
 
@@ -66,20 +67,37 @@ class Root:
 
 
 @dataclass(slots=True)
+class Named:
+    """How many there are, and the names of the first."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, name: str) -> None:
+        self.count += 1
+        if len(self.first) < _NAMED:
+            self.first.append(name)
+
+    def update(self, others: Named) -> None:
+        self.count += others.count
+        self.first += others.first[: _NAMED - len(self.first)]
+
+
+@dataclass(slots=True)
 class Listing:
     """The files below a root, how many others there are, and unreadable paths with their reasons.
 
     ``skipped`` counts files of unknown types by the end of their names. ``ignored`` files and folders are left
-    out by patterns. ``links`` are not followed, and ``hidden`` files and folders (".git") are not looked at.
-    ``folders`` are those that were looked into. ``is_emptied``: in the source's folder is nothing at all, or it
-    is gone. Files that are ``pending`` are read later.
+    out by patterns. ``links`` are not followed, and ``hidden`` files and folders (".git") are not looked
+    at; both are counted, and the first of them named. ``folders`` are those that were looked into. ``is_emptied``:
+    in the source's folder is nothing at all, or it is gone. Files that are ``pending`` are read later.
     """
 
     files: list[File] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     ignored: int = 0
-    links: int = 0
-    hidden: int = 0
+    links: Named = field(default_factory=Named)
+    hidden: Named = field(default_factory=Named)
     folders: list[str] = field(default_factory=list)
     is_emptied: bool = False
     unreadable: list[tuple[str, str]] = field(default_factory=list)
@@ -114,15 +132,18 @@ def find_parts(
     sources: Sequence[str],
     rules: FileRules = ALL_FILES,
     *,
+    project: str = "",
     allows_missing: bool = False,
 ) -> list[SourcePart]:
     """The files at each path; none at one of the ``sources`` that is gone. Raises as ``resolve_roots`` does."""
-    roots = resolve_roots(paths, sources, allows_missing=allows_missing)
+    roots = resolve_roots(paths, sources, project=project, allows_missing=allows_missing)
     return [SourcePart(root, find_files(root, rules)) for root in roots]
 
 
-def resolve_roots(paths: Sequence[Path], sources: Sequence[str], *, allows_missing: bool = False) -> list[Root]:
-    """The root of each path: a part of one of the known ``sources``, or a new source.
+def resolve_roots(
+    paths: Sequence[Path], sources: Sequence[str], *, project: str = "", allows_missing: bool = False
+) -> list[Root]:
+    """The root of each path: a part of one of the known ``sources`` of the project, or a new source.
 
     Raises ``WinnowError("INVALID_REQUEST")`` for a path that does not exist, unless ``allows_missing`` and it is
     one of the ``sources``.
@@ -130,7 +151,7 @@ def resolve_roots(paths: Sequence[Path], sources: Sequence[str], *, allows_missi
     roots: dict[Root, None] = {}
     gone = [path for path in paths if not path.exists() and str(path.resolve()) in sources]
     if gone and not allows_missing:
-        raise WinnowError("INVALID_REQUEST", _GONE.format(path=name_of(str(gone[0]))))
+        raise WinnowError("INVALID_REQUEST", _GONE.format(path=name_of(str(gone[0])), project=project))
     check_paths(path for path in paths if path not in gone)
     for path in paths:
         whole = path.resolve()
@@ -242,13 +263,13 @@ def _walk(root: Root, rules: FileRules, listing: Listing) -> Iterator[Path]:
             continue
         listing.folders.append(place)
         listing.is_emptied |= place == root.source and not folders and not names
-        folders[:] = _folders_to_enter(place, folders, here, listing)
+        folders[:] = _folders_to_enter(place, folders, here, root, listing)
         if folders and len(Path(place).relative_to(root.source).parts) >= _DEEPEST_FOLDER:
             reason = f"its subfolders are nested more than {_DEEPEST_FOLDER} deep and are not read"
             listing.unreadable.append((_uri(Path(place), root), reason))
             folders.clear()
         in_force.update((os.path.join(place, name), here) for name in folders)
-        yield from _files_to_read(place, names, here, listing)
+        yield from _files_to_read(place, names, here, root, listing)
 
 
 def _rules_in(
@@ -262,14 +283,18 @@ def _rules_in(
     return above.enter(place, names)
 
 
-def _folders_to_enter(place: str, folders: Sequence[str], here: FolderRules, listing: Listing) -> list[str]:
+def _folders_to_enter(
+    place: str, folders: Sequence[str], here: FolderRules, root: Root, listing: Listing
+) -> list[str]:
     kept = []
     for name in folders:
-        if name.startswith(".") or name in SKIPPED_FOLDERS:
-            listing.hidden += name.startswith(".")
+        if name.startswith("."):
+            listing.hidden.add(f"{_uri(Path(place, name), root)}/")
+            continue
+        if name in SKIPPED_FOLDERS:
             continue
         if os.path.islink(os.path.join(place, name)):
-            listing.links += 1
+            listing.links.add(_uri(Path(place, name), root))
             continue
         if here.ignores(os.path.join(place, name), is_folder=True):
             listing.ignored += 1
@@ -278,15 +303,17 @@ def _folders_to_enter(place: str, folders: Sequence[str], here: FolderRules, lis
     return kept
 
 
-def _files_to_read(place: str, names: Sequence[str], here: FolderRules, listing: Listing) -> Iterator[Path]:
+def _files_to_read(
+    place: str, names: Sequence[str], here: FolderRules, root: Root, listing: Listing
+) -> Iterator[Path]:
     for name in names:
         path = Path(place, name)
         # A link may lead out of the folder that the user chose to index.
         if name.startswith("."):
-            listing.hidden += 1
+            listing.hidden.add(_uri(path, root))
             continue
         if path.is_symlink():
-            listing.links += 1
+            listing.links.add(_uri(path, root))
             continue
         if here.ignores(str(path), is_folder=False):
             listing.ignored += 1

@@ -42,7 +42,15 @@ from server.ingest.documents import (
     reason_of,
     with_project_labels,
 )
-from server.ingest.file_discovery import File, Listing, SourcePart, count_documents, find_parts, source_exists
+from server.ingest.file_discovery import (
+    File,
+    Listing,
+    Named,
+    SourcePart,
+    count_documents,
+    find_parts,
+    source_exists,
+)
 from server.ingest.formats.format_table import needs_ocr
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
@@ -155,7 +163,9 @@ def ingest_paths(
         bibliography = read_references(parser, references) if references else None
         run = _Run(target, ProgressMeter(progress), parser, labels, deletions, bibliography)
         sources = target.catalogue.sources(target.project)
-        return run.ingest(find_parts(paths, sources, rules, allows_missing=deletions.admits_all))
+        return run.ingest(
+            find_parts(paths, sources, rules, project=target.project, allows_missing=deletions.admits_all)
+        )
 
 
 def ingest_parts(
@@ -205,7 +215,7 @@ class _Run:
         self._stamp = partial(stamp_of, labels=self._labels, options=parser.options)
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._unchanged = self._ignored = self._images = self._entries_lost = 0
-        self._links = self._hidden = 0
+        self._links, self._hidden = Named(), Named()
         self._batch_chunks = min(_FIRST_BATCH_CHUNKS, _BATCH_CHUNKS)
         self._skipped: Counter[str] = Counter()
         self._failures: list[IngestFailure] = []
@@ -218,7 +228,9 @@ class _Run:
         for known in target.catalogue.indexed_documents(target.project):
             self._by_uri[known.uri] = known
             self._by_origin.setdefault((known.source, known.origin), []).append(known)
-        self._deletions = Deletions(deletions, Counter(known.source for known in self._by_uri.values()))
+        self._deletions = Deletions(
+            deletions, target.project, Counter(known.source for known in self._by_uri.values())
+        )
         self._writer.repair()
 
     def _mark_altered(self) -> tuple[AlteredDocument, ...]:
@@ -250,8 +262,8 @@ class _Run:
         """Put unreadable, skipped and ignored files into the report."""
         self._skipped += listing.skipped
         self._ignored += listing.ignored
-        self._links += listing.links
-        self._hidden += listing.hidden
+        self._links.update(listing.links)
+        self._hidden.update(listing.hidden)
         for name, reason in listing.unreadable:
             self._fail(name, reason)
 
@@ -354,8 +366,10 @@ class _Run:
             skipped=self._skipped.total(),
             skipped_suffixes=_most_frequent(self._skipped),
             ignored=self._ignored,
-            links=self._links,
-            hidden=self._hidden,
+            links=self._links.count,
+            link_names=tuple(self._links.first),
+            hidden=self._hidden.count,
+            hidden_names=tuple(self._hidden.first),
             images_skipped=self._images,
             images_blank=self._parser.blank_images,
             held=self._deletions.held,

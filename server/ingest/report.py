@@ -104,7 +104,8 @@ class IngestReport:
     those of files that have a new name or place, and count as neither written nor deleted. ``chunks`` counts the
     points that were written with their vectors, ``skipped`` files of unknown types, ``skipped_suffixes`` the
     same by the end of their names, the most frequent ones. ``ignored`` files and folders are those that patterns
-    leave out, ``links`` were not followed, ``hidden`` are files and folders whose names begin with a dot.
+    leave out, ``links`` were not followed, ``hidden`` are files and folders whose names begin with a dot;
+    ``link_names`` and ``hidden_names`` are the first of them.
     ``images_skipped`` were not read, because OCR was not used; ``images_blank`` were, and have no text. ``held``
     documents are gone and were kept. ``reader_tier`` is the tier of walls around readers of files, "none" where
     too few stand, "" where no file needed them. ``reading`` is of the documents that were written. ``graph`` is
@@ -122,7 +123,9 @@ class IngestReport:
     skipped_suffixes: Mapping[str, int] = field(default_factory=dict)
     ignored: int = 0
     links: int = 0
+    link_names: tuple[str, ...] = ()
     hidden: int = 0
+    hidden_names: tuple[str, ...] = ()
     images_skipped: int = 0
     images_blank: int = 0
     held: int = 0

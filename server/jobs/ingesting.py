@@ -64,7 +64,7 @@ def _ingest_files(
     settings: Settings, target: Target, request: JobRequest, on_progress: Callable[[Progress], None]
 ) -> IngestReport:
     path = Path(request.path)
-    roots = resolve_roots([path], target.catalogue.sources(request.project))
+    roots = resolve_roots([path], target.catalogue.sources(request.project), project=request.project)
     parts = [SourcePart(each, find_files(each)) for each in roots]
     check_unmoved(path, Path(request.root))
     return ingest_parts(

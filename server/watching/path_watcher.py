@@ -103,7 +103,8 @@ class PathWatcher(SourceWatcher):
         """List everything and have it ingested."""
         source = self.source
         confirmed = source.confirmed if source.confirmed_at > self._status.confirmed_at else 0
-        self._root = resolve_roots([self._path], self._store.known_sources(self.source.project))[0]
+        known = self._store.known_sources(self.source.project)
+        self._root = resolve_roots([self._path], known, project=self.source.project)[0]
         self._parts.clear()
         self._follow([self._root.below])
         parts = self._list([self._root.below])

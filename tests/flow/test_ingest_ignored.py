@@ -58,6 +58,7 @@ def test_a_folder_that_is_empty_keeps_its_documents_until_all_deletions_are_allo
     report = ingest_paths(target, [docs])
     assert (counts(report), len(uris(target))) == ((0, 0, 40), 40)
     assert "40 of 40 documents are gone, and were kept: the folder or library is empty" in report.warnings[0]
+    assert report.warnings[0].endswith(f"run: winnow ingest {docs} --allow-deletions --project p")
     assert counts(ingest_paths(target, [docs], deletions=ANY_DELETION)) == (0, 40, 0)
 
 
@@ -66,7 +67,9 @@ def test_a_source_that_is_gone_keeps_its_documents_until_all_deletions_are_allow
 ) -> None:
     ingest_paths(target, [docs])
     shutil.rmtree(docs)
-    with pytest.raises(WinnowError, match=r"does not exist, and its documents were kept.*--allow-deletions"):
+    with pytest.raises(
+        WinnowError, match=r"does not exist, and its documents were kept.*--allow-deletions --project p$"
+    ):
         ingest_paths(target, [docs])
     with pytest.raises(WinnowError, match="does not exist"):
         ingest_paths(target, [docs.with_name("other")], deletions=ANY_DELETION)

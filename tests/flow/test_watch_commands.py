@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 from server.backends.files.lock import ENGINE, find_holder
 from server.commands.watching import sources as sources_command
 from server.commands.watching import watch as watch_command
-from server.commands.watching.sources import format_status
+from server.commands.watching.sources import format_attention, format_status
 from server.engine import endpoint
 from server.opening import open_backends
 from server.watching.sources import read_sources
@@ -271,6 +271,12 @@ def test_the_status_of_a_path_says_when_documents_were_last_written() -> None:
     assert [part.partition(" at ")[0] for part in shown] == [
         "watched", "1 file when scanned", "1 document written, 0 deleted, last"]  # fmt: skip
     assert "1 document written, 2 moved, 0 deleted" in format_status(replace(row, moved=2))
+
+
+def test_the_command_that_names_all_files_that_are_not_read_names_their_project() -> None:
+    row = PathStatus("docs", "/docs", "p", "events", unreadable=3, failures=("a.pdf: empty",))
+    assert list(format_attention(row)) == [
+        "not read: a.pdf: empty", "... and 2 more; winnow ingest /docs --project p names all"]  # fmt: skip
 
 
 def test_watch_without_sources_says_how_to_add_one(store: Path) -> None:

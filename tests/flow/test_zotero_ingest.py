@@ -179,7 +179,9 @@ def test_a_library_without_works_or_files_loses_nothing_until_that_is_allowed(
     for library in (replace(zotero.library(), works=()), zotero.library(*away)):
         report = ingest_libraries(target, [library])
         assert (report.deleted, len(documents(target)) >= 5) == (0, True)
-        assert "run: winnow zotero ingest --allow-deletions" in "".join(report.warnings)
+        assert f"run: winnow zotero ingest --allow-deletions --project {target.project}" in "".join(
+            report.warnings
+        )
     ingest_libraries(target, [zotero.library(*away)], how=HowToIngest(deletions=ANY_DELETION))
     assert sorted(documents(target))[-2:] == ["zotero/ITEMVOL1/item", "zotero/NOTEOHM1/note"]
 

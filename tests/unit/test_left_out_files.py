@@ -1,4 +1,4 @@
-"""What an ingest does not read is counted, and the content decides about files without a known suffix."""
+"""What an ingest does not read is counted and named, and the content decides about unknown suffixes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from server.commands.ingest.report import print_report
 from server.ingest.file_discovery import Root, find_files
+from server.ingest.report import IngestReport
+from server.settings_loading import load_settings
 
 MANUAL = "APT(8)                        APT                        APT(8)\n\nNAME\n       apt - a tool\n"
 
@@ -23,10 +26,23 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_links_and_hidden_files_are_counted(folder: Path) -> None:
+def test_links_and_hidden_files_are_counted_and_named(folder: Path) -> None:
     """Each link to a file or a folder, and each file and folder whose name begins with a dot."""
     listing = find_files(Root(str(folder), ""))
-    assert ([file.uri for file in listing.files], listing.links, listing.hidden) == (["page.md"], 2, 2)
+    assert [file.uri for file in listing.files] == ["page.md"]
+    assert (listing.links.count, sorted(listing.links.first)) == (2, ["link.md", "linked"])
+    assert (listing.hidden.count, sorted(listing.hidden.first)) == (2, [".git/", ".hidden.md"])
+
+
+def test_of_many_links_the_first_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(9):
+        (folder / f"again{number}.md").symlink_to(folder / "page.md")
+    links = find_files(Root(str(folder), "")).links
+    report = IngestReport("p", links=links.count, link_names=tuple(links.first))
+    print_report(report, load_settings(store=folder / "store"), as_json=False)
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "not followed" in line)
+    assert line.startswith("11 links were not followed: ")
+    assert line.endswith(", ...; name what they lead to")
 
 
 @pytest.mark.parametrize(

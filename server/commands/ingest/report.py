@@ -68,10 +68,17 @@ def _format_left_out(report: IngestReport) -> Iterator[str]:
         ignored = count_of(report.ignored, "file or folder was", "files and folders were")
         yield f"{ignored} ignored (.gitignore, .winnowignore, stores)"
     if report.links:
-        yield f"{count_of(report.links, 'link was', 'links were')} not followed: name what they lead to"
+        links = count_of(report.links, "link was", "links were")
+        yield f"{links} not followed: {_first(report.link_names, report.links)}; name what they lead to"
     if report.hidden:
         hidden = count_of(report.hidden, "hidden file or folder was", "hidden files and folders were")
-        yield f"{hidden} not looked at (names that begin with a dot)"
+        names = _first(report.hidden_names, report.hidden)
+        yield f"{hidden} not looked at (names that begin with a dot): {names}"
+
+
+def _first(names: Sequence[str], count: int) -> str:
+    """The names, and whether there are more."""
+    return ", ".join([*map(one_line, names), *(["..."] if count > len(names) else [])])
 
 
 def _format_flaws(report: IngestReport) -> Iterator[str]:

@@ -373,7 +373,8 @@ def format_attention(row: PathStatus) -> Iterator[str]:
     """Lines for what needs a person: files that are not read, deletions that wait for a confirmation."""
     yield from (f"not read: {failure}" for failure in row.failures)
     if row.unreadable > len(row.failures):
-        yield f"... and {row.unreadable - len(row.failures):,} more; winnow ingest {row.path} names all"
+        more = f"{row.unreadable - len(row.failures):,} more"
+        yield f"... and {more}; winnow ingest {row.path} --project {row.project} names all"
     if row.held:
         gone = count_of(row.held, "document is gone and was", "documents are gone and were")
         yield f"{gone} kept; to delete: winnow sources confirm {row.source}"

@@ -18,7 +18,7 @@ _HELD = (
     "{source}: {held:,} of {known:,} documents are gone, and were kept: {why}; if they are to leave the index, "
     "run: {command}"
 )
-_COMMAND = "winnow ingest {source} --allow-deletions"
+_COMMAND = "winnow ingest {source} --allow-deletions --project {project}"
 _EMPTIED = "the folder or library is empty or gone, as when its disk is not mounted"
 _MANY = "so many deletions at once may be a mistake"
 _LEFT_OUT = "{count:,} documents left the index because patterns leave their files out; --no-ignore reads them"
@@ -57,13 +57,14 @@ ANY_DELETION = DeletionRule(confirmed=_ALL)
 
 
 class Deletions:
-    """The deletions of one run: how many were made or held back of each source, and which files were renamed.
+    """The deletions of one run in a project: how many were made or held back, and which files were renamed.
 
     ``known``: the documents of each source before the run.
     """
 
-    def __init__(self, rule: DeletionRule, known: Mapping[str, int]) -> None:
+    def __init__(self, rule: DeletionRule, project: str, known: Mapping[str, int]) -> None:
         self._rule = rule
+        self._project = project
         self._known = known
         self._admitted: Counter[str] = Counter()
         self._held: Counter[tuple[str, str]] = Counter()
@@ -110,7 +111,7 @@ class Deletions:
     def warnings(self) -> Iterator[str]:
         """What the report says about deletions that were held back, and about those that patterns caused."""
         for (source, why), held in self._held.items():
-            command = self._rule.command.format(source=source)
+            command = self._rule.command.format(source=source, project=self._project)
             yield _HELD.format(
                 source=source, held=held, known=self._known.get(source, 0), why=why, command=command
             )

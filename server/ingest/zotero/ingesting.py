@@ -30,12 +30,12 @@ from server.text.sizes import count_of
 
 # What holds back the deletion of many documents at once, unlike for folders also where a person watches: Zotero
 # empties its trash and leaves groups without a look at the index.
-GUARDED = DeletionRule(is_watching=True, command="winnow zotero ingest --allow-deletions")
+GUARDED = DeletionRule(is_watching=True, command="winnow zotero ingest --allow-deletions --project {project}")
 _NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
 _NOT_HERE = "{source}: {count} not read: {reason}"
 _REMARKS_SHOWN = 20
 _ABSENT = "{source} is not in Zotero any more; its documents were kept; to delete them: winnow zotero ingest " + (
-    "--allow-deletions"
+    "--allow-deletions --project {project}"
 )
 
 
@@ -111,7 +111,7 @@ def ingest_libraries(
         if how.deletions.admits_all:
             parts += [SourcePart(Root(source, ""), Listing(is_emptied=True)) for source in gone]
         else:
-            warnings += [_ABSENT.format(source=source) for source in gone]
+            warnings += [_ABSENT.format(source=source, project=target.project) for source in gone]
     report = ingest_parts(
         target,
         parts,
