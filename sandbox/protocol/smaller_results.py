@@ -1,13 +1,20 @@
-"""For a result that is too large: its largest places, and a smaller form that the script could return instead."""
+"""For a result that is too large: its largest places, and a smaller form that the script could return instead.
+
+The parent does this for a hostile value while its other clients wait. So each value is looked at a bounded number
+of times, and values are measured together wherever there may be many of them.
+"""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .frames import dump
+
 _MAX_PLACES = 3
-_MANY_KEYS = 40  # an object with more keys is a table by name: its values are counted together
+_MANY_KEYS = 40  # objects with more keys are tables by name: their values are counted together
 _KEY_CHARS = 40
 _MAX_DEPTH = 4
 _BYTES_PER_TOKEN = 4  # of English and JSON, on average
@@ -19,7 +26,11 @@ _ROOM = 0.8  # of the bound, because sizes are estimates
 def describe_largest(value: Any) -> str:
     """The largest places with their bytes: ``result[*]['content'] 31,204 bytes, ...``."""
     sizes: Counter[str] = Counter()
-    _add_sizes(value, "result", sizes, 0)
+    level: Mapping[str, list[Any]] = {"result": [value]}
+    for _ in range(_MAX_DEPTH):
+        level = _open_containers(level, sizes)
+    for place, values in level.items():
+        sizes[place] += _total_size(values)
     return ", ".join(f"{place} {size:,} bytes" for place, size in sizes.most_common(_MAX_PLACES))
 
 
@@ -27,7 +38,10 @@ def suggest_smaller(value: Any, bound: int, unit: str) -> str:
     """A smaller form of the result, as a script would write it."""
     room = int(bound * _ROOM) * (_BYTES_PER_TOKEN if unit == "tokens" else 1)
     place = "result"
-    while isinstance(value, dict) and (key := _largest_key(value)) is not None:
+    for _ in range(_MAX_DEPTH):
+        key = _largest_key(value) if isinstance(value, dict) else None
+        if key is None:
+            break
         place, value = f"{place}[{key[:_KEY_CHARS]!r}]", value[key]
     advice = _suggest_form(value, place, room)
     if advice and place != "result":
@@ -37,6 +51,8 @@ def suggest_smaller(value: Any, bound: int, unit: str) -> str:
 
 def _largest_key(value: dict[str, Any]) -> str | None:
     """The key whose value takes at least half of an object; None where there is none: it is a table by name."""
+    if len(value) == 1:
+        return next(iter(value))
     name = max(value, key=lambda key: _size(value[key]), default=None)
     return name if name is not None and 2 * _size(value[name]) >= _size(value) else None
 
@@ -67,24 +83,43 @@ def _suggest_fewer_rows(rows: list[Any], place: str, room: int) -> str:
 
 
 def _small_fields(rows: list[Any]) -> list[str]:
-    """The fields that are small in all rows, in order; none where the rows are not objects."""
+    """The fields of the first row that are small in all rows, in order; none where the rows are not objects."""
     if not all(isinstance(row, dict) for row in rows):
         return []
-    small = [name for name in rows[0] if all(_size(row.get(name)) <= _SMALL_BYTES for row in rows)]
-    return [name[:_KEY_CHARS] for name in small][:_MAX_FIELDS]
+    large = {name for row in rows for name, item in row.items() if not _is_small(item)}
+    small = (name for name in rows[0] if name not in large)
+    return [name[:_KEY_CHARS] for name in itertools.islice(small, _MAX_FIELDS)]
 
 
-def _add_sizes(value: Any, place: str, sizes: Counter[str], depth: int) -> None:
-    if depth < _MAX_DEPTH and isinstance(value, list) and value:
-        for item in value:
-            _add_sizes(item, f"{place}[*]", sizes, depth + 1)
-    elif depth < _MAX_DEPTH and isinstance(value, dict) and value:
-        for name, item in value.items():
-            key = "*" if len(value) > _MANY_KEYS else repr(name[:_KEY_CHARS])
-            _add_sizes(item, f"{place}[{key}]", sizes, depth + 1)
-    else:
-        sizes[place] += _size(value)
+def _is_small(value: Any) -> bool:
+    return value is None or isinstance(value, (int, float)) or _size(value) <= _SMALL_BYTES
+
+
+def _open_containers(level: Mapping[str, Sequence[Any]], sizes: Counter[str]) -> Mapping[str, list[Any]]:
+    """The parts of all containers by their places; the sizes of other values are added."""
+    below: defaultdict[str, list[Any]] = defaultdict(list)
+    for place, values in level.items():
+        lists = [value for value in values if isinstance(value, list) and value]
+        objects = [value for value in values if isinstance(value, dict) and value]
+        if len(lists) + len(objects) < len(values):
+            sizes[place] += _total_size(
+                [value for value in values if not (isinstance(value, (list, dict)) and value)]
+            )
+        if lists:
+            below[f"{place}[*]"] += itertools.chain.from_iterable(lists)
+        names = set().union(*objects)
+        places = {
+            name: f"{place}[{'*' if len(names) > _MANY_KEYS else repr(name[:_KEY_CHARS])}]" for name in names
+        }
+        for name, item in itertools.chain.from_iterable(each.items() for each in objects):
+            below[places[name]].append(item)
+    return below
+
+
+def _total_size(values: Sequence[Any]) -> int:
+    """The size of the values without what a list puts around and between them."""
+    return _size(values) - len(values) - 1
 
 
 def _size(value: Any) -> int:
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+    return len(dump(value))

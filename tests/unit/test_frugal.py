@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -99,6 +100,22 @@ ADVICE = [
 def test_what_is_too_large_is_named_with_a_form_that_fits(value: Any, where: str, instead: str) -> None:
     assert where in smaller_results.describe_largest(value)
     assert instead in smaller_results.suggest_smaller(value, 32 * 1024, "bytes")
+
+
+MANY_VALUES = [
+    [{f"k{n}": 0 for n in range(2_000)}] + [{}] * 10_000,
+    {"a": {"b": {"c": {"d": {"e": [0] * 60_000}}}}},
+    [[0, [], {}]] * 12_000,
+]
+
+
+@pytest.mark.parametrize("value", MANY_VALUES)
+def test_a_value_of_many_parts_is_looked_at_once(value: Any) -> None:
+    """The parent does this while its other clients wait: row by row and field by field it took minutes."""
+    began = time.process_time()
+    smaller_results.describe_largest(value)
+    smaller_results.suggest_smaller(value, 32 * 1024, "bytes")
+    assert time.process_time() - began < 2.0
 
 
 @pytest.mark.parametrize(
