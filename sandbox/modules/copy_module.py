@@ -27,7 +27,6 @@ import types
 import typing
 import uuid
 import weakref
-import zoneinfo
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -39,6 +38,7 @@ from sandbox.language.refusals import Refused
 
 from .functools_module import SingleDispatch, TypedCache
 from .ordered_dict import OrderedDict
+from .time_zones import ZoneInfo
 
 _HERE = f"{__package__}."
 
@@ -49,7 +49,7 @@ _ATOMIC = frozenset(
         types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
         types.MemberDescriptorType, types.GenericAlias, types.UnionType, weakref.ref,
         decimal.Decimal, fractions.Fraction, uuid.UUID, datetime.date, datetime.datetime, datetime.time,
-        datetime.timedelta, datetime.timezone, zoneinfo.ZoneInfo, re.Pattern, re.Match,
+        datetime.timedelta, datetime.timezone, ZoneInfo, re.Pattern, re.Match,
         operator.itemgetter, type(functools.cache(len)), TypedCache, SingleDispatch,
     }
 )  # fmt: skip

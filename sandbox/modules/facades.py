@@ -126,6 +126,12 @@ def _enum(real: type, **more: Any) -> Any:
 _SDK = {name: getattr(client_sdk, name) for name in ALLOWED["winnow"]}
 _ENUMS = {name: _enum(getattr(enum, name)) for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")}
 
+
+def _offered_here(module: str, own: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Those members that this Python's module has."""
+    return {name: member for name, member in own.items() if name in ALLOWED[module]}
+
+
 # Members that differ from the real module's.
 _OWN: Mapping[str, Mapping[str, Any]] = {
     "winnow": _SDK,
@@ -137,6 +143,7 @@ _OWN: Mapping[str, Mapping[str, Any]] = {
     "dataclasses": class_factories.OWN["dataclasses"],
     "enum": _ENUMS,
     "functools": functools_module.OWN,
+    "itertools": _offered_here("itertools", functools_module.ITERATORS),
     "typing": {
         "Match": re.Match,
         "Pattern": re.Pattern,
@@ -169,6 +176,7 @@ def build() -> None:
         functools_module.SingleDispatch,
         functools_module.TypedCache,
         struct.Struct,
+        time_zones.ZoneInfo,
     )
     classes.accept_functions(functools_module.SingleDispatch, functools_module.TypedCache)
     _clear_typing_caches()

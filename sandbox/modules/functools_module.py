@@ -1,4 +1,4 @@
-"""Versions of our own of functions of ``functools``.
+"""Versions of our own of functions of ``functools`` and ``itertools``.
 
 * ``wraps`` gives no choice of attribute names.
 * ``singledispatch`` evaluates no annotations as source text.
@@ -6,14 +6,19 @@
   argument beside it, and compare item by item where hashes are equal. So an object of the script, whose hash it
   chooses, would be compared with the class of an argument of another call, which for a class is the real ``type``.
   Here classes are compared by identity and apart from the arguments.
+* ``zip_longest``, ``islice``, ``batched`` and ``groupby`` are generators. CPython's own call the script while they
+  hold what they iterate over without a reference: an iterator that goes on with the iterator around it, or a key
+  that does so when it is compared, makes them use freed memory (CPython issues 142732, 143543, 146613, 154672;
+  some are open). A generator that is running refuses to go on.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from sandbox.language.guards import script_builtins, trust
@@ -188,3 +193,122 @@ def lru_cache(maxsize: Any = 128, typed: Any = False) -> Any:
 
 
 OWN = {"wraps": _wraps, "singledispatch": SingleDispatch, "lru_cache": lru_cache}
+
+
+# --- iterators -------------------------------------------------------------------------------------------------
+
+_ENDED = object()
+
+
+def zip_longest(*iterables: Iterable[Any], fillvalue: Any = None) -> Iterator[tuple[Any, ...]]:
+    """Tuples of one item of each iterable; ``fillvalue`` stands for those of iterables that have ended."""
+    return _zipped([iter(each) for each in iterables], fillvalue)
+
+
+def _zipped(iterators: list[Iterator[Any]], fill: Any) -> Iterator[tuple[Any, ...]]:
+    left = len(iterators)
+    while left:
+        row = []
+        for number, each in enumerate(iterators):
+            item = next(each, _ENDED)
+            if item is _ENDED:
+                left -= 1
+                if not left:
+                    return
+                iterators[number], item = itertools.repeat(fill), fill
+            row.append(item)
+        yield tuple(row)
+
+
+_INDEX = "{} must be None or an integer: 0 <= x <= sys.maxsize."
+_STEP = "Step for islice() must be a positive integer or None."
+
+
+def islice(iterable: Iterable[Any], *bounds: Any) -> Iterator[Any]:
+    """``islice(iterable, stop)`` or ``islice(iterable, start, stop[, step])``: the selected items."""
+    if not 1 <= len(bounds) <= 3:
+        raise TypeError(f"islice expected 2 to 4 arguments, got {1 + len(bounds)}")
+    given, message = slice(*bounds), _INDEX.format("Indices for islice()")
+    start = _read_bound(given.start, message) or 0
+    stop = _read_bound(given.stop, message if len(bounds) > 1 else _INDEX.format("Stop argument for islice()"))
+    step = _read_bound(given.step, _STEP, 1) or 1
+    return _sliced(iter(iterable), start, stop, step)
+
+
+def _read_bound(value: Any, message: str, least: int = 0) -> int | None:
+    """A bound as a number, read once; None stays None."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(message) from None
+    if number < least:
+        raise ValueError(message)
+    return number
+
+
+def _sliced(iterator: Iterator[Any], start: int, stop: int | None, step: int) -> Iterator[Any]:
+    seen, wanted = 0, start
+    while True:
+        for _ in range(wanted - seen):
+            if next(iterator, _ENDED) is _ENDED:
+                return
+        seen = max(seen, wanted)
+        item = _ENDED if stop is not None and seen >= stop else next(iterator, _ENDED)
+        if item is _ENDED:
+            return
+        seen += 1
+        wanted = wanted + step if stop is None else min(wanted + step, stop)
+        yield item
+
+
+def batched(iterable: Iterable[Any], n: int, *, strict: bool = False) -> Iterator[tuple[Any, ...]]:
+    """Tuples of ``n`` items; the last one may be shorter, unless ``strict``."""
+    size = operator.index(n)
+    if size < 1:
+        raise ValueError("n must be at least one")
+    return _batches(iter(iterable), size, strict)
+
+
+def _batches(iterator: Iterator[Any], size: int, strict: bool) -> Iterator[tuple[Any, ...]]:
+    while batch := tuple(_sliced(iterator, 0, size, 1)):
+        if strict and len(batch) < size:
+            raise ValueError("batched(): incomplete batch")
+        yield batch
+
+
+def groupby(
+    iterable: Iterable[Any], key: Callable[[Any], Any] | None = None
+) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """Consecutive keys, and an iterator over the items of each."""
+    return _groups(iter(iterable), key)
+
+
+def _groups(iterator: Iterator[Any], key: Callable[[Any], Any] | None) -> Iterator[tuple[Any, Iterator[Any]]]:
+    item = current = None
+
+    def advance() -> None:
+        nonlocal item, current
+        item = next(iterator, _ENDED)
+        current = item if item is _ENDED or key is None else key(item)
+
+    def group(target: Any) -> Iterator[Any]:
+        while item is not _ENDED and (current is target or current == target):
+            yield item
+            advance()
+
+    advance()
+    while item is not _ENDED:
+        members = group(current)
+        yield current, members
+        for _ in members:  # what was left out
+            pass
+
+
+ITERATORS: Mapping[str, Any] = {
+    "batched": batched,
+    "groupby": groupby,
+    "islice": islice,
+    "zip_longest": zip_longest,
+}

@@ -1,8 +1,15 @@
-"""Time zones without files: all are read once in the fork server, and its children share the memory."""
+"""Time zones without files: all are read once in the fork server, and its children share the memory.
+
+The class is the one that the library has in Python. That in C trusts its caches: a key that compares itself by
+emptying the cache, a subclass with a cache of its own, a file or a date of a script make it write and read memory
+that is no time zone (CPython issues 125318, 142781, 142782, 145883).
+"""
 
 from __future__ import annotations
 
+import importlib
 import io
+import types
 import zoneinfo
 from pathlib import Path
 from typing import Any
@@ -10,7 +17,13 @@ from zoneinfo import _common
 
 import tzdata  # type: ignore[import-untyped]
 
+from .ordered_dict import OrderedDict
+
 _contents: dict[str, bytes] = {}
+_python_zones: Any = importlib.import_module("zoneinfo._zoneinfo")  # it has no type stub
+
+ZoneInfo: Any = _python_zones.ZoneInfo
+_repr = ZoneInfo.__repr__
 
 
 def load() -> None:
@@ -22,6 +35,15 @@ def load() -> None:
         _contents[name] = same.setdefault(data, data)
     zoneinfo.reset_tzpath(to=())
     vars(_common)["load_tzdata"] = _open_zone
+    # Its cache of the latest zones is an OrderedDict, whose keys are the script's.
+    ZoneInfo._strong_cache = OrderedDict()
+    _python_zones.collections = types.SimpleNamespace(OrderedDict=OrderedDict)
+    ZoneInfo.__repr__ = _describe_zone
+
+
+def _describe_zone(zone: Any) -> str:
+    """As the class in C writes it."""
+    return f"zoneinfo.{_repr(zone)}"
 
 
 def _open_zone(name: str) -> io.BytesIO:
@@ -36,4 +58,4 @@ def available_timezones() -> set[str]:
     return set(_contents)
 
 
-OWN: dict[str, Any] = {"available_timezones": available_timezones}
+OWN: dict[str, Any] = {"ZoneInfo": ZoneInfo, "available_timezones": available_timezones}

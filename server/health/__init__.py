@@ -87,22 +87,32 @@ def _versions(settings: Settings) -> Iterator[Finding]:
     yield Finding("versions", "python", is_supported, f"{platform.python_version()} ({sys.executable})", advice)
 
 
-# Faults of the interpreter's memory that a script could reach, and the first release without each of them.
+# Faults of the interpreter's memory, and the first release without each of them: of what scripts do not get, ...
 _MEMORY_FAULTS: tuple[tuple[str, str, Mapping[tuple[int, int], int]], ...] = (
     ("gh-119004", "OrderedDict.__eq__ walks freed nodes", {(3, 12): 7, (3, 13): 0}),
     ("gh-142637", "other methods of OrderedDict walk freed nodes", {}),
+    ("gh-142782", "ZoneInfo walks freed nodes", {}),
+    ("gh-142732", "iterators of itertools use freed memory", {}),
+)
+# ... and of what they cannot do without.
+_REACHABLE_FAULTS: tuple[tuple[str, str, Mapping[tuple[int, int], int]], ...] = (
+    ("gh-120384", "assigning to each second item of a list writes beyond it", {(3, 12): 5, (3, 13): 0}),
+    ("gh-91153", "a bytearray that grows meanwhile is written after it is freed", {(3, 14): 0}),
+    ("gh-123378", "a UnicodeDecodeError shows bytes in front of its object", {(3, 14): 0}),
 )
 
 
 def _interpreter(settings: Settings) -> Iterator[Finding]:
     """Known faults of this Python's memory: the fence of scripts is as strong as that is, the walls are not."""
-    known = [f"{name} ({what})" for name, what, mended in _MEMORY_FAULTS if not _is_mended(mended)]
-    detail = (
-        f"known memory faults: {'; '.join(known)}; scripts do not get these classes" if known else "none known"
+    withheld, reachable = (
+        "; ".join(f"{name} ({what})" for name, what, mended in faults if not _is_mended(mended))
+        for faults in (_MEMORY_FAULTS, _REACHABLE_FAULTS)
     )
-    older = any(_is_newer_better(mended) for _, _, mended in _MEMORY_FAULTS)
-    advice = "install the newest Python 3.13 or later; the walls of the sandbox hold meanwhile" if older else ""
-    yield Finding("versions", "interpreter", True, detail, advice)
+    details = [f"known memory faults: {withheld}; scripts do not get these classes"] * bool(withheld)
+    details += [f"scripts can reach: {reachable}"] * bool(reachable)
+    older = any(_is_newer_better(mended) for _, _, mended in (*_MEMORY_FAULTS, *_REACHABLE_FAULTS))
+    advice = "install the newest Python 3.14 or later; the walls of the sandbox hold meanwhile" if older else ""
+    yield Finding("versions", "interpreter", True, "; ".join(details) or "none known", advice)
 
 
 def _is_mended(mended: Mapping[tuple[int, int], int]) -> bool:
