@@ -144,13 +144,24 @@ class _Filters:
             streams.err.write(f"{kind.__name__}: {text}\n")
 
 
+def _make_warning(message: Any, category: Any) -> Warning:
+    """The warning itself. Anything else would be recorded with its class, and the class of a class is ``type``."""
+    if not issubclass(type(message), Warning):
+        if not (isinstance(category, type) and issubclass(category, Warning)):
+            name = type(category).__name__
+            raise TypeError(f"category must be a Warning subclass, not '{name}'")
+        message = category(message)
+    if not issubclass(type(message), Warning):
+        raise TypeError(f"category must make a Warning, not '{type(message).__name__}'")
+    return message  # type: ignore[no-any-return]
+
+
 def warnings_module(streams: OutputStreams) -> dict[str, Any]:
     """``warnings``: each is printed once, unless a filter decides otherwise."""
     filters = _Filters()
 
     def warn(message: Any, category: Any = None, *rest: Any, **options: Any) -> None:
-        warning = message if isinstance(message, Warning) else (category or UserWarning)(message)
-        filters.emit(warning, streams)
+        filters.emit(_make_warning(message, category or UserWarning), streams)
 
     def filterwarnings(
         action: str,
