@@ -29,13 +29,15 @@ from bibtexparser.model import (
 from server.libraries.attachment_fields import read_file_field
 from server.libraries.item_types import OF_BIBTEX, UNKNOWN_TYPE
 from server.libraries.latex import decode, strip_markup
-from server.libraries.records import Creator, EntryFlaw, LibraryItem, plain_doi, year_of
+from server.libraries.records import OTHERS, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
 
 # The library logs what it reports in its result.
 logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
 
 _VALUE_CHARS = 100_000
 _MOST_NAMES = 1_000
+# A part of a volume of a larger work has two; a chain without end would exceed the stack.
+_MOST_PARENTS = 8
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # The roles in CSL of the fields that name people.
 _ROLES: Mapping[str, str] = {
@@ -47,7 +49,10 @@ _ROLES: Mapping[str, str] = {
 _SECTIONS = re.compile(r'(?<!\\)[{}"#]')
 _LIST = re.compile(r"[,;]")
 _LINK = re.compile(r"\\href\s*\{([^{}]*)\}\s*\{[^{}]*\}")
+_ADDRESS = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
+_LEADING_LINK = re.compile(r"\s*\{?\s*\\href\s*\{([^{}]+)\}")
 _ISO_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?(?:/\d{4}(?:-\d\d(?:-\d\d)?)?)?")
+_AND_OTHERS = re.compile(r"[\s{]*(?:et\.?[\s~]+al\.?|al\.?,\s*et\.?)[\s}]*", re.IGNORECASE)
 _NAME_PART = re.compile(r"\s*(family|given|prefix|suffix)\s*=\s*(.*?)\s*", re.S)
 # The field of an item: fields of BibTeX that have it, the first that is there.
 _TEXTS: Mapping[str, tuple[str, ...]] = {
@@ -193,8 +198,7 @@ _WORDS: Mapping[str, str] = {
 }
 # Fields that are read above, or that steer programs.
 _NO_FACTS = frozenset(
-    {name for names in _TEXTS.values() for name in names}
-    | {
+    {
         "author",
         "editor",
         "translator",
@@ -211,10 +215,43 @@ _NO_FACTS = frozenset(
     | {name for names in _SUBTITLES.values() for name in names if name}
     | {"file", "crossref", "xref", "xdata", "ids", "options", "related", "execute", "presort"}
 )
-# What an entry has from its parent under another name; all other fields keep theirs.
-_INHERITED_AS: Mapping[str, str] = {"title": "booktitle", "subtitle": "booksubtitle", "author": "bookauthor"}
+# What parts of books, articles, and volumes of larger works have from their parent under another name; all other
+# fields keep theirs.
+_OF_BOOKS: Mapping[str, str] = {
+    "title": "booktitle",
+    "subtitle": "booksubtitle",
+    "titleaddon": "booktitleaddon",
+    "author": "bookauthor",
+}
+_OF_PERIODICALS: Mapping[str, str] = {
+    "title": "journaltitle",
+    "subtitle": "journalsubtitle",
+    "titleaddon": "journaltitleaddon",
+}
+_OF_VOLUMES: Mapping[str, str] = {
+    "title": "maintitle",
+    "subtitle": "mainsubtitle",
+    "titleaddon": "maintitleaddon",
+}
 _BY_ITS_AUTHOR = frozenset({"inbook", "bookinbook", "suppbook"})
+_PARTS_OF_BOOKS = _BY_ITS_AUTHOR | {
+    "incollection",
+    "inproceedings",
+    "conference",
+    "inreference",
+    "suppcollection",
+}
 _NOT_INHERITED = frozenset({"crossref", "file", "abstract", "keywords", "groups", "doi", "pages", "xref", "ids"})
+# Works that are in no other: their ``booktitle`` is there for entries that refer to them by ``crossref``.
+_WHOLE_WORKS = frozenset(
+    {"book", "mvbook", "collection", "mvcollection", "reference", "mvreference", "proceedings", "mvproceedings"}
+    | {"manual", "booklet", "thesis", "phdthesis", "mastersthesis"}
+)
+_TEXTS_OF_WHOLE: Mapping[str, tuple[str, ...]] = {
+    **_TEXTS,
+    "title": ("title", "booktitle"),
+    "container": ("journal", "journaltitle", "maintitle"),
+}
 
 Fields = Mapping[str, str]
 
@@ -273,14 +310,33 @@ def read(text: str) -> tuple[list[LibraryItem], list[EntryFlaw]]:
     blocks = _Blocks()
     for block in parse_string(text, parse_stack=[]).blocks:
         blocks.add(block)
-    fields = {key: _fields_of(entry, blocks.macros) for key, entry in blocks.entries.items()}
-    parents = {key.casefold(): parent for key, parent in fields.items()}
-    items = [
-        _item(key, kind, _inherit(kind, own, parents.get(own.get("crossref", "").casefold())))
-        for key, own in fields.items()
-        for kind in (blocks.entries[key].entry_type.casefold(),)
-    ]
-    return items, blocks.flaws
+    entries = _Entries(blocks)
+    return [_item(key, entries.kinds[key], entries.inherit(key)) for key in entries.fields], blocks.flaws
+
+
+class _Entries:
+    """The entries of a file, with what each has from others."""
+
+    def __init__(self, blocks: _Blocks) -> None:
+        self.kinds = {key: entry.entry_type.casefold() for key, entry in blocks.entries.items()}
+        self.fields = {key: _fields_of(entry, blocks.macros) for key, entry in blocks.entries.items()}
+        self._keys = {key.casefold(): key for key in self.fields}
+        self._inherited: dict[str, Fields] = {}
+
+    def inherit(self, key: str, depth: int = 0) -> Fields:
+        """The fields of an entry, those of its ``xdata``, and those of its parent. Circles end at once."""
+        if depth > _MOST_PARENTS:
+            return self.fields[key]
+        if key not in self._inherited:
+            fields: Fields = self.fields[key]
+            self._inherited[key] = fields
+            for name in fields.get("xdata", "").split(","):
+                if data := self._keys.get(name.strip().casefold()):
+                    fields = {**self.inherit(data, depth + 1), **fields}
+            if parent := self._keys.get(fields.get("crossref", "").strip().casefold()):
+                fields = _inherit(self.kinds[key], fields, self.kinds[parent], self.inherit(parent, depth + 1))
+            self._inherited[key] = fields
+        return self._inherited[key]
 
 
 def _name_block(raw: str) -> str:
@@ -330,21 +386,32 @@ def _resolve_part(part: str, macros: Mapping[str, str]) -> str:
     return macros.get(part.casefold(), part)
 
 
-def _inherit(kind: str, own: Fields, parent: Fields | None) -> Fields:
-    """The fields of an entry with those of the entry of its ``crossref``; parts of books have its author."""
-    if parent is None:
-        return own
-    given = {_INHERITED_AS.get(name, name): value for name, value in parent.items() if name not in _NOT_INHERITED}
+def _inherit(kind: str, own: Fields, parent_kind: str, parent: Fields) -> Fields:
+    """The fields of an entry with those of its parent, as BibLaTeX has them; parts of books have its author."""
+    names = _renamed(kind, parent_kind)
+    kept = {name: value for name, value in parent.items() if name not in _NOT_INHERITED}
+    renamed = {names[name]: value for name, value in kept.items() if name in names}
+    same = {name: value for name, value in kept.items() if name not in names}
     author = {"author": parent["author"]} if kind in _BY_ITS_AUTHOR and "author" in parent else {}
-    return {**given, **author, **own}
+    return {**renamed, **same, **author, **own}
+
+
+def _renamed(kind: str, parent_kind: str) -> Mapping[str, str]:
+    if kind in _OF_JOURNALS:
+        return _OF_PERIODICALS
+    if kind in _PARTS_OF_BOOKS:
+        return {**_OF_BOOKS, **_OF_VOLUMES} if parent_kind.startswith("mv") else _OF_BOOKS
+    return _OF_VOLUMES if parent_kind.startswith("mv") else {}
 
 
 # --- items
 
 
 def _item(key: str, kind: str, fields: Fields) -> LibraryItem:
-    texts = {name: _first(fields, names) for name, names in _TEXTS.items()}
-    date = _date(fields)
+    texts = {name: _first(fields, names) for name, names in _names_of_texts(kind).items()}
+    date, address = _date(fields), _address(fields)
+    if address and _is_only_address(texts["publisher"], fields):
+        texts["publisher"] = ""
     return LibraryItem(
         title=texts["title"],
         container=texts["container"],
@@ -356,17 +423,46 @@ def _item(key: str, kind: str, fields: Fields) -> LibraryItem:
         abstract=texts["abstract"],
         key=key,
         citekey=key,
-        item_type=OF_BIBTEX.get(kind.casefold(), UNKNOWN_TYPE),
+        item_type=_type(kind, texts["container"]),
         creators=tuple(_creators(fields)),
-        year=year_of(fields.get("year", "") or date),
+        year=year_of(decode(fields.get("year", "")) or date),
         date=date,
         doi=plain_doi(_plain(fields.get("doi", ""))),
-        url=_plain(fields.get("url", "")) or _archived_at(fields),
+        url=_plain(fields.get("url", "")) or _archived_at(fields) or address,
         tags=_list(fields.get("keywords", "")),
         collections=_list(fields.get("groups", "")),
         attachments=read_file_field(fields.get("file", "")),
-        more=tuple(_more(kind.casefold(), fields)),
+        more=tuple(_more(kind, fields)),
     )
+
+
+def _names_of_texts(kind: str) -> Mapping[str, tuple[str, ...]]:
+    return _TEXTS_OF_WHOLE if kind in _WHOLE_WORKS else _TEXTS
+
+
+def _type(kind: str, container: str) -> str:
+    """The type in CSL. In BibTeX, a part of a book that names no other title than its own has that of the book."""
+    return "book" if kind == "inbook" and not container else OF_BIBTEX.get(kind, UNKNOWN_TYPE)
+
+
+def _address(fields: Fields) -> str:
+    r"""The address that is how a work was published, or its note: ``\url{...}``, or the aim of ``\href``."""
+    for value in (fields.get("howpublished", ""), fields.get("note", "")):
+        if link := _LEADING_LINK.match(value):
+            return _plain(link[1])
+        if _is_address(text := decode(value)):
+            return text
+    return ""
+
+
+def _is_only_address(publisher: str, fields: Fields) -> bool:
+    """Whether the publisher is an address; within a link it may be set with spaces."""
+    is_link = _LEADING_LINK.match(fields.get("howpublished", "")) is not None
+    return _is_address(publisher) or (is_link and _ADDRESS.match(publisher) is not None)
+
+
+def _is_address(text: str) -> bool:
+    return _ADDRESS.fullmatch(text) is not None
 
 
 def _language(stated: str, fields: Fields) -> str:
@@ -397,17 +493,18 @@ def _more(kind: str, fields: Fields) -> Iterator[tuple[str, str]]:
     year = decode(fields.get("year", "") or fields.get("date", ""))
     if year and not year_of(year) and "pubstate" not in fields:  # "in press"
         yield "status", year
+    read = {name for names in _names_of_texts(kind).values() for name in names}
     for name, value in fields.items():
         text = _plain(value) if name in _VERBATIM else decode(value)
-        if name not in _NO_FACTS and text:
+        if name not in _NO_FACTS and name not in read and text:
             text = _in_words(value) if _is_list(name, fields) else _WORDS.get(text, text)
             yield _name_of(kind, name), _GENRES.get(text.casefold(), text) if name == "type" else text
-    yield from _shadowed(fields)
+    yield from _shadowed(kind, fields)
 
 
-def _shadowed(fields: Fields) -> Iterator[tuple[str, str]]:
+def _shadowed(kind: str, fields: Fields) -> Iterator[tuple[str, str]]:
     """What the first of several fields for one fact hides: an institution beside a publisher, an event's title."""
-    for names in _TEXTS.values():
+    for names in _names_of_texts(kind).values():
         given = [name for name in names if decode(fields.get(name, ""))]
         for name in given[1:]:
             yield _MORE.get(name, name), decode(fields[name])
@@ -467,15 +564,28 @@ def _date(fields: Fields) -> str:
     year = decode(fields.get("year", ""))
     if not re.fullmatch(r"\d{4}", year):
         return ""
-    month = decode(fields.get("month", "")).casefold()[:3].strip()
-    number = _MONTHS.index(month) + 1 if month in _MONTHS else int(month) if month in _NUMBERS else 0
-    day = decode(fields.get("day", ""))
-    is_day = number and day.isdecimal() and 1 <= int(day[:3]) <= _MOST_DAYS
-    return f"{year}-{number:02}" + (f"-{int(day):02}" if is_day else "") if number else year
+    months, days = _months_and_days(decode(fields.get("month", "")).casefold())
+    stated = decode(fields.get("day", ""))
+    days = days or ([int(stated)] if stated in _DAYS else [])
+    dates = [f"{year}-{month:02}" for month in months]
+    if days and months:
+        dates = [f"{year}-{months[min(at, len(months) - 1)]:02}-{day:02}" for at, day in enumerate(days)]
+    first, last = (dates[0], dates[-1]) if dates else (year, year)
+    return f"{first}/{last}" if first < last else first
 
 
-_MOST_DAYS = 31
-_NUMBERS = frozenset(f"{number}" for number in range(1, 13)) | {f"{number:02}" for number in range(1, 10)}
+def _months_and_days(stated: str) -> tuple[list[int], list[int]]:
+    """The months that a field names, and the days in them: two at most, of "jun-aug", "10 jan", "30 may-2 jun"."""
+    words = [_MONTHS.index(word[:3]) + 1 for word in _WORD.findall(stated) if word[:3] in _MONTHS]
+    numbers = [int(number) for number in _DIGITS.findall(stated)]
+    if not words:
+        return [number for number in numbers if 1 <= number <= len(_MONTHS)][:2], []
+    days = [number for number in numbers if f"{number}" in _DAYS]
+    return words[:2], days[:2] if len(words) == 1 or len(days) == len(words) else []
+
+
+_WORD, _DIGITS = re.compile(r"[^\W\d_]{3,}"), re.compile(r"(?<!\d)\d{1,2}(?!\d)")
+_DAYS = frozenset(f"{day}" for day in range(1, 32)) | {f"{day:02}" for day in range(1, 10)}
 
 
 def _creators(fields: Fields) -> Iterator[Creator]:
@@ -486,6 +596,8 @@ def _creators(fields: Fields) -> Iterator[Creator]:
 
 
 def _creator(name: str, role: str) -> Creator | None:
+    if _AND_OTHERS.fullmatch(name):
+        return Creator(OTHERS, role=role)
     if re.match(r"\s*(?:family|given)\s*=", name):
         parts = {match[1]: match[2] for part in name.split(",") if (match := _NAME_PART.fullmatch(part))}
         family = decode(" ".join(filter(None, (parts.get("prefix"), parts.get("family")))))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import sys
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +34,32 @@ _HYPHEN = re.compile(r"\\[-=]/")
 _COMMAND = re.compile(r"\\[A-Za-z]+\s?|[{}]|\\")
 # Signs that LaTeX would take as a comment or a column; BibTeX has them as text.
 _SIGN = re.compile(r"(?<!\\)([%&])")
+# A character by its number: decimal, octal, hexadecimal, or the character itself.
+_NUMBER = r"""(?:`\\?(?P<itself>\S)|'(?P<octal>[0-7]{1,7})|"(?P<hexadecimal>[0-9A-F]{1,6})|(?P<decimal>\d{1,7}))"""
+_CHARACTER = re.compile(rf"\\(?:symbol\s*\{{\s*{_NUMBER}\s*\}}|char\s*{_NUMBER.replace('?P<', '?P<c')}\s?)")
+_BASES: Mapping[str, int] = {"octal": 8, "decimal": 10, "hexadecimal": 16}
+# Text that stands as it is: addresses, and what two equal signs enclose.
+_VERBATIM = re.compile(
+    r"(?P<command>\\(?:url|path|nolinkurl)\s*\{)(?P<address>[^{}]*)\}|\\verb\*?(?P<sign>[^\w\s*{}])(?P<text>.{0,200}?)(?P=sign)"
+)
+_LITERAL: Mapping[str, str] = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "{}%&#$_"},
+    **{sign: f"{sign}{{}}" for sign in "-`'"},
+}
+# Space in numbers, and where a line may end.
+_SPACING = re.compile(
+    r"\\(?:penalty\s*-?\d+|m?(?:kern|skip)\s*-?[\d.]+\s*[a-z]{2}|hskip\s*-?[\d.]+\s*[a-z]{2}"
+    r"(?:\s*(?:plus|minus)\s*[\d.]+\s*[a-z]{2})*)\s?"
+)
+# Spanish and German marks, and quotations in single marks.
+_INVERTED = re.compile(r"([!?])`(?!`)")
+_GERMAN = re.compile(r""""`([^"`]+)"'""")
+_SINGLE = re.compile(r"(?<!\w)`([^`'‘’]+)['’](?!')")
+# An accent over nothing is the sign itself.
+_BARE_ACCENT = re.compile(r"\\([~^])\{\s*\}")
 # Commands around quotations, which the library does not know.
 _QUOTING = ("enquote", "mkbibquote")
 _MACROS, _TEXTS = get_default_macros(), get_default_latex_context_db()
@@ -57,6 +85,66 @@ _LOGOS = {
     "eTeX": "e-TeX",
     "WEB": "WEB",
 }
+# Signs that the library leaves out, or has as others.
+_SIGNS: Mapping[str, str] = {
+    **dict.fromkeys(("space", "nobreakspace", "thinspace", "enspace", "newline", "quad", "qquad"), " "),
+    **dict.fromkeys(("-", "nolinebreak", "textcompwordmark", "selectfont"), ""),
+    "copyright": "©",
+    "pounds": "£",
+    "S": "§",
+    "P": "¶",
+    "degree": "°",
+    "TM": "™",
+    "euro": "€",
+    "No": "№",
+    "dag": "†",
+    "ddag": "‡",
+    "slash": "/",
+    "hyp": "-",
+    "textperiodcentered": "·",
+    "textunderscore": "_",
+    "textbar": "|",
+    "textless": "<",
+    "textgreater": ">",
+    "textbraceleft": "{",
+    "textbraceright": "}",
+    "textasciicircum": "^",
+    "textquotedbl": '"',
+    "lq": "‘",
+    "rq": "’",
+    "og": "« ",
+    "fg": " »",
+    "glqq": "„",
+    "grqq": "“",
+    "glq": "‚",
+    "grq": "‘",
+    "flqq": "«",
+    "frqq": "»",
+    "flq": "‹",
+    "frq": "›",
+}
+# Commands of which a part is text: their arguments, and what is written of these. Those for the order of lists are
+# of BibTeX's own examples.
+_PARTS: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("noopsort", "SortNoop", "sortnoop", "color", "fontencoding", "fontfamily"), ("{", "%.0s")),
+    "printfirst": ("{{", "%(1)s"),
+    "switchargs": ("{{", "%(2)s%(1)s"),
+    "raisebox": ("{{", "%(2)s"),
+    "bibinfo": ("{{", "%(2)s"),
+    "discretionary": ("{{{", "%(3)s"),
+}
+_MACROS.add_context_category(
+    "parts",
+    macros=[MacroSpec(name, arguments) for name, (arguments, _) in _PARTS.items()]
+    + [MacroSpec(name, "") for name in _SIGNS],
+    prepend=True,
+)
+_TEXTS.add_context_category(
+    "parts",
+    macros=[MacroTextSpec(name, text) for name, text in _SIGNS.items()]
+    + [MacroTextSpec(name, text) for name, (_, text) in _PARTS.items()],
+    prepend=True,
+)
 _MACROS.add_context_category(
     "addresses",
     macros=[MacroSpec("path", "{"), MacroSpec("nolinkurl", "{"), MacroSpec("href", "{{")],
@@ -111,8 +199,9 @@ def decode(text: str) -> str:
     >>> decode(r"M{\"u}ller \& {NASA}: 10--20\,\% of $x^2$")
     'Müller & NASA: 10–20 % of $x^2$'
     """
-    text = _HYPHEN.sub("-", text[:_LONGEST_CHARS])
-    return " ".join((_decode_markup(text) if _MARKUP.search(text) else _decode_plain(text)).split())
+    text = _INVERTED.sub(lambda found: "¡" if found[1] == "!" else "¿", _HYPHEN.sub("-", text[:_LONGEST_CHARS]))
+    decoded = _decode_markup(text) if _MARKUP.search(text) else _decode_plain(text)
+    return _SINGLE.sub(r"‘\1’", _GERMAN.sub(r"„\1“", " ".join(decoded.split())))
 
 
 def _decode_plain(text: str) -> str:
@@ -124,10 +213,36 @@ def _decode_plain(text: str) -> str:
 def _decode_markup(text: str) -> str:
     if _depth(text) > _DEEPEST:
         return strip_markup(text)
+    text = _BARE_ACCENT.sub(lambda found: _LITERAL[found[1]], _SPACING.sub("", text))
+    text = _CHARACTER.sub(_write_character, _VERBATIM.sub(_write_verbatim, text))
     try:
         return str(_DECODER.latex_to_text(_SIGN.sub(r"\\\1", text), latex_context=_MACROS))
     except _NOT_LATEX:
         return strip_markup(text)
+
+
+def _write_character(found: re.Match[str]) -> str:
+    """A character that is named by its number; nothing where there is none."""
+    stated = {name.removeprefix("c"): text for name, text in found.groupdict().items() if text}
+    (form, text), *_ = stated.items()
+    number = ord(text) if form == "itself" else int(text, _BASES[form])
+    return _escape(chr(number)) if number <= sys.maxunicode and chr(number).isprintable() else ""
+
+
+def _write_verbatim(found: re.Match[str]) -> str:
+    if found["command"] is None:
+        return _escape(found["text"])
+    # Signs of LaTeX have a backslash before them in many files, and are meant without it.
+    address = _BACKSLASHED.sub(r"\1", found["address"])
+    return "".join((found["command"], _escape(address), "}"))
+
+
+_BACKSLASHED = re.compile(r"\\([_&%#~$^{}])")
+
+
+def _escape(text: str) -> str:
+    """The text as LaTeX that stands for it, sign by sign."""
+    return "".join(_LITERAL.get(sign, sign) for sign in text)
 
 
 def strip_markup(text: str) -> str:

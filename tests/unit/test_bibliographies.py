@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from server.libraries.attachment_fields import read_file_field
 from server.libraries.citing import CitedPlace, write_citations
 from server.libraries.facts import facts_of, item_of
+from server.libraries.latex import decode
 from server.libraries.reading import SUFFIXES, Bibliography, pack, read_bibliography, unpack
 from server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem
 from server.models import CitationStyle
@@ -67,7 +68,7 @@ def test_an_entry_of_bibtex_has_macros_accents_names_and_its_parents_fields() ->
             Creator("Ed", "Itor", "editor"),
         ),
         year=2019,
-        date="2019-03",
+        date="2019-03-01",
         doi="10.1000/a_b",
         container="Proceedings of X",
         publisher="ACM",
@@ -79,6 +80,113 @@ def test_an_entry_of_bibtex_has_macros_accents_names_and_its_parents_fields() ->
 def test_dates_and_concatenated_macros_of_biblatex_are_read() -> None:
     item = _items(BIBTEX, ".bib")["p1"]
     assert (item.date, item.year, item.container) == ("2019-03-05/2020", 2019, "Journal of Things")
+
+
+LATEX: dict[str, str] = {
+    r"\copyright{} \S 5, \pounds 3, 5\degree{} \textless{} \textbar": "© §5, £3, 5° < |",
+    r"The {\nobreakspace}GAP{\nobreakspace}Group\thinspace x": "The GAP Group x",
+    r"Wa\-shing\-ton, a{\slash}b, x\penalty0 y": "Washington, a/b, xy",
+    r"\texttt{\symbol{126}a}, \char126 b, \char`\~c, \char'176 d": "~a, ~b, ~c, ~d",
+    r'\char"7E e': "~e",
+    r"\symbol{9999999}\~{}x": "~x",
+    r"see \url{http://a.example/~b_c--d\%20e}": "see http://a.example/~b_c--d%20e",
+    r"\verb|x_y|, \verb+a~b+": "x_y, a~b",
+    r"\discretionary{-}{}{}x, {\raisebox{1pt}{y}}": "x, y",
+    r"{\noopsort{1973a}}{\switchargs{--90}{1968}}": "1968–90",
+    "the `small' world's ``end''": "the ‘small’ world's “end”",
+    '!`Hola! ?`Como? "`Ja"\'': "¡Hola! ¿Como? „Ja“",
+    "the `70s": "the `70s",
+}
+
+
+@pytest.mark.parametrize("text", LATEX)
+def test_signs_spaces_and_addresses_of_latex_are_text(text: str) -> None:
+    assert decode(text) == LATEX[text]
+
+
+@pytest.mark.parametrize(
+    ("stated", "date"),
+    [
+        ('nov # ", " # dec', "1988-11/1988-12"),
+        ("{July--August}", "1988-07/1988-08"),
+        ('"10~" # jan', "1988-01-10"),
+        ('jan # "~4"', "1988-01-04"),
+        ("{25--26} # oct", "1988-10-25/1988-10-26"),
+        ("{30~May--2~June}", "1988-05-30/1988-06-02"),
+        ('dec # "/" # jan', "1988-12"),
+        ("{3--4}", "1988-03/1988-04"),
+        ("{Spring}", "1988"),
+        ("{99}", "1988"),
+        ("{0}", "1988"),
+    ],
+)
+def test_a_month_may_be_two_or_have_days(stated: str, date: str) -> None:
+    (item,) = _items(f"@misc{{a, year=1988, month={stated}}}", ".bib").values()
+    assert (item.date, item.year) == (date, 1988)
+
+
+def test_the_year_of_a_work_is_no_mark_for_its_place_in_a_list() -> None:
+    assert _items(r'@book{a, year="{\noopsort{1973c}}1981"}', ".bib")["a"].year == 1981
+
+
+@pytest.mark.parametrize(
+    ("stated", "url", "publisher"),
+    [
+        (r"howpublished={\url{http://a.example/~b}}", "http://a.example/~b", ""),
+        (r"howpublished={\href{http://a.example/~b}{\texttt{http://a.example/~b}}}", "http://a.example/~b", ""),
+        (r"howpublished={\href{http://a.example/1}{arXiv:1}}", "http://a.example/1", "arXiv:1"),
+        (r"howpublished={http://a.example/}", "http://a.example/", ""),
+        (r"howpublished={Leaflet}, note={\url{http://a.example/}}", "http://a.example/", "Leaflet"),
+        (r"howpublished={\url{http://a.example/}}, url={http://b.example/}", "http://b.example/", ""),
+        (r"howpublished={Self-published, http://a.example/}", "", "Self-published, http://a.example/"),
+    ],
+)
+def test_a_work_that_is_published_at_an_address_has_it(stated: str, url: str, publisher: str) -> None:
+    item = _items(f"@misc{{a, {stated}}}", ".bib")["a"]
+    assert (item.url, item.publisher) == (url, publisher)
+
+
+PARENTS = r"""
+@xdata{ed, publisher={X}, location={Y}}
+@mvbook{set, author={Ann Lee}, title={The Set}, xdata={ed, none}}
+@book{vol, crossref={set}, title={Volume One}, volume=1, date={1999}}
+@inbook{part, crossref={vol}, title={A Part}}
+@book{old, author={Bob Roe}, title={Old Set}, booktitle={Old Set}, year=1973}
+@book{own, crossref={old}, title={Own}, volume=2}
+@inbook{lone, author={Cy Poe}, title={A Course}, pages={1--9}}
+@proceedings{proc, title={Proc. of X}, booktitle={Proc. of X (for parts)}, editor={Ed, Itor}}
+@inproceedings{talk, crossref={proc}, title={A Talk}}
+@periodical{per, title={The Journal}, subtitle={Of Things}, date={2001}}
+@article{art, crossref={per}, title={An Article}}
+"""
+
+
+def test_entries_have_from_their_parents_what_bibtex_and_biblatex_say() -> None:
+    items = _items(PARENTS, ".bib")
+    assert {key: (item.item_type, item.container, item.publisher) for key, item in items.items()} == {
+        "ed": ("document", "", "X"),
+        "set": ("book", "", "X"),
+        "vol": ("book", "The Set", "X"),
+        "part": ("chapter", "Volume One", "X"),
+        "old": ("book", "", ""),
+        "own": ("book", "", ""),
+        "lone": ("book", "", ""),
+        "proc": ("book", "", ""),
+        "talk": ("paper-conference", "Proc. of X (for parts)", ""),
+        "per": ("periodical", "", ""),
+        "art": ("article-journal", "The Journal: Of Things", ""),
+    }
+    assert [each.name for each in items["own"].creators] == ["Roe, Bob"]
+    assert [(each.name, each.role) for each in items["part"].creators] == [
+        ("Lee, Ann", "author"),
+        ("Lee, Ann", "container-author"),
+    ]
+    assert dict(items["proc"].more)["booktitle"] == "Proc. of X (for parts)"
+
+
+@pytest.mark.parametrize("last", ["et al.", "{et al}", "al., et", "others"])
+def test_others_are_named_in_several_ways(last: str) -> None:
+    assert _items(f"@misc{{a, author={{Doe, Ann and {last}}}}}", ".bib")["a"].creators[-1] == Creator("others")
 
 
 @pytest.mark.parametrize(
@@ -181,6 +289,8 @@ _GROWING = "".join(f"@string{{m{n} = m{n - 1} # m{n - 1}}}\n" for n in range(1, 
         "@article{a, author={" + " and ".join(["A B"] * 50_000) + "}}",
         "@article{a, title={" + r"\textbf" * 20_000 + "}}",
         "@article{a, crossref=a, title={x}}\n@article{b, crossref=c}\n@article{c, crossref=b}",
+        "".join(f"@book{{b{n}, crossref=b{n + 1}, xdata={{b{n + 2},b{n - 1}}}}}\n" for n in range(5_000)),
+        "@article{a, title={" + r"\verb|\url{\char" * 20_000 + "}}",
         "@" * 200_000,
         "@article{a}\n" * 20_000,
         "@article{a\x00\x1b[31m, title={\x00\x1b]0;x\x07\u202e}}",
@@ -194,6 +304,8 @@ _GROWING = "".join(f"@string{{m{n} = m{n - 1} # m{n - 1}}}\n" for n in range(1, 
         "names",
         "commands",
         "circle",
+        "chain",
+        "verbatim",
         "at",
         "repeats",
         "controls",
