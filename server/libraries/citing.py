@@ -159,7 +159,7 @@ def _describe_bibtex(item: LibraryItem) -> str:
         **{_FIELD_OF_ROLE.get(role, role): _bibtex_names(item, role) for role in _further_roles(item)},
         "year": str(item.year or ""),
         ("booktitle" if of_book else "journal"): _to_latex(item.container),
-        ("school" if of_thesis else "institution" if kind == "techreport" else "publisher"): _to_latex(
+        ("school" if of_thesis else "institution" if kind == "techreport" else "publisher"): _to_latex_name(
             item.publisher
         ),
         "volume": _to_latex(item.volume),
@@ -169,12 +169,13 @@ def _describe_bibtex(item: LibraryItem) -> str:
         "url": _to_verbatim(item.url),
         "keywords": _to_latex(", ".join(item.tags)),
         "month": _month(item.date),
+        "day": _day(item.date),
         "date": item.date if "/" in item.date else "",
         "langid": _to_latex(item.language),
     }
     for name, text in item.more:
         field = _FIELD_OF_FACT.get(name, name.casefold())
-        fields[field] = fields.get(field) or _to_latex(text)
+        fields[field] = fields.get(field) or (_to_latex_name if field in _NAMED else _to_latex)(text)
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
     return ",\n".join((f"@{kind}{{{_bibtex_key(item)}", *lines)) + "\n}"
 
@@ -201,7 +202,16 @@ def _month(date: str) -> str:
     return str(int(parts[1])) if len(parts) > 1 and parts[1].isdecimal() else ""
 
 
+def _day(date: str) -> str:
+    """The day of one date; BibLaTeX has ranges in its own field."""
+    parts = date.split("-")
+    return str(int(parts[2])) if len(parts) == 3 and "/" not in date and parts[2].isdecimal() else ""
+
+
 _FIELD_OF_ROLE: Mapping[str, str] = {"container-author": "bookauthor"}
+_NAMED = frozenset(
+    {"address", "location", "venue", "organization", "institution", "origlocation", "origpublisher"}
+)
 # Fields of BibTeX by the names of CSL.
 _FIELD_OF_FACT: Mapping[str, str] = {
     "publisher-place": "address",
@@ -224,8 +234,22 @@ _FIELD_OF_FACT: Mapping[str, str] = {
     "original-date": "origdate",
     "status": "pubstate",
 }
-# A formula of signs that are no commands of TeX, however they are combined.
-_FORMULA = re.compile(r"(?<!\\)(\$(?:[A-Za-z0-9_+=<>().,/ -]|\^(?!\^))+\$)")
+# Commands of formulas that write signs, and nothing else.
+_OF_FORMULAS = (
+    "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|vartheta|iota|kappa|lambda|mu|nu|xi|pi|rho|"
+    "sigma|tau|upsilon|phi|varphi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|"
+    "Omega|ell|hbar|infty|partial|nabla|times|cdot|cdots|ldots|dots|pm|mp|div|ast|star|circ|bullet|oplus|"
+    "otimes|le|leq|ge|geq|ne|neq|ll|gg|approx|equiv|sim|simeq|cong|propto|in|notin|subset|subseteq|cup|"
+    "cap|to|rightarrow|leftarrow|mapsto|langle|rangle|log|ln|exp|sin|cos|tan|min|max|sup|inf|lim|det|dim|"
+    "ker|gcd|mod|sum|prod|int|sqrt|frac|binom|left|right|over|rm|it|bf|cal|sf|tt|mathrm|mathit|mathbf|"
+    "mathcal|mathbb|mathfrak|mathsf|text|textrm|operatorname|hat|bar|tilde|vec|dot|overline|underline|"
+    "prime|quad"
+)
+# A formula of letters, signs and these commands, however they are combined.
+_FORMULA = re.compile(
+    r"(?<!\\)(\$(?:[A-Za-z0-9_+=<>()\[\].,/|:;'*!{} -]|\^(?!\^)"
+    rf"|\\(?:{_OF_FORMULAS})(?![A-Za-z])|\\[,;:! ])+\$)"
+)
 
 
 def _to_verbatim(text: str) -> str:
@@ -234,9 +258,24 @@ def _to_verbatim(text: str) -> str:
 
 
 def _to_latex(text: str) -> str:
-    """The text with the signs of LaTeX escaped, plain formulas as they are; other letters stay, as UTF-8."""
+    """The text with the signs of LaTeX escaped, formulas as they are; other letters stay, as UTF-8."""
     parts = _FORMULA.split(text)
-    return "".join(part if at % 2 else _escape_latex(part) for at, part in enumerate(parts))
+    return "".join(part if at % 2 and _is_balanced(part) else _escape_latex(part) for at, part in enumerate(parts))
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether no brace would end what is around the text."""
+    depth = 0
+    for sign in text:
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _to_latex_name(text: str) -> str:
+    """The name of a place or a publisher. In BibLaTeX an "and" without braces joins several."""
+    return f"{{{_to_latex(text)}}}" if " and " in text else _to_latex(text)
 
 
 def _escape_latex(text: str) -> str:

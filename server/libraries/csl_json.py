@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from server.libraries.item_types import CSL_TYPES, NAME_ROLES, UNKNOWN_TYPE
@@ -102,13 +102,20 @@ def _item(work: Any) -> LibraryItem:
 
 
 def _more(work: Work) -> Iterator[tuple[str, str]]:
-    """All other texts and numbers of a work, its other dates, and the names of those with other roles."""
-    for name, value in work.items():
+    """All other texts and numbers of a work, its other dates, and the names of those with other roles.
+
+    What CSL has no name for is in ``custom``.
+    """
+    custom = work.get("custom")
+    facts = (
+        {name: text for name, text in custom.items() if isinstance(text, str)} if isinstance(custom, dict) else {}
+    )
+    for name, value in {**facts, **work}.items():
         match value:
             case _ if name in _FIELDS or isinstance(value, bool):
                 pass
             case str() | int():
-                yield name, _text(work, name)
+                yield name, _text({name: value}, name)
             case {"date-parts": _} | {"raw": _} | {"literal": _}:
                 yield name, _date(work, name) or _text(value, "raw") or _text(value, "literal")
             case [dict(), *_]:
@@ -153,16 +160,21 @@ def _creators(work: Work, role: str) -> Iterator[Creator]:
 
 
 def _date(work: Work, name: str = "issued") -> str:
-    """A date in ISO 8601; "" without one."""
+    """A date in ISO 8601, a range with "/" in it; "" without one."""
     issued = _object(work, name)
     parts = issued.get("date-parts") or [[]]
-    if not isinstance(parts, list) or not isinstance(parts[0], list):
+    if not isinstance(parts, list) or not all(isinstance(each, list) for each in parts):
         raise ValueError(f"{name} must have date-parts as a list of lists")
-    numbers = [str(part) for part in parts[0][:3] if isinstance(part, int | str) and str(part).isdecimal()]
-    if numbers and len(numbers[0]) == 4:
-        return "-".join(number.zfill(2) for number in numbers)
+    dates = [_iso_date(each) for each in parts[:2]]
+    if dates[0]:
+        return "/".join(filter(None, dates))
     match = _ISO_DATE.match(_text(issued, "raw") or _text(issued, "literal"))
     return match[0] if match else ""
+
+
+def _iso_date(parts: Sequence[Any]) -> str:
+    numbers = [str(part) for part in parts[:3] if isinstance(part, int | str) and str(part).isdecimal()]
+    return "-".join(number.zfill(2) for number in numbers) if numbers and len(numbers[0]) == 4 else ""
 
 
 def _tags(work: Work) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ quotation marks, right ranges of pages, a blank after the number of an entry, ca
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -31,6 +31,7 @@ from citeproc import (  # type: ignore[import-untyped]
 )
 from citeproc.model import (  # type: ignore[import-untyped]
     CitationStylesElement,
+    Date,
     Else_If,
     If,
     Names,
@@ -38,7 +39,7 @@ from citeproc.model import (  # type: ignore[import-untyped]
     Substitute,
     Text,
 )
-from citeproc.source import VariableError  # type: ignore[import-untyped]
+from citeproc.source import DateRange, VariableError  # type: ignore[import-untyped]
 from citeproc.source.json import CiteProcJSON  # type: ignore[import-untyped]
 from citeproc.string import MixedString, NoCase, String  # type: ignore[import-untyped]
 from lxml import etree  # type: ignore[import-untyped]
@@ -72,10 +73,16 @@ _TAKEN = frozenset(
     | {"type", "language", "archive_location", "keyword"}
 )
 _TITLES = ("title", "container-title", "collection-title", "volume-title", "event-title")
+# Quotation marks of typewriters, formulas of TeX, and the number of an edition as German and Czech have it ("2.").
+_QUOTED = re.compile(r'(?<!\w)"([^"]+)"(?!\w)')
+_FORMULA = re.compile(r"(?<!\\)\$[^$]+\$")
+_ORDINAL = re.compile(r"(\d{1,3})\.")
 _KEPT_CASE = '<span class="nocase">{}</span>'
 _NUMBER = re.compile(r"\A(\[\d+\]|\d+\.)(?=\S)")
 _AND_OTHERS = re.compile(rf",? ?(?:& |and )?{_OTHERS}\.?")
 _ENDED_TWICE = re.compile(rf"([?!][”’{_ITALIC}{_BOLD}]*|\.[{_ITALIC}{_BOLD}]+)\.(?=\s|\Z)")
+# A blank or a comma before the sign after something that an entry does not have: "In , edited by".
+_EMPTY = re.compile(rf", ?(?=[{_ITALIC}{_BOLD}]*,)|(?<=[\w”’]) (?=[,.](?: [^.,]|\Z))")
 _LETTERED = re.compile(f"{_LETTER}([a-z]*){_LETTER}")
 _QUOTATION_MARKS = re.compile("[“”]")
 _OUTSIDE = re.compile(r"(?<![.,?!”’])([”’]+)([.,])")
@@ -134,7 +141,7 @@ def write(style: str, works: Sequence[Fields], citings: Sequence[Citing], markup
 
 def _open(tree: _Tree, works: Sequence[Fields], letters: Sequence[str]) -> Any:
     """The list of all works."""
-    shorten = _PAGE_RANGES.get(tree.page_range_format, str)
+    shorten = _PAGE_RANGES.get(tree.page_range_format, _expand if tree.page_range_format else str)
     prepared = [_prepare(fields, f"w{number}", shorten) for number, fields in enumerate(works)]
     if tree.spaces_initials:
         _space_initials(prepared)
@@ -154,9 +161,15 @@ def _prepare(fields: Fields, id: str, shorten: Callable[[str], str]) -> dict[str
         if isinstance(value, list) and value[-1:] in ([{"literal": "others"}], [{"family": "others"}]):
             known[name] = [*value[:-1], {"family": _OTHERS}]  # as BibTeX says that a list of people goes on
     page = {"page": shorten(str(known["page"]))} if known.get("page") else {}
+    known |= {name: _QUOTED.sub(r"“\1”", text) for name in _TITLES if isinstance(text := known.get(name), str)}
+    if match := _ORDINAL.fullmatch(str(known.get("edition", ""))):
+        known["edition"] = match[1]
     if not str(known.get("language") or "en").casefold().startswith("en"):
         # Only titles in English have capitals by the rules of a style.
         known |= {name: _KEPT_CASE.format(text) for name in _TITLES if (text := known.get(name))}
+    else:
+        kept = _KEPT_CASE.format(r"\g<0>")
+        known |= {name: _FORMULA.sub(kept, text) for name in _TITLES if isinstance(text := known.get(name), str)}
     return {**{name: value for name, value in known.items() if name in _TAKEN}, **page, "id": id}
 
 
@@ -213,7 +226,7 @@ def _ignore(item: Any) -> None:
 
 def _finish(text: str, *, is_american: bool) -> str:
     text = _AND_OTHERS.sub(" et al.", _NUMBER.sub(r"\1 ", text.strip()))
-    text = _ENDED_TWICE.sub(r"\1", text)
+    text = _ENDED_TWICE.sub(r"\1", _EMPTY.sub("", text))
     # The letter belongs to the first year alone, not to the date of a day after it.
     text = _LETTERED.sub("", _LETTERED.sub(r"\1", text, count=1))
     text = _mark_inner_quotations(text) if is_american else text
@@ -247,65 +260,102 @@ def _add_words(citation: str, words: str) -> str:
 # --- styles
 
 
+# The variables that an entry has so far, and those of them that stood in for names, among what the processor keeps
+# of a layout while it writes an entry.
+_WRITTEN, _STOOD_IN = "written", "stood in"
+
+
+def _note(element: Any, context: Any, variables: Sequence[str]) -> None:
+    kept = (context if context is not None else element).get_layout().repressed
+    kept.setdefault(_WRITTEN, []).extend(variables)
+
+
+def _stood_in(element: Any, context: Any) -> Sequence[str]:
+    kept = (context if context is not None else element).get_layout().repressed
+    return kept.get(_STOOD_IN, ())  # type: ignore[no-any-return]
+
+
 class _Names(Names):  # type: ignore[misc]
     """Names without those that stood in for others before: the editors of a work without authors."""
 
     def process(self, item: Any, names_context: Any = None, context: Any = None, **options: Any) -> Any:
         roles = str(self.get("variable")).split()
-        written = (context if context is not None else self).get_layout().repressed.get(self.tag, ())
-        kept = [role for role in roles if role not in written]
+        kept = [role for role in roles if role not in _stood_in(self, context)]
         if not kept:
             raise VariableError
         self.set("variable", " ".join(kept))
         try:
-            return super().process(item, names_context=names_context, context=context, **options)
+            text = super().process(item, names_context=names_context, context=context, **options)
         finally:
             self.set("variable", " ".join(roles))
+        _note(self, context, [role for role in kept if role in item.reference] if text else [])
+        return text
 
 
 class _Substitute(Substitute):  # type: ignore[misc]
-    """What stands in for names, and is not written again; also where it is in a macro."""
+    """What stands in for names, and is not written again: the variables that were written, also in a macro."""
 
-    def add_to_repressed_list(self, child: Any, context: Any) -> None:
-        repressed = context.get_layout().repressed
-        for element in self._elements_of(child):
-            variables = str(element.get("variable", "")).split()
-            if isinstance(element, Names) or variables == ["title"]:
-                repressed.setdefault(element.tag, []).extend(variables)
+    def render(self, item: Any, context: Any = None, **options: Any) -> Any:
+        kept = (context if context is not None else self).get_layout().repressed
+        for child in self.getchildren():
+            own = {"names_context": self.getparent()} if isinstance(child, Names) and child.name is None else {}
+            before = len(kept.get(_WRITTEN, ()))
+            try:
+                text = child.render(item, context=context, **own, **options)
+            except VariableError:
+                continue
+            if text:
+                kept.setdefault(_STOOD_IN, []).extend(kept.get(_WRITTEN, ())[before:])
+                return text
+        return None
 
-    def _elements_of(self, child: Any) -> Iterator[Any]:
-        for element in child.iter():
-            yield element
-            if element.get("macro"):
-                yield from self._elements_of(self.get_macro(element.get("macro")))
+
+# The letter of a work without a date, which stands after the words for that.
+_UNDATED = "undated_letter"
 
 
 class _Text(Text):  # type: ignore[misc]
-    """A text whose words in title case include the parts of words with hyphens."""
+    """A text that did not stand in for names. In title case, parts of words with hyphens are words."""
+
+    def process(self, item: Any, context: Any = None, **options: Any) -> Any:
+        variable = str(self.get("variable", ""))
+        if variable and variable in _stood_in(self, context):
+            return None, ""
+        text, language = super().process(item, context=context, **options)
+        if self.get("term") == "no date" and _UNDATED in item.reference:
+            text = String(f"{text}{_LETTER}{item.reference[_UNDATED]}{_LETTER}")
+        _note(self, context, [variable] if variable and text else [])
+        return text, language
 
     def case(self, text: Any, language: str | None = None) -> Any:
         if text is None or self.get("text-case") != "title" or language != "en":
             return super().case(text, language)
         parts = text if isinstance(text, MixedString) else [text]
+        last = max((number for number, part in enumerate(parts) if str(part).strip()), default=0)
         written, is_first = [], True
-        for part in parts:
+        for at, part in enumerate(parts):
             words = [] if isinstance(part, NoCase) else re.split(r"(\s+)", str(part))
+            ends = max((number for number, word in enumerate(words) if word.strip()), default=-1)
             for number, word in enumerate(words):
                 if word.strip():
-                    words[number] = _capitalize(word, is_first=is_first)
+                    is_outer = is_first or (at == last and number == ends)
+                    words[number] = _capitalize(word, is_first=is_first, is_outer=is_outer)
                     is_first = word.endswith((":", "?", "!"))
             written.append(String("".join(words)) if words else part)
         return MixedString(written)
 
 
-def _capitalize(word: str, *, is_first: bool) -> str:
-    """A word of a title: its parts in lower case begin with capitals, but for short words within the title."""
-    parts = re.split(r"([-‐/])", word)
-    if word.islower() and not is_first and word.strip(",;()") in _LOWER:
+def _capitalize(word: str, *, is_first: bool, is_outer: bool) -> str:
+    """A word of a title: its parts in lower case begin with capitals.
+
+    Short words have none but at both ends of a title, and single letters none but as its first: they are symbols.
+    """
+    if word.islower() and not is_outer and word.strip(",;:()") in _LOWER:
         return word
+    parts = re.split(r"([-‐–—/])", word)
     return "".join(
         part
-        if number and part in _LOWER
+        if (number and part in _LOWER) or (sum(map(str.isalnum, part)) == 1 and not (is_first and not number))
         else _FIRST_LETTER.sub(lambda found: found[0].upper(), part, count=1)
         if part.islower()
         else part
@@ -313,7 +363,8 @@ def _capitalize(word: str, *, is_first: bool) -> str:
     )
 
 
-_FIRST_LETTER = re.compile(r"(?<![^\W_])[^\W\d_]")
+# Before it are quotation marks and brackets alone.
+_FIRST_LETTER = re.compile(r"\A[\W_]*[^\W\d_]")
 # Words that stay in lower case in titles: articles, conjunctions and prepositions, as CSL lists them.
 _LOWER = frozenset(
     (
@@ -384,16 +435,65 @@ class _Number(Number):  # type: ignore[misc]
 _NUMERIC = re.compile(r"[A-Z]*\d+[A-Z]*(?:\s*[-–,&.]\s*[A-Z]*\d+[A-Z]*)*\Z", re.IGNORECASE)
 
 
-class _If(If):  # type: ignore[misc]
-    """A condition that takes ranges for numbers, too."""
+class _Conditions:
+    """Conditions to which variables that stood in for names are empty, and ranges are numbers."""
 
     re_numeric = _NUMERIC
+    empty: Sequence[str] = ()
+
+    def render(self, item: Any, context: Any = None, **options: Any) -> Any:
+        self.empty = _stood_in(self, context)
+        return super().render(item, context=context, **options)  # type: ignore[misc]
+
+    def _variable(self, item: Any) -> list[bool]:
+        return self._without_empty("variable", super()._variable(item))  # type: ignore[misc]
+
+    def _is_numeric(self, item: Any) -> list[bool]:
+        return self._without_empty("is-numeric", super()._is_numeric(item))  # type: ignore[misc]
+
+    def _without_empty(self, test: str, results: Sequence[Any]) -> list[bool]:
+        names = str(self.get(test)).split()  # type: ignore[attr-defined]
+        return [bool(result) and name not in self.empty for name, result in zip(names, results, strict=True)]
 
 
-class _ElseIf(Else_If):  # type: ignore[misc]
+class _If(_Conditions, If):  # type: ignore[misc]
+    """A condition of that kind."""
+
+
+class _ElseIf(_Conditions, Else_If):  # type: ignore[misc]
     """A further condition of that kind."""
 
-    re_numeric = _NUMERIC
+
+class _Date(Date):  # type: ignore[misc]
+    """A date that has of a range twice what differs in it, and the rest once: "Mar. 5–8, 1990"."""
+
+    def process(self, item: Any, variable: Any = None, **options: Any) -> Any:
+        stated = item.reference.get(str(variable or self.get("variable")).replace("-", "_"))
+        if not isinstance(stated, DateRange) or stated.end.is_nil():
+            return super().process(item, variable, **options)
+        text = self._write_range(stated.begin, stated.end)
+        return self.wrap(String(text)) if text else None
+
+    def _write_range(self, begin: Any, end: Any) -> str:
+        source = self.get_date(self.get("form")) if self.get("form") else self
+        shown = self.get("date-parts", "-".join(_DATE_PARTS)).split("-") if self.get("form") else _DATE_PARTS
+        names = [part.get("name") for part in source.iterchildren("{*}date-part") if part.get("name") in shown]
+        differing = next(
+            (at for at, name in enumerate(_DATE_PARTS) if begin.get(name) != end.get(name)), len(names)
+        )
+        twice = [name for name in names if name in _DATE_PARTS[differing:]]
+        at = names.index(twice[0]) if twice else len(names)
+        before, after = names[:at], names[at + len(twice) :]
+        first, last = (self._write(source, date, names[at : at + len(twice)]) for date in (begin, end))
+        ranged = f"{first.rstrip(' ,')}–{last.lstrip(' ,')}" if first.rstrip() != last.rstrip() else first
+        return f"{self._write(source, begin, before)}{ranged}{self._write(source, begin, after)}".rstrip()
+
+    def _write(self, source: Any, date: Any, names: Sequence[str]) -> str:
+        context = None if source is self else self
+        return "".join(str(text) for name in names for text in source.parts(date, [name], context))
+
+
+_DATE_PARTS = ("year", "month", "day")
 
 
 class _Tree(CitationStylesStyle):  # type: ignore[misc]
@@ -414,6 +514,7 @@ class _Tree(CitationStylesStyle):  # type: ignore[misc]
             "substitute": _Substitute,
             "number": _Number,
             "text": _Text,
+            "date": _Date,
             "if": _If,
             "else-if": _ElseIf,
         }
@@ -451,12 +552,23 @@ def _keep_digits(least: int) -> Callable[[str], str]:
     """Shorten the last page of ranges: without the digits that both pages begin with, but ``least`` of them."""
 
     def shorten(found: re.Match[str]) -> str:
-        first, last = found[1], found[2]
+        first, last = _whole(found)
         same = next((at for at, digits in enumerate(zip(first, last, strict=False)) if len({*digits}) > 1), 0)
         kept = max(0, min(same, len(last) - least)) if len(first) == len(last) else 0
         return f"{first}-{last[kept:]}"
 
     return lambda pages: _RANGE.sub(shorten, pages)
+
+
+def _expand(pages: str) -> str:
+    """Ranges with all digits of their last pages, which files have without them: "243-51"."""
+    return _RANGE.sub(lambda found: "-".join(_whole(found)), pages)
+
+
+def _whole(found: re.Match[str]) -> tuple[str, str]:
+    first, last = found[1], found[2]
+    whole = first[: len(first) - len(last)] + last
+    return first, whole if len(last) < len(first) and int(whole) > int(first) else last
 
 
 _RANGE = re.compile(r"(?<![\w.])(\d+)\s*(?:--?|–|—)\s*(\d+)(?![\w.])")
@@ -486,7 +598,9 @@ def _add_letters(tree: _Tree, works: Sequence[Fields], letters: list[str]) -> No
     alike: dict[str, list[int]] = {}
     for number, fields in enumerate(works):
         year = (fields.get("issued") or {}).get("date-parts", [[None]])[0][:1]
-        alike.setdefault(repr([fields.get("author") or fields.get("editor"), year]), []).append(number)
+        alike.setdefault(
+            repr([*map(_initialed, fields.get("author") or fields.get("editor") or ()), year]), []
+        ).append(number)
     for numbers in alike.values():
         if len(numbers) == 1:
             continue
@@ -495,6 +609,11 @@ def _add_letters(tree: _Tree, works: Sequence[Fields], letters: list[str]) -> No
             same = [place for place, each in alone.items() if each == citation]
             for letter, place in enumerate(same if len(same) > 1 else ()):
                 letters[numbers[place]] = _letter(letter)
+
+
+def _initialed(name: Mapping[str, str]) -> tuple[str, str]:
+    """A name as it is told apart from others: the family name, and one initial."""
+    return str(name.get("family") or name.get("literal") or "").casefold(), str(name.get("given") or "")[:1]
 
 
 def _cite_alone(tree: _Tree, works: Sequence[Fields]) -> dict[int, str]:
@@ -518,3 +637,5 @@ def _add_letter(tree: _Tree, work: Any, letter: str) -> None:
         date = issued.get("begin", issued)
         date["year"] = _LetteredYear(date["year"])
         date["year"].letter = letter
+    else:
+        work[_UNDATED] = letter

@@ -83,6 +83,16 @@ TO_BIBTEX: Mapping[str, str] = {
     "report": "techreport",
     "manuscript": "unpublished",
     "pamphlet": "booklet",
+    "webpage": "online",
+    "dataset": "dataset",
+    "software": "software",
+    "patent": "patent",
+    "standard": "standard",
+    "periodical": "periodical",
+    "legislation": "legislation",
+    "legal_case": "jurisdiction",
+    "motion_picture": "movie",
+    "song": "audio",
 }
 # Types of RIS (the tag TY).
 OF_RIS: Mapping[str, str] = {

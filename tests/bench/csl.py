@@ -275,12 +275,13 @@ def _likeness(one: str, other: str) -> float:
 def _write_with_pandoc(style: str, works: Sequence[Mapping[str, Any]]) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder, "library.json")
-        library.write_text(json.dumps(works), "utf-8")
+        # Works that are sorted alike stay in the order in which they are named.
+        library.write_text(json.dumps([{**work, "id": f"w{at:05}"} for at, work in enumerate(works)]), "utf-8")
         sheet = Path(folder, "style.csl")
         rules = files("server").joinpath(f"data/csl/{STYLES[style]}.csl").read_text("utf-8")
         sheet.write_text(re.sub(r'subsequent-author-substitute="[^"]*"', "", rules), "utf-8")
         command = ["pandoc", "--citeproc", "--csl", str(sheet), "--bibliography", str(library), "-t", "html"]
-        text = "---\nnocite: '@*'\n---\n"
+        text = f"---\nnocite: '{', '.join(f'@w{at:05}' for at in range(len(works)))}'\n---\n"
         done = subprocess.run(
             [*command, "--wrap=none"], input=text.encode(), capture_output=True, timeout=_SECONDS, check=True
         )

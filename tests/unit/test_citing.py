@@ -371,6 +371,132 @@ def test_entries_have_what_their_style_asks_for(case: str) -> None:
     assert ".." not in entry
 
 
+@pytest.mark.parametrize(
+    ("title", "written"),
+    [
+        ("thirty years of the atlas and beyond", "Thirty Years of the Atlas and Beyond"),
+        (r"an $O(n \log n)$ sort of $k$ keys", r"An $O(n \log n)$ Sort of $k$ Keys"),
+        ("QIIME 2's plugin at 160 Gbit/s", "QIIME 2's Plugin at 160 Gbit/s"),
+        ("tests of r x c tables", "Tests of r x c Tables"),
+        ("spin–flip and input/output", "Spin–Flip and Input/Output"),
+        ("a format or: how to", "A Format or: How To"),
+        ('comment on "made simple"', "Comment on “Made Simple”"),
+    ],
+)
+def test_titles_have_the_capitals_of_their_style(title: str, written: str) -> None:
+    assert f"2001. {written}." in describe(replace(LORE, title=title), "chicago").replace("”.", "”.").replace(
+        ".”", "”."
+    )
+
+
+@pytest.mark.parametrize(
+    ("date", "style", "part"),
+    [
+        ("1988-06/1988-07", "apa", "(1988)"),
+        ("1988-06/1988-07", "chicago", "8 (June–July): 207–17"),
+        ("1988-06/1988-07", "mla", "June–July 1988"),
+        ("1988-06/1988-07", "ieee", "June–July 1988"),
+        ("1988-06-03/1988-06-05", "ieee", "June 1988"),
+        ("1988-12-30/1989-01-02", "ieee", "Dec. 1988–Jan. 1989"),
+        ("1988/1989", "apa", "(1988–1989)"),
+    ],
+)
+def test_a_range_of_dates_has_once_what_its_ends_share(date: str, style: CitationStyle, part: str) -> None:
+    assert part in describe(replace(ARTICLE, year=1988, date=date, issue=""), style)
+
+
+def test_a_talk_of_several_days_has_all_of_them() -> None:
+    talk = replace(BOOK, item_type="paper-conference", container="X", publisher="", date="1990-03-05/1990-04-08")
+    assert "(1990, March 5–April 8)." in describe(talk, "apa")
+    misc = replace(talk, item_type="document")
+    assert "Mar. 05–Apr. 08, 1990" in describe(misc, "ieee")
+    assert "5 Mar.–8 Apr. 1990" in describe(misc, "mla")
+
+
+@pytest.mark.parametrize(("style", "pages"), [("apa", "243–251"), ("chicago", "243–51"), ("mla", "243–51")])
+def test_pages_without_the_digits_they_share_are_a_whole_range(style: CitationStyle, pages: str) -> None:
+    assert pages in describe(replace(ARTICLE, pages="243–51"), style)
+
+
+def test_editors_are_named_in_a_book_whose_part_has_no_author() -> None:
+    part = replace(CHAPTER, creators=CHAPTER.creators[2:], item_type="entry-encyclopedia")
+    assert "In T. Lubart & A. Snow (Eds.), Culinary arts" in describe(part, "apa")
+
+
+def test_what_stands_in_for_authors_is_not_written_again() -> None:
+    standard = LibraryItem(
+        "s", "s", "standard", "Wireless", year=1997, publisher="IEEE", more=(("number", "802.11"),)
+    )
+    assert describe(standard, "apa") == "Wireless (No. 802.11). (1997). IEEE."
+    edited = replace(BOOK, creators=(Creator("Roe", "C.", "editor"),), volume="61")
+    assert describe(edited, "mla") == "Roe, C., editor. The Psychology of the Past. Vol. 61, APA, 2019."
+
+
+def test_an_edition_that_is_numbered_as_in_german_is_a_number() -> None:
+    assert "(2nd ed.)" in describe(replace(BOOK, more=(("edition", "2."),)), "apa")
+
+
+def test_works_without_a_date_and_names_spelled_otherwise_get_letters() -> None:
+    undated = replace(BOOK, year=0)
+    both = write_citations([(item, CitedPlace()) for item in (undated, replace(undated, citekey="z"))], "chicago")
+    assert both.citations == ("(Jackson, n.d.a)", "(Jackson, n.d.b)")
+    other = replace(BOOK, citekey="o", creators=(Creator("Jackson", "L M"),), title="Zebras")
+    alike = write_citations([(item, CitedPlace()) for item in (BOOK, other)], "apa")
+    assert alike.citations == ("(Jackson, 2019a)", "(Jackson, 2019b)")
+
+
+def test_no_blank_or_comma_stands_before_a_sign_where_nothing_is_between() -> None:
+    part = replace(CHAPTER, container="", creators=CHAPTER.creators[:1], pages="")
+    assert "In. " in describe(part, "chicago")
+    journal = replace(ARTICLE, container="Journal of X, B,", volume="", issue="", date="", doi="")
+    assert "Journal of X, B, 207" in describe(journal, "chicago")
+
+
+KEPT = LibraryItem(
+    key="k",
+    citekey="k",
+    item_type="dataset",
+    title=r"On $2^{5}$ and ${\rm GL}_2(5,\,2)$ of $\alpha$",
+    creators=(Creator("Doe", "Ann"),),
+    year=1988,
+    date="1988-06-05",
+    publisher="Society for Industrial and Applied Mathematics",
+    language="de-DE",
+    more=(("mrnumber", "7"), ("publisher-place", "Here and There")),
+)
+
+
+@pytest.mark.parametrize("item_type", sorted(TO_BIBTEX))
+@pytest.mark.parametrize("date", ["1988-06-05", "1988-06/1988-07", "1988", "1988-06-05/1988-06-07"])
+@pytest.mark.parametrize(("style", "suffix"), [("bibtex", ".bib"), ("csl-json", ".json")])
+def test_a_work_is_read_again_as_it_was_written(
+    item_type: str, date: str, style: CitationStyle, suffix: str
+) -> None:
+    same = {"article": "article-journal", "article-magazine": "article-journal"}
+    same |= {
+        "article-newspaper": "article-journal",
+        "entry-dictionary": "chapter",
+        "entry-encyclopedia": "chapter",
+    }
+    item = replace(KEPT, item_type=item_type, date=date)
+    entry = describe(item, style)
+    (read,) = read_bibliography(entry if suffix == ".bib" else f"[{entry}]", suffix).items
+    more = dict(read.more)
+    if suffix == ".bib":
+        read = replace(
+            read, item_type=same.get(item_type, item_type) if read.item_type in same.values() else item_type
+        )
+        item = replace(item, item_type=same.get(item_type, item_type))
+    for name, text in item.more:
+        assert more[name] == text
+    assert replace(read, more=()) == replace(item, more=())
+
+
+@pytest.mark.parametrize("title", [r"$a}\input{x}$", r"$\input{x}$", r"$^^5cinput$", r"$\rminput$", r"${$"])
+def test_a_formula_has_signs_alone_and_ends_no_field(title: str) -> None:
+    assert "\\" not in describe(replace(KEPT, title=title), "bibtex").replace(r"\$", "")
+
+
 def test_a_letter_stands_after_the_first_year_of_an_entry_alone() -> None:
     page = LibraryItem(
         "p", "p", "webpage", "On maps", (Creator("Doe", "A."),), 2004, "2004-10-27", url="https://a.example"
