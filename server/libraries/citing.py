@@ -290,8 +290,10 @@ def csl_fields(item: LibraryItem) -> dict[str, Any]:
     """A work as CSL-JSON has it, without an id."""
     creators: dict[str, list[dict[str, str]]] = {}
     for each in item.creators:
-        name = {"family": each.family, "given": each.given} if each.given else {"literal": each.family}
-        name |= {"suffix": each.suffix} if each.suffix else {}
+        name = {"family": each.family, "given": each.given, "suffix": each.suffix}
+        name = {part: text for part, text in name.items() if text}
+        if list(name) == ["family"]:
+            name = {"literal": each.family}
         creators.setdefault(each.role, []).append(name)
     dates = (
         [_date_parts(date) for date in item.date.split("/")] if item.date else [[item.year] if item.year else []]

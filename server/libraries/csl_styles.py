@@ -34,6 +34,7 @@ from citeproc.model import (  # type: ignore[import-untyped]
     Date,
     Else_If,
     If,
+    Name,
     Names,
     Number,
     Substitute,
@@ -160,6 +161,8 @@ def _prepare(fields: Fields, id: str, shorten: Callable[[str], str]) -> dict[str
     for name, value in known.items():
         if isinstance(value, list) and value[-1:] in ([{"literal": "others"}], [{"family": "others"}]):
             known[name] = [*value[:-1], {"family": _OTHERS}]  # as BibTeX says that a list of people goes on
+        if name.replace("-", "_") in NAMES and isinstance(value, list):
+            known[name] = list(map(_part_particles, known[name]))
     page = {"page": shorten(str(known["page"]))} if known.get("page") else {}
     known |= {name: _QUOTED.sub(r"“\1”", text) for name in _TITLES if isinstance(text := known.get(name), str)}
     if match := _ORDINAL.fullmatch(str(known.get("edition", ""))):
@@ -171,6 +174,21 @@ def _prepare(fields: Fields, id: str, shorten: Callable[[str], str]) -> dict[str
         kept = _KEPT_CASE.format(r"\g<0>")
         known |= {name: _FORMULA.sub(kept, text) for name in _TITLES if isinstance(text := known.get(name), str)}
     return {**{name: value for name, value in known.items() if name in _TAKEN}, **page, "id": id}
+
+
+_PARTICLES = re.compile(r"((?:[^\W\d_A-Z]+ )+)(?=[^\W\d_])(.+)")
+
+
+def _part_particles(name: Any) -> Any:
+    """A name with "van der" apart from the family name, under which some styles sort it."""
+    if not isinstance(name, dict) or not name.get("given"):
+        return name
+    match = _PARTICLES.fullmatch(str(name.get("family") or ""))
+    return (
+        {**name, "non-dropping-particle": match[1].strip(), "family": match[2]}
+        if match and match[1].islower()
+        else name
+    )
 
 
 def _space_initials(works: Sequence[Fields]) -> None:
@@ -290,6 +308,14 @@ class _Names(Names):  # type: ignore[misc]
             self.set("variable", " ".join(roles))
         _note(self, context, [role for role in kept if role in item.reference] if text else [])
         return text
+
+
+class _Name(Name):  # type: ignore[misc]
+    """Names that are sorted without their particles where a style says so of sorting alone."""
+
+    def get_option(self, name: str, context: Any = None, sort_options: Any = None) -> Any:
+        value = super().get_option(name, context, sort_options)
+        return "display-and-sort" if sort_options is not None and value == "sort-only" else value
 
 
 class _Substitute(Substitute):  # type: ignore[misc]
@@ -510,6 +536,7 @@ class _Tree(CitationStylesStyle):  # type: ignore[misc]
         elements[None] = CitationStylesElement
         classes = {cls.__name__.replace("_", "-").lower(): cls for cls in CitationStylesElement.__subclasses__()}
         own = {
+            "name": _Name,
             "names": _Names,
             "substitute": _Substitute,
             "number": _Number,

@@ -31,6 +31,8 @@ _TEXTS: Mapping[str, str] = {
 # Before the names of all other facts of the work in metadata: its title, its tags, and ``LibraryItem.more``.
 _WORK = "work."
 _TITLE, _KEYWORDS, _LANGUAGE = f"{_WORK}title", f"{_WORK}keywords", f"{_WORK}language"
+# Organizations whose names have a comma, which would part the names of people.
+_ORGANIZATIONS = f"{_WORK}organizations"
 _OTHER_ROLES = tuple(sorted(NAME_ROLES - {*_ROLES.values()}))
 _SUFFIX = re.compile(r"(?:jr|sr|[ivx]{1,5})\.?", re.IGNORECASE)
 # What an item sets in metadata; a document keeps none of these of its own.
@@ -60,6 +62,7 @@ def facts_of(item: LibraryItem) -> dict[str, Any]:
         _LANGUAGE: item.language,
         **{_WORK + role: _names(item, role) for role in _OTHER_ROLES},
         **{_WORK + name: text for name, text in item.more},
+        _ORGANIZATIONS: _organizations(item),
     }
     return {name: fact for name, fact in facts.items() if fact}
 
@@ -82,7 +85,8 @@ def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Lib
     year = metadata.get("year")
     # A note or an annotation has a title and tags of its own.
     title = _text(metadata, _TITLE) or title
-    own = (_TITLE, _KEYWORDS, _LANGUAGE)
+    own = (_TITLE, _KEYWORDS, _LANGUAGE, _ORGANIZATIONS)
+    organizations = frozenset(_list(metadata, _ORGANIZATIONS))
     own_names = sorted(name for name in metadata if name.startswith(_WORK) and name not in own)
     lists = {**_ROLES, **{_WORK + role: role for role in _OTHER_ROLES}}
     return LibraryItem(
@@ -90,7 +94,11 @@ def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Lib
         citekey=citekey,
         item_type=texts["item_type"] or UNKNOWN_TYPE,
         title=title,
-        creators=tuple(_creator(name, role) for field, role in lists.items() for name in _list(metadata, field)),
+        creators=tuple(
+            Creator(name, role=role) if name in organizations else _creator(name, role)
+            for field, role in lists.items()
+            for name in _list(metadata, field)
+        ),
         year=year if isinstance(year, int) and 1 < year <= _LATEST_YEAR else 0,
         date=texts["date"],
         doi=texts["doi"],
@@ -117,10 +125,17 @@ def _names(item: LibraryItem, role: str) -> list[str]:
     return [each.name for each in item.creators if each.role == role][:_MOST_CREATORS]
 
 
+def _organizations(item: LibraryItem) -> list[str]:
+    return [each.name for each in item.creators if ", " in each.family and not each.given][:_MOST_CREATORS]
+
+
 def _creator(name: str, role: str) -> Creator:
+    """A person; the last of three parts may be a suffix, that of two is a given name ("V.")."""
     family, _, given = name.partition(", ")
-    given, _, suffix = given.rpartition(", ") if _SUFFIX.fullmatch(given.rpartition(", ")[2]) else (given, "", "")
-    return Creator(family, given, role, suffix)
+    first, comma, last = given.rpartition(", ")
+    return (
+        Creator(family, first, role, last) if comma and _SUFFIX.fullmatch(last) else Creator(family, given, role)
+    )
 
 
 def _text(metadata: Mapping[str, Any], name: str) -> str:

@@ -23,6 +23,7 @@ _TITLE_CHARS = 500
 _MOST_NAMED = 5
 _SEVERAL = "{evidence} fits several entries: {keys}"
 _NO_YEAR = "the title is that of {key}, but the year {year} is not in its first pages"
+_UNDATED = "the title is that of {key}, which has no year that could confirm it"
 _NO_MATCH = "no entry has its path, its DOI, or its title and year"
 
 
@@ -107,7 +108,8 @@ class Matcher:
         if dated or len(same) > 1:
             return FoundItem(None, _SEVERAL.format(evidence="its title", keys=_list_keys(dated or same)))
         if same:
-            return FoundItem(None, _NO_YEAR.format(key=same[0].citekey, year=same[0].year or "of the entry"))
+            missing = _NO_YEAR if same[0].year else _UNDATED
+            return FoundItem(None, missing.format(key=same[0].citekey, year=same[0].year))
         return FoundItem(None, _NO_MATCH)
 
     def _paths_of(self, item: LibraryItem) -> Iterator[str]:

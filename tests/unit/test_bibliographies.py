@@ -184,6 +184,25 @@ def test_entries_have_from_their_parents_what_bibtex_and_biblatex_say() -> None:
     assert dict(items["proc"].more)["booktitle"] == "Proc. of X (for parts)"
 
 
+@pytest.mark.parametrize(
+    "creator",
+    [
+        Creator("Höhler", "I."),
+        Creator("King", "Martin Luther", suffix="Jr."),
+        Creator("Adobe, Inc."),
+        Creator("Ohm", "V"),
+        Creator("Lee", "X. V.", suffix="III"),
+        Creator("Society, The", role="composer"),
+    ],
+)
+def test_names_are_the_same_in_the_facts_of_a_document(creator: Creator) -> None:
+    item = LibraryItem("a", "a", "book", "On Piles", (creator, Creator("Doe", "Ann", creator.role)))
+    read = item_of("On Piles", (), facts_of(item))
+    assert read is not None
+    assert read.creators == item.creators
+    assert read.more == ()
+
+
 @pytest.mark.parametrize("last", ["et al.", "{et al}", "al., et", "others"])
 def test_others_are_named_in_several_ways(last: str) -> None:
     assert _items(f"@misc{{a, author={{Doe, Ann and {last}}}}}", ".bib")["a"].creators[-1] == Creator("others")

@@ -432,6 +432,31 @@ def test_what_stands_in_for_authors_is_not_written_again() -> None:
     assert describe(edited, "mla") == "Roe, C., editor. The Psychology of the Past. Vol. 61, APA, 2019."
 
 
+@pytest.mark.parametrize(
+    ("style", "names"),
+    [
+        ("apa", "van der Leeuwen, R., King, M. L., Jr., & Clark, III. (2019)"),
+        ("chicago", "Leeuwen, R. van der, M. L. King Jr., and Clark III. 2019."),
+        ("harvard", "van der Leeuwen, R., King, M.L., Jr. and Clark, III (2019)"),
+    ],
+)
+def test_particles_and_suffixes_stand_where_a_style_has_them(
+    style: CitationStyle, names: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    people = (
+        Creator("van der Leeuwen", "R."),
+        Creator("King", "M. L.", suffix="Jr."),
+        Creator("Clark", suffix="III"),
+    )
+    item = replace(BOOK, creators=people)
+    assert describe(item, style).startswith(names)
+    assert cite(item, CitedPlace(), style).startswith(("(van der Leeuwen et al", "(van der Leeuwen, King"))
+    later = replace(BOOK, citekey="l", creators=(Creator("Lemon", "A."),))
+    sorted_by = write_citations([(later, CitedPlace()), (item, CitedPlace())], style).entries
+    assert ("Lemon" in sorted_by[0]) is (style == "apa")
+    assert list(recwarn) == []
+
+
 def test_an_edition_that_is_numbered_as_in_german_is_a_number() -> None:
     assert "(2nd ed.)" in describe(replace(BOOK, more=(("edition", "2."),)), "apa")
 

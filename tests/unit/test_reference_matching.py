@@ -74,7 +74,7 @@ def test_a_path_counts_more_than_a_doi_and_a_doi_more_than_a_title() -> None:
         ),
         (
             [_item("a", title="A study")],
-            "the title is that of a, but the year of the entry is not in its first pages",
+            "the title is that of a, which has no year that could confirm it",
         ),
         ([_item("a", title="Another study", year=2019)], "no entry has its path, its DOI, or its title and year"),
         ([], "no entry has its path, its DOI, or its title and year"),
