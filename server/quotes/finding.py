@@ -63,15 +63,29 @@ _SIGNS = r"(?:[*_`~]|</?[A-Za-z][A-Za-z0-9]{0,15}(?:\s[^<>]{0,400}=[^<>]{0,400})
 _SIGNS_BEFORE, _SIGNS_AFTER = re.compile(rf"{_SIGNS}\Z"), re.compile(_SIGNS)
 _LONGEST_SIGNS = 500
 # What belongs to a number that begins after it or ends before it, because it changes the value.
-_NUMBER_BEFORE = re.compile(r"\d[.,':/^]\Z|[-\u2212\u2013+\u00b1/\u2044^]\Z|[<>\u2264\u2265~\u2248]\s?\Z")
+_DIVIDERS = ".,':/^\u2019\u00b7\u2219\u22c5\u066b\u066c\u2044\u2215"
+_MINUS = r"\-\u2010-\u2013\u2212\ufe63\uff0d"
+_COMPARISON = "<>~\u2260\u2264\u2265\u2243\u2245\u2248\u223c\u226a\u226b\u226e\u226f\u2272\u2273\u2a7d\u2a7e"
+_BLANK = r"[ \u00a0\u2007-\u200a\u202f]"
+_NUMBER_BEFORE = re.compile(
+    rf"\d[{_DIVIDERS}]\Z|[{_MINUS}+/\u2044\u2215^]\Z|\d{_BLANK}[{_MINUS}]{_BLANK}\Z|[\u00b1\u2213]\s?\Z"
+    rf"|(?<!~)[{_COMPARISON}]\s?\Z"
+)
 _NUMBER_AFTER = re.compile(
-    r"[.,':/\u2044\u2212\u2013-]\d|[\^\u2070\u00b9\u00b2\u00b3\u2074-\u207b]|\s?[%\u2030\u00b0]"
+    rf"[{_DIVIDERS}{_MINUS}]\d|[\^\u2070\u00b9\u00b2\u00b3\u2074-\u207b]|\s?[%\u066a\u2030\u00b0\u2103\u2109]"
+    rf"|{_BLANK}[{_MINUS}]{_BLANK}\d|\s?[\u00d7\u00b7\u22c5*x]\s?10(?:\^|\*\*|[\u2070\u00b9\u00b2\u00b3\u2074-\u207b])"
+    rf"|{_BLANK}(?:[\u00bc-\u00be\u2150-\u215e]|\d{{1,2}}[/\u2044\u2215]\d)"
 )
 # A number whose digits are in groups of three: what stands before a group, and a group that follows.
-_GROUPS_BEFORE = re.compile(r"(?<![\w.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})*[ \u00a0\u202f]\Z")
-_GROUP, _GROUP_AFTER = re.compile(r"\d{3}(?!\d)"), re.compile(r"[ \u00a0\u202f]\d{3}(?!\d)")
-_FIRST_GROUP = re.compile(r"(?<![\w.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})*\Z")
+_GROUPS_BEFORE = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:{_BLANK}\d{{3}})*{_BLANK}\Z")
+_GROUP, _GROUP_AFTER = re.compile(r"\d{3}(?!\d)"), re.compile(rf"{_BLANK}\d{{3}}(?!\d)")
+_FIRST_GROUP = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:{_BLANK}\d{{3}})*\Z")
+# A fraction, and the whole number of which it is the rest, as in 1 1/2.
+_FRACTION = re.compile(r"[\u00bc-\u00be\u2150-\u215e]|\d{1,2}[/\u2044\u2215]\d")
+_WHOLE_BEFORE = re.compile(rf"(?<![\w.,])\d{{1,3}}{_BLANK}\Z")
 _NUMBER_CHARS = 40
+# Marks and invisible characters between two letters of a word.
+_MOST_MARKS = 16
 _COMMENT = "<!--"
 _WORD = re.compile(r"\w+")
 
@@ -131,11 +145,11 @@ def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatc
     as_is, as_seen = ([look(*span) for span in spans] for look in (source.as_is, source.as_seen))
     # A text may have an ellipsis of its own.
     for asked in _distinct([_trim(fold(quote).text)], [_trim(fold_marked(quote))], parts):
-        looks = (_find_parts(asked, part, most, numbers=True) for part in (*as_is, *as_seen))
-        if found := _visible(_merge(looks), comments):
+        looks = [_find_parts(asked, part, most, numbers=True) for part in (*as_is, *as_seen)]
+        if found := _visible(_merge(_whole(looks, as_seen)), comments):
             return found[:most]
-    joined = (list(islice(_find_joined(quote, part), most)) for part in (*as_is, *as_seen))
-    return _visible(_merge(joined), comments)[:most]
+    joined = [list(islice(_find_joined(quote, part), most)) for part in (*as_is, *as_seen)]
+    return _visible(_merge(_whole(joined, as_seen)), comments)[:most]
 
 
 def find_phrase(phrase: str, source: SourceText, *, case: bool = True) -> list[QuoteMatch]:
@@ -185,6 +199,33 @@ def _distinct(*asked: Sequence[str]) -> Iterator[Sequence[str]]:
 def _visible(found: Sequence[QuoteMatch], comments: Sequence[tuple[int, int]]) -> list[QuoteMatch]:
     """The places that are not in comments, which no reader sees."""
     return [each for each in found if not any(start < each.end <= end for start, end in comments)]
+
+
+def _whole(looks: Sequence[Sequence[QuoteMatch]], as_seen: Sequence[FoldedPart]) -> Iterator[Sequence[QuoteMatch]]:
+    """The places of looks at parts as they are, then as they are seen, without those that are cut for a reader.
+
+    In the characters of a text a mark may stand between the digits of a number: 1**.5**, 1&#46;5.
+    """
+    for number, found in enumerate(looks):
+        if number < len(as_seen):
+            yield [match for match in found if not _is_cut(match, as_seen[number])]
+        else:
+            yield found
+
+
+def _is_cut(match: QuoteMatch, seen: FoldedPart) -> bool:
+    """Whether what is found begins or ends within a word or a number of the text as it is seen."""
+    text = seen.view.text
+    start, end = seen.seen_at(match.start), seen.seen_at(match.end)
+    if start is not None and (
+        (_is_within_word(text, start) and not _follows_note(text, start))
+        or _is_rest_of_number(text[start : start + _NUMBER_CHARS], text[max(start - _NUMBER_CHARS, 0) : start])
+    ):
+        return True
+    return end is not None and (
+        _is_within_word(text, end)
+        or _is_cut_number(text[max(end - _NUMBER_CHARS, 0) : end], text[end : end + _NUMBER_CHARS])
+    )
 
 
 def _merge(found: Iterable[Sequence[QuoteMatch]]) -> list[QuoteMatch]:
@@ -299,33 +340,53 @@ def _is_within_word(text: str, at: int) -> bool:
 def _letter_before(text: str, at: int) -> str:
     if text[at - 1] in "*_`~>" and (signs := _SIGNS_BEFORE.search(text, max(at - _LONGEST_SIGNS, 0), at)):
         return text[max(signs.start() - 1, 0) : signs.start()]
+    first = max(at - _MOST_MARKS, 0)
+    while at - 1 > first and _is_drawn_with_others(text[at - 1]):
+        at -= 1
     return text[at - 1]
 
 
 def _letter_after(text: str, at: int) -> str:
     if text[at] in "*_`~<" and (signs := _SIGNS_AFTER.match(text, at, at + _LONGEST_SIGNS)):
         return text[signs.end() : signs.end() + 1]
+    last = min(at + _MOST_MARKS, len(text) - 1)
+    while at < last and _is_drawn_with_others(text[at]):
+        at += 1
     return text[at]
 
 
+def _is_drawn_with_others(sign: str) -> bool:
+    """Whether a character is a mark of the letter before it, or is not seen."""
+    return not sign.isascii() and unicodedata.category(sign) in ("Mn", "Mc", "Me", "Cf")
+
+
 def _begins_within_number(part: FoldedPart, at: int) -> bool:
-    """Whether what begins here is the rest of a number: of 1.5, 2,400, 1 500, -5, 3/4, 10^9 or <5."""
-    text = part.text[at : at + 4]
+    return _is_rest_of_number(part.text[at : at + _NUMBER_CHARS], part.before(at, _NUMBER_CHARS))
+
+
+def _ends_within_number(part: FoldedPart, at: int) -> bool:
+    return _is_cut_number(part.text[max(at - _NUMBER_CHARS, 0) : at], part.after(at, _NUMBER_CHARS))
+
+
+def _is_rest_of_number(text: str, before: str) -> bool:
+    """Whether a text begins with the rest of a number: of 1.5, 2,400, 1 500, 1 1/2, -5, 3/4, 10^9 or <5."""
+    if _FRACTION.match(text) and _WHOLE_BEFORE.search(before):
+        return True
     if not text[:1].isdigit() and not (text[:1] == "." and text[1:2].isdigit()):
         return False
-    before = part.before(at, _NUMBER_CHARS)
     if text[0] == "." and before[-1:].isdigit():
         return True
     in_groups = _GROUP.match(text) and _GROUPS_BEFORE.search(before)
     return bool(in_groups or _NUMBER_BEFORE.search(before))
 
 
-def _ends_within_number(part: FoldedPart, at: int) -> bool:
-    """Whether what ends here is the beginning of a number, or a number without its percent sign."""
-    if not part.text[at - 1 : at].isdigit():
+def _is_cut_number(text: str, after: str) -> bool:
+    """Whether a text ends with the beginning of a number, or a number without its percent sign."""
+    if not text[-1:].isdigit():
         return False
-    after = part.after(at, _NUMBER_CHARS)
-    in_groups = _GROUP_AFTER.match(after) and _FIRST_GROUP.search(part.text[max(at - _NUMBER_CHARS, 0) : at])
+    if after[:1] in tuple("*_`~<") and (signs := _SIGNS_AFTER.match(after)):
+        after = after[signs.end() :]
+    in_groups = _GROUP_AFTER.match(after) and _FIRST_GROUP.search(text)
     return bool(in_groups or _NUMBER_AFTER.match(after))
 
 

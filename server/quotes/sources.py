@@ -77,6 +77,10 @@ class FoldedPart:
         start = self.folded.span(at - 1, at)[1]
         return self.view.text[start : start + chars]
 
+    def seen_at(self, at: int) -> int | None:
+        """Where this character of the whole text is in the view, unfolded; None for one within a mark."""
+        return self.view.place(at - self.start)
+
     @cached_property
     def words(self) -> Sequence[Word]:
         """The words of the folded part."""

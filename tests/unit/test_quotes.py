@@ -231,6 +231,8 @@ SEEN = (
     ("call f here & there", "call `f` here &amp; there"),
     ("Kept for now. They say", "Kept for now.[^2] They say"),
     ("the version 2 , which", "the version 2, which"),
+    ("Price per day 20 euros", "| Price | per day |\n|:-|:-:|\n| 20 | euros |"),
+    ("the owner of it", '<p align=center>the <a\n href="https://a.example" hidden>owner</a> of it</p>'),
 )
 # What looks like a mark and is none, or changes what is said.
 NOT_SEEN = (
@@ -261,6 +263,15 @@ NOT_SEEN = (
     ("the board approved it", "<!-- the board approved it -->"),
     ("6' wide", '6" wide'),
     ("6′ wide", "6″ wide"),
+    ("valid in May", "in`valid` in May"),
+    ("valid in May", "in[valid](https://a.example) in May"),
+    ("valid in May", "in&shy;valid in May"),
+    ("valid in May", "in\u200dvalid in May"),
+    ("ताब है", "किताब है"),
+    ("10-6 m", "10<sup>-6</sup> m"),
+    ("if a holds", "if a<b and c=d> holds"),
+    ("if a holds", "if a<b x=1 and c> holds"),
+    ("if a holds", "if a <p = 0.05 and q> holds"),
 )
 # What is a part of a number, or a number without what changes its value.
 CUT_NUMBERS = (
@@ -283,6 +294,34 @@ CUT_NUMBERS = (
     ("it starts at 5", "it starts at 5:30"),
     ("it … 5", "it is now 5.5"),
     ("it … 5 of them", "it is now 2.5 of them"),
+    ("5 mg is used", "1·5 mg is used"),
+    ("5 mg is used", "1\u066b5 mg is used"),
+    ("5 mg is used", "3\u22155 mg is used"),
+    ("5 mg is used", "≠ 5 mg is used"),
+    ("5 mg is used", "∼5 mg is used"),
+    ("5 mg is used", "⩽ 5 mg is used"),
+    ("5 mg is used", "2 – 5 mg is used"),
+    ("5 mg is used", "1 ± 5 mg is used"),
+    ("5 mg is used", "&lt; 5 mg is used"),
+    ("5 mg is used", r"1\.5 mg is used"),
+    ("1/2 cup of it", "1 1/2 cup of it"),
+    ("½ cup of it", "1 ½ cup of it"),
+    ("000 people died", "1’000 people died"),
+    ("000 people died", "1\u2009000 people died"),
+    ("it is 1", "it is 1’000"),
+    ("it is 1", "it is 1\u2009000"),
+    ("it is 1", "it is 1·5"),
+    ("it is 1", r"it is 1\.5"),
+    ("it is 1", "it is 1<b>.5</b>"),
+    ("it is 1", "it is 1**.5**"),
+    ("it is 1", "it is 1&#46;5"),
+    ("it is 1", "it is 1&#37;"),
+    ("it is 1", "it is 1 × 10⁶"),
+    ("it is 1", "it is 1 × 10^6"),
+    ("it is 1", "it is 1 1/2"),
+    ("it is 1", "it is 1 ℃"),
+    ("it is 5", "it is 5 - 7 m"),
+    ("it was in 2024-03", "it was in 2024\u201103\u201112"),
 )
 WHOLE_NUMBERS = (
     ("5 mg of it", "Take 5 mg of it."),
@@ -297,6 +336,13 @@ WHOLE_NUMBERS = (
     ('6" wide', "6″ wide"),
     ("6' wide", "6’ wide"),
     ("'since 1990', they say", "“since 1990’, they say"),
+    ("5 mg of it", "is ~~1~~ 5 mg of it"),
+    ("5 people came", "the end – 5 people came"),
+    ("10–20 mg", "10 – 20 mg"),
+    ("1 1/2 cup", "1 1/2 cup"),
+    ("2 10 m", "ropes of 2 10 m"),
+    ("10⁻⁶ m", "10<sup>-6</sup> m"),
+    ("10⁻⁶ m", "10<sup>−6</sup> m"),
 )
 
 

@@ -26,14 +26,21 @@ Mark = tuple[int, int, str]
 _FENCE = re.compile(
     r"^[ \t]{0,12}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}){0,3}(?P<sign>`{3,}+|~{3,}+)[^`\n]*+$", re.MULTILINE
 )
+# What stands between angles is text unless it is a tag: "if a <b and c=d> holds" has none.
+_ATTRIBUTE = (
+    r"(?:[a-z:@][\w:.@-]{0,60}+\s?=\s?(?:\"[^\"<>]{0,400}+\"|'[^'<>]{0,400}+')"
+    r"|(?:align|alt|bgcolor|border|cellpadding|cellspacing|class|color|colspan|dir|face|height|href|id|lang|name|rel|rowspan"
+    r"|size|src|start|style|target|title|type|valign|value|width)\s?=\s?[^\s\"'=<>`]{1,400}+"
+    r"|(?:compact|hidden|noshade|nowrap|open|reversed)(?=[\s/>]))"
+)
 _TAG = (
     r"</?(?:a|abbr|b|blockquote|br|caption|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]"
     r"|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt"
-    r"|u|ul|var)(?:\s[^<>=]{0,400}+=[^<>]{0,400}+)?\s?/?>"
+    rf"|u|ul|var)(?:\s{{1,50}}+{_ATTRIBUTE}){{0,30}}+\s{{0,50}}+/?>"
 )
 # The first alternative that fits counts. Lines first: their signs are no signs within a line.
 _SIGN = re.compile(
-    r"(?P<line>^[ \t]*+(?:\|?[ \t]*+:?-{3,}+:?[ \t]*+\|[-:| \t]*+"
+    r"(?P<line>^[ \t]*+(?:\|?[ \t]*+(?::?-{3,}+:?|:-++:?|-++:)[ \t]*+\|[-:| \t]*+"
     r"|(?P<rule>[-*_=])(?:[ \t]*+(?P=rule)){2,}+)[ \t]*+$)"
     r"|(?P<block>^[ \t]*+(?:>[ \t]?)++|^[ \t]{0,3}#{1,6}(?=[ \t])|^[ \t]*+[-*+](?=[ \t]))"
     r"|(?P<bullet>(?<!\S)[\u2022\u2023\u25aa\u25e6\uf0b7](?!\S)|\u2022(?=\s)"
@@ -68,6 +75,7 @@ _NOTE_NUMBER = re.compile(r"[\d*\u2020\u2021]{1,4}")
 _STRUCK = re.compile(r"<(?P<end>/?)(?P<name>del|s|strike)\b", re.IGNORECASE)
 # In place of what is struck out: a quote neither has it nor passes over it.
 _STRUCK_OUT = "~~"
+_RAISED_NUMBER = re.compile(r"[ \t]*[-+\u2212\u2013]?[.,]?\d")
 _RAISED = re.compile(r"<sup\b", re.IGNORECASE)
 
 
@@ -215,7 +223,7 @@ def _tag(text: str, found: re.Match[str], struck: list[re.Match[str]]) -> Mark:
             struck.append(found)
         elif struck:
             return struck.pop().start(), end, _STRUCK_OUT
-    if _RAISED.match(found[0]) and text[start - 1 : start].isdigit() and _NUMBER.match(text, end):
+    if _RAISED.match(found[0]) and text[start - 1 : start].isdigit() and _RAISED_NUMBER.match(text, end):
         return start, end, "^"
     return start, end, " " if _BREAKS.match(found[0]) else ""
 

@@ -35,6 +35,12 @@ class SplicedText:
         stop = self.replaced[last] or self.origins[last] + end - self.starts[last]
         return begin, stop
 
+    def place(self, at: int) -> int | None:
+        """Where this character of the original is in the text; None within characters that are replaced."""
+        piece = bisect_right(self.origins, at) - 1
+        within = at - self.origins[piece]
+        return None if self.replaced[piece] and within else self.starts[piece] + within
+
 
 def splice(text: str, replaced: Iterable[tuple[int, int, str]]) -> SplicedText:
     """A text with other characters in place of some: start, end and the new text of each, in order."""
