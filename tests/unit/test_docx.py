@@ -237,3 +237,32 @@ def test_a_report_of_60_sections_is_whole() -> None:
     cells = {f"T{table}r{row}c{column}" for table in range(60) for row in range(4) for column in range(3)}
     assert found == {"#": 20, "##": 40, "-": 120, "1.": 60, "2.": 60}
     assert cells - set(re.findall(r"T\d+r\dc\d", text)) == set()
+
+
+def test_raised_numbers_and_struck_words_keep_what_they_say() -> None:
+    """By their own properties or by a style, whose line an own property takes off again."""
+    styles = '<w:style w:type="character" w:styleId="Gone"><w:rPr><w:strike/></w:rPr></w:style>'
+    looks = (
+        ("10", ""),
+        ("9", '<w:vertAlign w:val="superscript"/>'),
+        (" m, 1", ""),
+        ("st", '<w:vertAlign w:val="superscript"/>'),
+        (", ", ""),
+        ("not", "<w:dstrike/>"),
+        (" ", ""),
+        ("late", '<w:rStyle w:val="Gone"/>'),
+        (" now", '<w:rStyle w:val="Gone"/><w:strike w:val="0"/>'),
+    )
+    runs = "".join(
+        f'<w:r><w:rPr>{look}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>' for text, look in looks
+    )
+    assert _read(docx(f"<w:p>{runs}</w:p>", styles)).text == "10⁹ m, 1st, ~~not~~ ~~late~~ now"
+
+
+def test_equations_keep_exponents_and_fractions() -> None:
+    def term(text: str) -> str:
+        return f"<w:r><w:t>{text}</w:t></w:r>"
+
+    power = f"<w:sSup><w:e>{term('10')}</w:e><w:sup>{term('9')}</w:sup></w:sSup>"
+    half = f"<w:f><w:num>{term('1')}</w:num><w:den>{term('2')}</w:den></w:f>"
+    assert _read(docx(f"<w:p><w:oMath>{power}{term(' of ')}{half}</w:oMath></w:p>")).text == "10⁹ of 1/2"

@@ -16,6 +16,9 @@ _STYLES = """
 <style:style style:name="Gone"><style:text-properties text:display="none"/></style:style>
 <style:style style:name="Tiny"><style:text-properties fo:font-size="1pt"/></style:style>
 <style:style style:name="White"><style:text-properties fo:color="#FFFFFF"/></style:style>
+<style:style style:name="Up"><style:text-properties style:text-position="super 58%"/></style:style>
+<style:style style:name="Low"><style:text-properties style:text-position="-33% 58%"/></style:style>
+<style:style style:name="Struck"><style:text-properties style:text-line-through-style="solid"/></style:style>
 <style:style style:name="LoopA" style:parent-style-name="LoopB"/>
 <style:style style:name="LoopB" style:parent-style-name="LoopA"/>
 <style:style style:name="dp2"><style:drawing-page-properties presentation:visibility="hidden"/></style:style>
@@ -65,6 +68,15 @@ def test_tables_and_footnotes() -> None:
         f"<text:p>claim{note}</text:p>"
     ).text
     assert text == "| h | h |\n| --- | --- |\n| a\\|b c |  |\n\nclaim[1]\n\n1. the note"
+
+
+def test_raised_numbers_and_struck_words_keep_what_they_say() -> None:
+    looks = (("", "10"), ("Up", "9"), ("", " m, 1"), ("Up", "st"), ("", ", x"), ("Low", "2"), ("", ", "))
+    spans = "".join(
+        f'<text:span text:style-name="{style}">{text}</text:span>' for style, text in (*looks, ("Struck", "not"))
+    )
+    body = f"<text:p>{spans} now</text:p>"
+    assert _read(body).text == "10⁹ m, 1st, x2, ~~not~~ now"
 
 
 def test_text_boxes_and_images_are_read() -> None:

@@ -168,6 +168,13 @@ def test_hidden_text_is_left_out_and_counted_unless_it_is_asked_for(hidden: str,
     assert (kept.text, kept.reading.hidden_runs, kept.reading.hidden_kept) == ("seen\n\nunseen", 1, True)
 
 
+def test_raised_numbers_struck_words_and_equations_keep_what_they_say() -> None:
+    looks = (("10", ""), ("9", 'baseline="30000"'), (" m, ", ""), ("not", 'strike="sngStrike"'), (" now ", ""))
+    runs = "".join(f"<a:r><a:rPr {look}/><a:t>{text}</a:t></a:r>" for text, look in looks)
+    half = "<a:m><a:f><a:num><a:t>1</a:t></a:num><a:den><a:t>2</a:t></a:den></a:f></a:m>"
+    assert _read(pptx({"one": shape("", paragraphs=f"<a:p>{runs}{half}</a:p>")})).text == "10⁹ m, ~~not~~ now 1/2"
+
+
 def test_a_slide_that_is_listed_again_and_again_is_read_once() -> None:
     """A small file cannot ask for a large slide a thousand times."""
     part = '<p:presentation xmlns:p="p" xmlns:r="r"><p:sldIdLst>' + '<p:sldId r:id="rId1"/>' * 1000

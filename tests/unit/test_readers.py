@@ -238,10 +238,12 @@ def test_html_keeps_headings_lists_tables_and_code_and_drops_the_rest(tmp_path: 
 
 def test_html_keeps_what_raised_struck_and_divided_text_says(tmp_path: Path) -> None:
     page = """<p>About 10<sup>9</sup> units of 10<sup>\u22123</sup> m on the 1<sup>st</sup>,
-      <del>not</del> <s>late</s>, <math><mfrac><mn>1</mn><mn>2</mn></mfrac></math> of all.</p>
+      <del>not</del> <s>late</s>, <math><mfrac><mn>1</mn><mn>2</mn></mfrac></math> of all,
+      <span style="color: red; text-decoration: line-through">never</span>,
+      <math><msup><mn>10</mn><mn>9</mn></msup></math>.</p>
       <table><tr><td>m<sup>2</sup></td></tr></table>"""
     assert only(write(tmp_path, "a.html", page)).text == (
-        "About 10⁹ units of 10⁻³ m on the 1st, ~~not~~ ~~late~~, 1/2 of all.\n\n| m² |\n| --- |"
+        "About 10⁹ units of 10⁻³ m on the 1st, ~~not~~ ~~late~~, 1/2 of all, ~~never~~, 10⁹.\n\n| m² |\n| --- |"
     )
 
 

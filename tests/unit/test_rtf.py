@@ -49,6 +49,12 @@ def test_lists_have_their_marks() -> None:
     assert _read(body).text == "1. one\n\n   - inner\n\n2. two\n\ntext"
 
 
+def test_raised_numbers_and_struck_words_keep_what_they_say() -> None:
+    numbers = r"About 10{\super 9} m, 10\super -6\nosupersub  s, 1{\super st}; "
+    text = numbers + r"it is {\strike not} \striked1 late\plain  now.\par"
+    assert _read(text).text == "About 10⁹ m, 10⁻⁶ s, 1st; it is ~~not~~ ~~late~~ now."
+
+
 def test_tables_and_notes() -> None:
     """Paragraphs of a cell are one line; a note does not end the paragraph that it stands in."""
     row = r"\trowd\pard\intbl a|b\par c\cell d\cell\row"

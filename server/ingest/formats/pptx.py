@@ -17,9 +17,10 @@ from server.ingest.formats.common.archives import Archive, open_archive
 from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name, parse_xml
 from server.ingest.formats.common.charts import chart_table
 from server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line, table
-from server.ingest.formats.common.open_xml import PartLink, main_part, properties, relationships, texts
+from server.ingest.formats.common.open_xml import PartLink, formula, main_part, properties, relationships, texts
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.models import HiddenReason, Reading
+from server.text.markup.shaped_text import raise_number, strike_out
 from server.text.sizes import count_of
 
 _PRESENTATION = "ppt/presentation.xml"
@@ -29,6 +30,7 @@ _TITLES = frozenset({"title", "ctrTitle"})
 _REPEATED = frozenset({"dt", "ftr", "sldNum", "hdr", "sldImg"})
 _LISTS = frozenset({"", "body", "obj"})
 _NO = frozenset({"0", "false"})
+_STRUCK = frozenset({"sngStrike", "dblStrike"})
 _DEEPEST_ITEM = 8
 _INTEGER = re.compile(r"-?[0-9]{1,15}")
 _NUMBERED = "1."
@@ -250,7 +252,7 @@ def _line(paragraph: Element, slide: _Slide) -> str:
             case "r" | "fld":
                 parts.append(_run(child, slide))
             case "AlternateContent" | "m":  # an equation
-                parts.append(texts(child, "t"))
+                parts.append(formula(child))
     return "".join(parts).strip()
 
 
@@ -260,7 +262,9 @@ def _run(run: Element, slide: _Slide) -> str:
     if stated is not None and 0 < _number(stated, "sz") < _LEAST_SIZE and text.strip():
         slide.hidden["too small"] += 1
         return text if slide.keeps_hidden else ""
-    return text
+    if stated is not None and _number(stated, "baseline") > 0:
+        text = raise_number(text)
+    return strike_out(text) if stated is not None and attribute(stated, "strike") in _STRUCK else text
 
 
 def _table(element: Element, slide: _Slide) -> str:

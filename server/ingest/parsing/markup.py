@@ -15,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from server.ingest.documents import UnreadableFile
 from server.ingest.parsing.page_furniture import is_furniture
+from server.text.markup.shaped_text import raise_number, strike_out
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SPACE = re.compile(r"[ \t\r\f\v\n]+")
@@ -48,23 +49,21 @@ _WIDEST_SPAN, _HIGHEST_SPAN, _MOST_COVERED = 20, 1_000, 100
 _GROWTH, _GROWTH_CHARS = 4, 64 * 1024
 
 
-# A number is raised in signs that stay apart from the number before it: 10 with 9 above is not 109.
-_RAISED = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
-_RAISED_NUMBER = re.compile(r"\s*[+\u2212-]?\d+\s*")
-
-
-def _raise(text: str) -> str:
-    return text.strip().translate(_RAISED) if _RAISED_NUMBER.fullmatch(text) else text
-
-
-def _strike(text: str) -> str:
-    return f"~~{text.strip()}~~" if text.strip() and "\n" not in text.strip() else ""
-
-
 # Elements whose shape is a part of what they say, and what is written for their text.
 _SHAPED: Mapping[str, Callable[[str], str]] = MappingProxyType(
-    {"sup": _raise, "del": _strike, "s": _strike, "strike": _strike}
+    {"sup": raise_number, "del": strike_out, "s": strike_out, "strike": strike_out}
 )
+_STRUCK = re.compile(r"(?:\A|;)\s*text-decoration(?:-line)?\s*:[^;]{0,100}\bline-through\b", re.IGNORECASE)
+
+
+def _shape_of(node: LexborNode) -> Callable[[str], str] | None:
+    """What is written for the text of an element whose shape is a part of what it says; None for others."""
+    tag = node.tag or ""
+    if tag in _SHAPED:
+        return _SHAPED[tag]
+    if tag.startswith(("-", "_")) or tag in _BLOCKS or tag in _HEADINGS:
+        return None
+    return strike_out if _STRUCK.search(node.attributes.get("style") or "") else None
 
 
 def html_to_markdown(text: str) -> tuple[str, str]:
@@ -119,10 +118,10 @@ def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
         yield "\n\n"
     elif tag == "code":
         yield f"`{_inline(node, depth)}`"
-    elif tag == "mfrac":
-        yield _fraction(node, depth)
-    elif tag in _SHAPED:
-        yield _SHAPED[tag]("".join(_convert_children(node, depth)))
+    elif tag in _FORMULAS:
+        yield _FORMULAS[tag](node, depth)
+    elif shape := _shape_of(node):
+        yield shape("".join(_convert_children(node, depth)))
     elif tag == "a":
         yield _link_of("".join(_convert_children(node, depth)), node.attributes.get("href") or "")
     elif not tag.startswith("-") and not tag.startswith("_"):
@@ -221,11 +220,13 @@ def _texts(node: LexborNode, depth: int) -> Iterator[str]:
             yield child.text(deep=False)
         elif child.tag == "br":
             yield "\n"
-        elif child.tag == "mfrac":
-            yield _fraction(child, depth + 1)
-        elif child.tag in _SHAPED:
-            yield _SHAPED[child.tag or ""](_text(child, depth + 1))
-        elif child.tag not in _INVISIBLE and not is_furniture(child):
+        elif child.tag in _FORMULAS:
+            yield _FORMULAS[child.tag or ""](child, depth + 1)
+        elif child.tag in _INVISIBLE or is_furniture(child):
+            continue
+        elif shape := _shape_of(child):
+            yield shape(_text(child, depth + 1))
+        else:
             end = "\n" if child.tag in _BLOCKS else ""
             yield end
             yield from _texts(child, depth + 1)
@@ -234,7 +235,22 @@ def _texts(node: LexborNode, depth: int) -> Iterator[str]:
 
 def _fraction(node: LexborNode, depth: int) -> str:
     """A fraction of a formula, whose parts stand one below the other."""
-    return "/".join(_inline(child, depth + 1) for child in _child_nodes(node, depth) if child.tag != "-text")
+    return "/".join(_parts_of(node, depth))
+
+
+def _power(node: LexborNode, depth: int) -> str:
+    """A term of a formula whose last part stands above the first one."""
+    parts = _parts_of(node, depth)
+    return "".join([*parts[:-1], *map(raise_number, parts[-1:])])
+
+
+def _parts_of(node: LexborNode, depth: int) -> list[str]:
+    return [_inline(child, depth + 1) for child in _child_nodes(node, depth) if child.tag != "-text"]
+
+
+_FORMULAS: Mapping[str, Callable[[LexborNode, int], str]] = MappingProxyType(
+    {"mfrac": _fraction, "msup": _power, "msubsup": _power}
+)
 
 
 def _inline(node: LexborNode, depth: int) -> str:
@@ -340,7 +356,7 @@ def _text_of(node: nodes.Node) -> str:
         case nodes.reference():
             return _link_of(node.astext(), node.get("refuri", ""))
         case nodes.superscript():
-            return _raise(node.astext())
+            return raise_number(node.astext())
         case nodes.TextElement():
             return "".join(map(_text_of, node.children))
         case _:

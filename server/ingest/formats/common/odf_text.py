@@ -12,6 +12,7 @@ from server.ingest.formats.common.bounded_xml import attribute, children, descen
 from server.ingest.formats.common.markdown_draft import one_line, plain_text, table
 from server.ingest.formats.common.style_chain import style_chain, why_hidden
 from server.models import HiddenReason
+from server.text.markup.shaped_text import raise_number, strike_out
 
 _DEEPEST_HEADING = 6
 _DEEPEST_LIST = 9
@@ -24,6 +25,8 @@ _CLEAR = frozenset({"", "transparent", _WHITE})
 _LEFT_OUT = frozenset({"tracked-changes", "annotation", "annotation-end", "hidden-text", "hidden-paragraph"})
 _FRAMES = frozenset({"frame", "custom-shape", "rect"})
 _DIGIT = frozenset("123456789")
+_RAISED = re.compile(r"super\b|[1-9]")
+_NO_LINE = frozenset({"", "none"})
 _COUNT = re.compile(r"[0-9]{1,8}")
 _CONTAINERS = frozenset({"section", "index-body", "text-box", "g", "a", "table-of-content"})
 
@@ -198,7 +201,13 @@ class OdfWriter:
         if style and text.strip() and (why := self.styles.why_hidden(style, on_ground=on_ground)):
             self.hidden[why] += 1
             return text if self.keeps_hidden else ""
-        return text
+        return self._shaped(text, style) if style else text
+
+    def _shaped(self, text: str, style: str) -> str:
+        if _RAISED.match(self.styles.stated(style, "text-position")):
+            text = raise_number(text)
+        line = self.styles.stated(style, "text-line-through-style", "text-line-through-type")
+        return text if line in _NO_LINE else strike_out(text)
 
     def _parts(self, element: Element, on_ground: bool) -> Iterator[str]:
         yield " ".join((element.text or "").split("\n"))

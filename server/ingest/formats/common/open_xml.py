@@ -13,6 +13,7 @@ from server.ingest.documents import UnreadableFile
 from server.ingest.formats.common.archives import Archive
 from server.ingest.formats.common.bounded_xml import attribute, children, local_name, parse_xml
 from server.ingest.formats.common.markdown_draft import one_line
+from server.text.markup.shaped_text import raise_number
 
 _PROPERTIES = "docProps/core.xml"
 _LARGEST_PROPERTIES_BYTES = 1024 * 1024
@@ -68,6 +69,20 @@ def facts_of(values: Mapping[str, str]) -> dict[str, Any]:
     if tags := [tag for part in _KEYWORD_ENDS.split(values.get("keywords", "")) if (tag := part.strip())]:
         facts["tags"] = tags
     return facts
+
+
+def formula(element: Element) -> str:
+    """The text of an equation on one line: fractions with a slash, exponents raised."""
+    parts = [formula(child) for child in element if not local_name(child).endswith("Pr")]
+    match local_name(element):
+        case "t":
+            return str(element.text or "")
+        case "f":
+            return "/".join(parts)
+        case "sup":
+            return raise_number("".join(parts))
+        case _:
+            return "".join(parts)
 
 
 def texts(element: Element, name: str) -> str:

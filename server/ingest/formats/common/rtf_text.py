@@ -12,6 +12,7 @@ from server.ingest.documents import UnreadableFile
 from server.ingest.formats.common.markdown_draft import one_line, plain_text, table
 from server.ingest.formats.common.style_chain import why_hidden
 from server.models import HiddenReason
+from server.text.markup.shaped_text import raise_number, strike_out
 
 _DEEPEST_GROUP = 1_000
 _DEEPEST_HEADING = 6
@@ -64,6 +65,8 @@ class _State:
     is_starred: bool = False
     is_hidden: bool = False
     is_deleted: bool = False
+    is_raised: bool = False
+    is_struck: bool = False
     size: int = 0
     color: int = 0
     is_filled: bool = False
@@ -231,6 +234,10 @@ class RtfWriter:
                 self._state = replace(self._state, is_hidden=number != 0)
             case "deleted":
                 self._state = replace(self._state, is_deleted=number != 0)
+            case "super" | "sub" | "nosupersub":
+                self._state = replace(self._state, is_raised=word == "super" and number != 0)
+            case "strike" | "striked":
+                self._state = replace(self._state, is_struck=number != 0)
             case "fs":
                 self._state = replace(self._state, size=value)
             case "cf":
@@ -242,8 +249,9 @@ class RtfWriter:
             case "uc":
                 self._state = replace(self._state, characters_after=min(max(value, 0), 10))
             case "plain":
-                plain = replace(self._state, is_hidden=False, is_deleted=False, size=0, color=0, is_filled=False)
-                self._state = plain
+                shown = _State(self._state.destination, self._state.is_starred)
+                font, after = self._state.font, self._state.characters_after
+                self._state = replace(shown, font=font, characters_after=after)
 
     def _set_paragraph(self, word: str, value: int) -> None:
         if self._state.destination:
@@ -298,7 +306,8 @@ class RtfWriter:
             self.hidden[why] += 1
             if not self._keeps_hidden:
                 return
-        self._paragraph.parts.append(text)
+        text = raise_number(text) if self._state.is_raised else text
+        self._paragraph.parts.append(strike_out(text) if self._state.is_struck else text)
 
     def _why_hidden(self) -> HiddenReason | None:
         state = self._state

@@ -11,9 +11,10 @@ from xml.etree.ElementTree import Element, SubElement
 
 from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name
 from server.ingest.formats.common.markdown_draft import one_line
-from server.ingest.formats.common.open_xml import texts
+from server.ingest.formats.common.open_xml import formula, texts
 from server.ingest.formats.common.style_chain import style_chain, why_hidden
 from server.models import HiddenReason
+from server.text.markup.shaped_text import raise_number, strike_out
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _WORD = f"{{{WORD}}}"
@@ -50,12 +51,15 @@ class _Look:
     """How text looks; None, or 0 for ``size`` in half points, where nothing is stated.
 
     ``vanishes``: it has the property of hidden text. ``is_filled``: its ground has another color than the page.
+    ``is_struck`` and ``is_raised``: a line is drawn through it, it stands above its line.
     """
 
     vanishes: bool | None = None
     size: int = 0
     is_white: bool | None = None
     is_filled: bool = False
+    is_struck: bool | None = None
+    is_raised: bool | None = None
 
     def over(self, other: _Look) -> _Look:
         """A look of both, where ``other`` fills in what is not stated."""
@@ -64,6 +68,8 @@ class _Look:
             self.size or other.size,
             other.is_white if self.is_white is None else self.is_white,
             self.is_filled or other.is_filled,
+            other.is_struck if self.is_struck is None else self.is_struck,
+            other.is_raised if self.is_raised is None else self.is_raised,
         )
 
     @property
@@ -171,7 +177,7 @@ class _Rewriter:
             case "p" if element.tag in _PARAGRAPHS:
                 self._paragraph(element, look)
             case "oMath":
-                return _text_run(texts(element, "t"))
+                return _text_run(formula(element))
             case "AlternateContent":
                 element = _alternative(element)
                 self.visit(element, look.over(_FILLED))
@@ -212,6 +218,9 @@ class _Rewriter:
             if not self._keeps_hidden:
                 return None
         self.visit(run, look)
+        for text in children(run, "t") if look.is_struck or look.is_raised else ():
+            raised = raise_number(text.text or "") if look.is_raised else text.text or ""
+            text.text = strike_out(raised) if look.is_struck else raised
         return run
 
 
@@ -220,13 +229,21 @@ def _look_of(properties: Element | None) -> _Look:
     if properties is None:
         return _PLAIN
     vanish, color, size = find(properties, "vanish"), find(properties, "color"), _value(properties, "sz")
+    struck = [_is_on(found) for name in ("strike", "dstrike") if (found := find(properties, name)) is not None]
+    place = _value(properties, "vertAlign")
     fill = [attribute(shade, "fill").upper() for shade in children(properties, "shd")]
     return _Look(
-        None if vanish is None else attribute(vanish, "val").lower() not in _OFF,
+        None if vanish is None else _is_on(vanish),
         int(size) if size.isascii() and size.isdigit() and len(size) < 6 else 0,
         None if color is None else attribute(color, "val").upper() in _WHITE,
         any(value not in _NO_FILL for value in fill) or find(properties, "highlight") is not None,
+        any(struck) if struck else None,
+        place == "superscript" if place else None,
     )
+
+
+def _is_on(stated: Element) -> bool:
+    return attribute(stated, "val").lower() not in _OFF
 
 
 def _value(element: Element, name: str) -> str:
