@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,7 @@ class ReportedFailure(Exception):
 def parse_value(data: bytes) -> Any:
     """The one JSON value of these bytes. Raises ``NoValue``."""
     try:
-        return json.loads(data, parse_constant=_refuse_constant)
+        return json.loads(data, parse_constant=_refuse_constant, parse_float=_parse_float)
     except RecursionError:
         raise NoValue("it is nested too deeply") from None
     except ValueError:
@@ -36,6 +37,14 @@ def parse_value(data: bytes) -> Any:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(name)
+
+
+def _parse_float(text: str) -> float:
+    """A number that JSON can carry on: 1e999 would become one that it does not have."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 def take_answer(value: Any, path: Sequence[str | int]) -> Any:

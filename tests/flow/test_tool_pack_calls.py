@@ -116,6 +116,7 @@ def test_a_script_for_node_answers(folder: Path) -> None:
         ("print('no json')", {}, "SOURCE_UNAVAILABLE", "it printed no single JSON value"),
         ("print('{}')", {}, "SOURCE_UNAVAILABLE", "outputSchema: answer: required"),
         ("print('{} {}')", {}, "SOURCE_UNAVAILABLE", "it printed no single JSON value"),
+        ("print('{\"n\": 1e999}')", {}, "SOURCE_UNAVAILABLE", "it printed no single JSON value"),
         ("print('[' * 30000)", {}, "SOURCE_UNAVAILABLE", "broke its contract"),
         ("print('[' * 800 + ']' * 800)", {}, "SOURCE_UNAVAILABLE", "broke its contract: it is nested too deeply"),
         ("sys.exit(3)", {}, "SOURCE_UNAVAILABLE", "its program ended with status 3"),
