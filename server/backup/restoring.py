@@ -170,8 +170,7 @@ def restore(store: Path, backup: Backup) -> RestoreReport:
         if states[_KEYS] != "same":
             kept += _set_aside(store / key_file.FILE)
             key_file.replace_keys(store, backup.keys)
-        for job in _other_jobs(store, backup.jobs):
-            JobFiles(store).write(job)
+        kept += _restore_jobs(store, backup.jobs)
         if states[_CLAIMS] != "same":
             if states[_CLAIMS] == "other":
                 kept += _set_aside(store / FOLDER)
@@ -225,8 +224,17 @@ def _records_state(read: Callable[[], Sequence[object]], wanted: Sequence[object
 
 
 def _other_jobs(store: Path, jobs: Sequence[Job]) -> list[Job]:
+    """The jobs that the store lacks or has otherwise; not those that went on since: they would run once more."""
     files = JobFiles(store)
-    return [job for job in jobs if files.read(job.id) != job]
+    return [job for job in jobs if not _is_later(files.read(job.id), job)]
+
+
+def _is_later(here: Job | None, job: Job) -> bool:
+    """Whether the store has this job as it is, or as it became."""
+    if here is None or here == job:
+        return here is not None
+    is_further = here.is_final or (here.state == "running" and job.state == "queued")
+    return here.request == job.request and is_further and not job.is_final
 
 
 def _claims_state(store: Path, notebooks: Sequence[BackedNotebook]) -> _State:
@@ -261,6 +269,17 @@ def _restore_settings(store: Path, backup: Backup, *, is_other: bool) -> list[Pa
     path = _free_name(store / PROJECTS)
     write_private(path, path.with_name(f".{path.name}"), ProjectsPart(projects=former).model_dump_json(indent=1))
     return [path]
+
+
+def _restore_jobs(store: Path, jobs: Sequence[Job]) -> list[Path]:
+    files, wanted = JobFiles(store), _other_jobs(store, jobs)
+    former = tuple(here for job in wanted if (here := files.read(job.id)))
+    kept = [_free_name(store / JOBS)] if former else []
+    for path in kept:
+        write_private(path, path.with_name(f".{path.name}"), JobsPart(jobs=former).model_dump_json(indent=1))
+    for job in wanted:
+        files.write(job)
+    return kept
 
 
 def _restore_claims(store: Path, backup: Backup) -> None:

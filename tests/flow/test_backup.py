@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from server.backends.catalogue import Catalogue
 from server.backends.files.lock import ENGINE, StoreLock
 from server.backends.files.store_folder import CATALOGUE
-from server.backup.archive import MANIFEST, BackupManifest
+from server.backup.archive import MANIFEST, BackupManifest, JobsPart
 from server.claims.records import Claim, Entry, Evidence, claim_id, new_entry_id
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook
@@ -134,6 +134,23 @@ def test_nothing_of_a_store_is_replaced_unless_that_is_asked_for(store: Path, fi
     assert (code, len(report["kept"])) == (0, 3)
     assert all(Path(path).exists() for path in report["kept"])
     assert (data_of(store)["settings"], len(read_keys(store))) == (SETTINGS, 1)
+
+
+def test_jobs_that_went_on_stay_and_others_are_kept_beside_the_restored_ones(store: Path, file: Path) -> None:
+    """A job that ended after the backup does not wait again; one of another request is kept in a file."""
+    files = JobFiles(store)
+    (job,) = files.list_jobs().jobs
+    done = job.model_copy(update={"state": "done", "ended_at": 9.0})
+    files.write(done)
+    assert run(restore.app, file, "--store", store)[1]["kept"] == []
+    assert files.read(job.id) == done
+    other = job.model_copy(update={"request": JobRequest(project="notes", path="/srv/b", root="/srv")})
+    files.write(other)
+    assert "jobs" in run(restore.app, file, "--store", store)[1]["error"]["message"]
+    code, report = run(restore.app, file, "--store", store, "--replace")
+    (kept,) = map(Path, report["kept"])
+    assert (code, files.read(job.id)) == (0, job)
+    assert JobsPart.model_validate_json(kept.read_bytes()).jobs == (other,)
 
 
 def test_claims_that_went_on_differently_are_kept_beside_the_restored_ones(store: Path, file: Path) -> None:
