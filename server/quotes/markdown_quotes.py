@@ -1,12 +1,14 @@
 r"""Reads quotes and citations from a text in Markdown, each quote with the citation that it belongs to.
 
 Citations are written as pandoc has them: ``[@key, p. 3; @other, pp. 4-5]``, ``[-@key]``, ``@key [p. 3]``, and keys
-with other signs as ``@{key, with signs}``. A quote is a block quotation, or stands between quotation marks. Its
-citation is the first one after it in its sentence or at its end, before another quote; else the last one before
-it. A short text between quotation marks without a citation is a word in quotes, not a quote. Code has neither.
+with other signs as ``@{key, with signs}``. A quote is a block quotation, also within a list or right below a line
+of text, or stands between quotation marks of any language, or in the elements of HTML for quotes. Its citation is
+the first one after it in its sentence or at its end, before another quote; else the last one before it. A short
+text between quotation marks without a citation, or between single ones, is a word in quotes, not a quote. Code has
+neither.
 
-A citation that cannot be read is reported with its line and what is wrong with it. Takes time in proportion to the
-length of the text.
+A citation that cannot be read is reported with its line and what is wrong with it, and so is a quotation mark that
+nothing closes: what stands after it was not checked. Takes time in proportion to the length of the text.
 """
 
 from __future__ import annotations
@@ -26,7 +28,18 @@ _FENCE = re.compile(
 )
 _CODE = re.compile(r"(?<![`\\])(`{1,3})(?!`)[^`]{1,500}+\1(?!`)")
 _PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
-_QUOTE_LINE = re.compile(r"^[ \t]{0,3}>[ \t]?", re.MULTILINE)
+_LIST_ITEM = re.compile(r"[ \t]{0,12}(?:[-*+]|\d{1,9}[.)])[ \t]")
+_QUOTE_SIGNS = re.compile(
+    r"^[ \t]{0,12}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}(?=[^\n]{0,12}>)){0,4}(?:>[ \t]?)++", re.MULTILINE
+)
+# A line that begins a block quotation within a paragraph or an item of a list.
+_QUOTE_BEGINS = re.compile(
+    r"^(?:[ \t]{0,3}|[ \t]{0,12}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}){1,4})(?:>[ \t]?)++(?=\S)", re.MULTILINE
+)
+_QUOTE_WITHIN = re.compile(r"^[ \t]{0,12}(?:>[ \t]?)++(?=\S)", re.MULTILINE)
+_QUOTE_PAUSE = re.compile(r"^[ \t]{0,12}(?:>[ \t]*)++\n", re.MULTILINE)
+_CITATION_FOLLOWS = re.compile(r"[> \t\n—–-]{0,100}+\[?-?@")
+_ALERT = re.compile(r"\A\[![A-Za-z]{1,20}\][ \t]*\n")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 _KEY = r"(?:\{(?P<braced>[^{}\n]{1,200})\}|(?P<key>\w(?:[\w:.#$%&+?<>~/-]{0,199}\w)?))"
@@ -38,11 +51,55 @@ _PAGES = re.compile(r"\s*(?P<first>[\w.]{1,20}?)(?:\s*(?:-{1,3}|–|—)\s*(?P<l
 _PAGES_IN_TEXT = re.compile(r"\s?\[([^\[\]\n]{1,100})\]")
 _PAGE_WORD = re.compile(r"(?:pp?\.|pages?\b|slides?\b|sheets?\b)", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"[.!?][\"”’)\]]*+\s++(?=\w)")
-_MARKS = (("“", "”"), ("„", "“"), ("«", "»"), ("»", "«"), ('"', '"'))
+# Quotation marks: the sign that begins a quote, and those that may end it.
+_MARKS = (
+    *(
+        ("“", '”"'),
+        ("„", '“”"'),
+        ("”", "”"),
+        ("«", "»"),
+        ("»", "«"),
+        ("‹", "›"),
+        ("›", "‹"),
+        ("「", "」"),
+        ("『", "』"),
+    ),
+    *(("＂", "＂"), ('"', '"”')),
+)
+# Single marks are apostrophes as well, which stand between letters.
+_SINGLE_MARKS = (("‘", "’"), ("‚", "‘’"), ("'", "'"))
+_UNCLOSED_MARK = "its quotation mark is not closed in its paragraph, so what it quotes was not checked"
+_SHOWN_MARK_CHARS = 60
+# No character of a quote is tried twice: its marks are not within it, but for one pair and for apostrophes.
+_NESTED = {"“": '|“[^“”"]{0,2000}+”', "«": "|«[^«»]{0,2000}+»"}
+
+
+def _between(start: str, ends: str, name: str, *, is_single: bool) -> str:
+    inside = f"[^{start}{ends}]"
+    within = f"|(?<=[^\\W_])[{ends}](?=[^\\W_])" if is_single else _NESTED.get(start, "")
+    # A straight mark begins a quote before its words and ends it after them: 5" is none.
+    first, last = ("(?=\\S)", "(?<=\\S)") if start in "\"'" else ("", "")
+    after = "(?![^\\W_])" if is_single else ""
+    return f"{start}{first}(?P<{name}>(?:{inside}{within}){{1,60000}}+){last}[{ends}]{after}"
+
+
 _MARKED = re.compile(
-    r"(?<![\\\w])(?:"
-    + "|".join(rf"{start}(?P<m{n}>[^{start}{end}]{{1,4000}}){end}" for n, (start, end) in enumerate(_MARKS))
+    r"(?<![^\W_])(?<!\\)(?:"
+    + "|".join(
+        _between(start, ends, f"{'s' if is_single else 'm'}{number}", is_single=is_single)
+        for is_single, marks in ((False, _MARKS), (True, _SINGLE_MARKS))
+        for number, (start, ends) in enumerate(marks)
+    )
+    # With blanks inside, two straight marks enclose a quote only if it is long: they may belong to others.
+    + f'|"(?P<blank>\\s++(?:[^\\s"]++\\s++){{{LEAST_QUOTED_WORDS},30000}}+)"'
     + ")"
+)
+_OPENING = re.compile(r'(?<![^\W_])(?<!\\)(?:[“„«]|"(?=[^\W_]))')
+# Marks that Markdown or HTML writes otherwise, and the signs that a reader sees.
+_WRITTEN_MARK = re.compile(
+    r"&(?:quot|[lr]dquo|bdquo|[lr]squo|sbquo|[lr]aquo|[lr]saquo|#0{0,4}34|#x0{0,4}22|#8(?:21[6-9]|22[0-3]));"
+    r"|\\(?=[\"'“”„«»‘’])|</?(?:q|blockquote)(?:\s[^<>]{0,400})?>",
+    re.IGNORECASE,
 )
 
 
@@ -94,12 +151,13 @@ class _Cluster:
 
 @dataclass(frozen=True, slots=True)
 class _Marked:
-    """A text that is quoted, and where it is."""
+    """A text that is quoted, and where it is; ``is_single``: between single marks."""
 
     start: int
     end: int
     text: str
     is_block: bool
+    is_single: bool = False
 
 
 def read_citations(markdown: str) -> CitedText:
@@ -108,7 +166,7 @@ def read_citations(markdown: str) -> CitedText:
     >>> read_citations('He writes: "kept for ninety days" [@ohm27, p. 3].').quotes[0].source
     CitedSource(key='ohm27', first='3', last='3', line=1)
     """
-    text = _without_code(markdown)
+    text = _WRITTEN_MARK.sub(_seen_mark, _without_code(markdown))
     quotes: list[WrittenQuote] = []
     citations: list[CitedSource] = []
     malformed: list[MalformedCitation] = []
@@ -116,7 +174,9 @@ def read_citations(markdown: str) -> CitedText:
         clusters, flaws = _clusters(text, *paragraph.span())
         citations += (source for cluster in clusters for source in cluster.sources)
         malformed += flaws
-        quotes += _quotes(text, [*_marked(text, *paragraph.span(), clusters)], clusters)
+        marked = [*_marked(text, *paragraph.span(), clusters)]
+        quotes += _quotes(text, marked, clusters)
+        malformed += _unclosed_marks(text, *paragraph.span(), [(each.start, each.end) for each in marked])
     return CitedText(tuple(quotes), tuple(citations), tuple(malformed))
 
 
@@ -125,6 +185,12 @@ def _without_code(markdown: str) -> str:
     for pattern in (_FENCE, _CODE):
         markdown = pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), markdown)
     return markdown
+
+
+def _seen_mark(found: re.Match[str]) -> str:
+    if found[0].startswith(("&", "\\")):
+        return html.unescape(found[0]).removeprefix("\\")
+    return "”" if found[0].startswith("</") else "“"
 
 
 def _line(text: str, at: int) -> int:
@@ -215,12 +281,38 @@ def _in_text(text: str, start: int, end: int, within: Sequence[tuple[int, int]])
 
 
 def _marked(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> Iterator[_Marked]:
-    if _QUOTE_LINE.match(text, start, end):
-        yield _block(text, start, end, clusters)
-        return
-    for found in _MARKED.finditer(text, start, end):
-        body = next(group for group in found.groups() if group is not None)
-        yield _Marked(found.start(), found.end(), _plain(body), is_block=False)
+    block = _QUOTE_BEGINS.search(text, start, end)
+    if block is None and text[start : start + 1] in (" ", "\t"):  # the next paragraph of an item
+        block = _QUOTE_WITHIN.match(text, start, end)
+    if block is None and (begin := _LIST_ITEM.match(text, start, end)):
+        block = _QUOTE_WITHIN.search(text, begin.end(), end)
+    for found in _MARKED.finditer(text, start, block.start() if block else end):
+        name = found.lastgroup or ""
+        is_single = name.startswith("s")
+        yield _Marked(found.start(), found.end(), _plain(found[name]), is_block=False, is_single=is_single)
+    if block is not None:
+        yield from _blocks(text, block.start(), end, clusters)
+
+
+def _blocks(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> Iterator[_Marked]:
+    """Block quotations: a line without words ends one that has its citation."""
+    starts = [each.start for each in clusters]
+    for pause in _QUOTE_PAUSE.finditer(text, start, end):
+        cited = clusters[bisect_left(starts, start) : bisect_left(starts, pause.start())]
+        if cited and not _CITATION_FOLLOWS.match(text, pause.end(), end):
+            yield _block(text, start, pause.start(), cited)
+            start = pause.end()
+    yield _block(text, start, end, clusters[bisect_left(starts, start) : bisect_left(starts, end)])
+
+
+def _unclosed_marks(
+    text: str, start: int, end: int, marked: Sequence[tuple[int, int]]
+) -> Iterator[MalformedCitation]:
+    for found in _OPENING.finditer(text, start, end):
+        if not _is_within(found.start(), marked):
+            shown = text[found.start() : min(found.start() + _SHOWN_MARK_CHARS, end)].strip()
+            yield MalformedCitation(shown, _line(text, found.start()), _UNCLOSED_MARK)
+            return  # the others of the paragraph follow from it
 
 
 def _block(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> _Marked:
@@ -229,7 +321,7 @@ def _block(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> _Ma
     for cluster in clusters:
         body += text[at : cluster.start]
         at = cluster.end
-    body = _QUOTE_LINE.sub("", body + text[at:end]).strip()
+    body = _ALERT.sub("", _QUOTE_SIGNS.sub("", body + text[at:end]).strip())
     body = body.removesuffix(body[-1]).rstrip() if body.endswith((".", ",", ";")) else body
     if body.endswith("--"):
         body = body.rstrip("-")
@@ -248,7 +340,8 @@ def _quotes(text: str, marked: Sequence[_Marked], clusters: Sequence[_Cluster]) 
         after = marked[number + 1].start if number + 1 < len(marked) else len(text)
         nearby = clusters[bisect_left(starts, before) : bisect_left(starts, after)]
         source = _source_of(text, quote, nearby)
-        is_quote = quote.is_block or source is not None or len(quote.text.split()) >= LEAST_QUOTED_WORDS
+        is_long = len(quote.text.split()) >= LEAST_QUOTED_WORDS
+        is_quote = quote.is_block or is_long or (source is not None and not quote.is_single)
         if is_quote and quote.text:
             yield WrittenQuote(quote.text, _line(text, quote.start), source)
 

@@ -10,6 +10,7 @@ MOST_SECONDS = 20  # the slowest takes less than one
 CHARS = 20_000
 RUNS = (" ", "~", "|", "-", "[", "<!--", "*a ", "> ", "[a][b]", "<a =", "•", ". ")
 LONGEST_RUN = 150_000
+MARKS = ("“a ", "“a “b” ", "« a » ", " 'a'a", "‘a’a ", '" a b c d e ', ' "a', "&quot;a ", "<q>a ", '\\"a ', "- > a\n>\n", "”a ", "1. ")
 
 
 def control():
@@ -20,7 +21,7 @@ def control():
 
 def surface():
     began = time.process_time()
-    for piece in ("[@", '"', "“", "`", "` ", "> ", "\n", " ", "@{", "[", "\\", "```\n", "@a ", '"a" [@b, p. 1] '):
+    for piece in ("[@", '"', "“", "`", "` ", "> ", "\n", " ", "@{", "[", "\\", "```\n", "@a ", '"a" [@b, p. 1] ', *MARKS):
         read_citations(piece * (CHARS // len(piece)))
     for run in RUNS:
         find_quote("so it is", SourceText(f"Some words\n{run * (LONGEST_RUN // len(run))}x end"))
