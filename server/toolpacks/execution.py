@@ -39,8 +39,8 @@ _RESERVED_VARIABLES = re.compile(
     r"^(LD_|DYLD_|PYTHON|NODE_|WINNOW_|BASH_|GIT_SSH|GCONV_|PERL5|RUBY)|^(ENV|IFS|PATH|HOME|TMPDIR)$"
 )
 _LARGEST_PORT = 65_535
-# An argument or an input that is an object of JSON.
-_JSON_OBJECT = re.compile(r'\s*\{\s*"')
+# An argument or an input that is an object or a list of JSON, also as the value of an option ("--data={").
+_JSON = re.compile(r'(?:[^\s"={}\[]*=)?\s*(?:(?:\[\s*)*\{\s*"|(?:\[\s*)+")')
 _PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
 
 Locate = Callable[[str], Path]
@@ -62,9 +62,9 @@ def _(field: CliField, find: Locate, variables: Collection[str]) -> PackProgram:
         raise UnusableFile("execution.cmd: the program is no template")
     program = _find_program(name, find)
     for place, text in enumerate(arguments, 1):
-        _check(text, f"execution.cmd.{place}", variables, is_json=bool(_JSON_OBJECT.match(text)))
+        _check(text, f"execution.cmd.{place}", variables, is_json=bool(_JSON.match(text)))
     arguments = [str(find(text)) if text.startswith("./") and is_literal(text) else text for text in arguments]
-    _check(field.stdin, "execution.stdin", variables, is_json=bool(_JSON_OBJECT.match(field.stdin)))
+    _check(field.stdin, "execution.stdin", variables, is_json=bool(_JSON.match(field.stdin)))
     if any(not is_literal(text) for text in (*arguments, field.stdin)):
         _check_starter(program)
         _check_interpreter(program, arguments)

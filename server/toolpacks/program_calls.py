@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from server.toolpacks.records import PackProgram, ToolPack
 from server.toolpacks.templates import TemplateRefused, is_literal, render
 
 _SCRATCH = "/dev/shm"  # of the program's own, mounted for each call
+_ENVIRONMENT = "pyvenv.cfg"  # the file that makes a folder an environment of Python
 _MIB = 1024 * 1024
 _END_OF_OPTIONS = "--"
 _PRIVATE_VARIABLES = ("WINNOW_STORE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
@@ -45,10 +46,13 @@ def template_values(pack: ToolPack, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"input": given, "env": variables, "id": pack.id, "version": pack.version}
 
 
-def build_call(pack: ToolPack, program: PackProgram, given: Mapping[str, Any], stdin: bytes) -> ProgramCall:
+def build_call(
+    pack: ToolPack, program: PackProgram, given: Mapping[str, Any], stdin: bytes, store: Path
+) -> ProgramCall:
     """The call of a pack's program with this input; ``stdin`` is the input as a line of JSON.
 
-    Raises ``TemplateRefused`` for an input that does not fit.
+    ``store``: the folder of the server's store, which no program reads. Raises ``TemplateRefused`` for an input
+    that does not fit.
     """
     variables = template_values(pack, given)["env"]
     return ProgramCall(
@@ -62,7 +66,7 @@ def build_call(pack: ToolPack, program: PackProgram, given: Mapping[str, Any], s
             **variables,
         },
         _stdin(pack, program, given) if program.stdin else stdin,
-        readable=tuple(map(str, _readable(pack, program))),
+        readable=tuple(map(str, _readable(pack, program, store))),
         ports=None if pack.network == "any" else pack.network,
         wall_seconds=pack.bounds.seconds,
         memory_bytes=pack.bounds.memory_bytes,
@@ -102,15 +106,22 @@ def _stdin(pack: ToolPack, program: PackProgram, given: Mapping[str, Any]) -> by
     return render(program.stdin, template_values(pack, given)).encode("utf-8", "surrogatepass")
 
 
-def _readable(pack: ToolPack, program: PackProgram) -> Iterator[Path]:
+def _readable(pack: ToolPack, program: PackProgram, store: Path) -> Iterator[Path]:
     """The files of the pack and of its interpreter. Links are followed by the kernel, so both ends are named."""
     yield from pack.readable
     yield program.program
     yield program.program.resolve()
     if program.script:
         yield program.script
-    folders = (pack.folder, *_prefixes(program))
-    yield from (folder for folder in folders if not _holds_private_files(folder))
+    for folder in (pack.folder, *_prefixes(program)):
+        yield from (part for part in _parts(folder, store) if not _holds_private_files(part, store))
+
+
+def _parts(folder: Path, store: Path) -> Sequence[Path]:
+    """The folder, or what a program needs of an environment in which somebody put a store."""
+    marker, libraries = folder / _ENVIRONMENT, folder / "lib"
+    is_shared = _holds_private_files(folder, store) and marker.is_file() and libraries.is_dir()
+    return (marker, libraries) if is_shared else (folder,)
 
 
 def _prefixes(program: PackProgram) -> Iterator[Path]:
@@ -121,18 +132,23 @@ def _prefixes(program: PackProgram) -> Iterator[Path]:
         # "/opt/python3.13" for "/opt/python3.13/bin/python".
         own, environment = program.program.resolve().parents[1], program.program.parent.parent
         yield own
-        if (environment / "pyvenv.cfg").is_file():
+        if (environment / _ENVIRONMENT).is_file():
             yield environment
 
 
-def _holds_private_files(folder: Path) -> bool:
-    """Whether a folder holds the home, the store, or a folder of settings, data or caches: never for a program.
+def _holds_private_files(folder: Path, store: Path) -> bool:
+    """Whether a folder holds the home, a store, or a folder of settings, data or caches: never for a program.
 
     A pack can lie in the home itself. An interpreter in "~/bin" has the home as its prefix, one in "~/.local/bin"
     the folder of the default store. ``caps.read`` names what such a program needs.
     """
     home = Path.home()
-    private = (home, default_store(), *(home / name for name in (".config", ".cache", ".local/share", ".ssh")))
+    private = (
+        home,
+        store,
+        default_store(),
+        *(home / name for name in (".config", ".cache", ".local/share", ".ssh")),
+    )
     named = (os.environ.get(name, "") for name in _PRIVATE_VARIABLES)
     real = folder.resolve()
     return any(path.resolve().is_relative_to(real) for path in (*private, *map(Path, filter(None, named))))

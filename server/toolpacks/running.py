@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sandbox.protocol.outcome import SandboxUnavailable
@@ -101,7 +102,7 @@ class PackRunner:
         finally:
             self._waiting -= 1
         try:
-            return await _answer_of(pack, given, stdin)
+            return await _answer_of(pack, given, stdin, self.strikes.store)
         finally:
             self._slots.release()
 
@@ -129,10 +130,10 @@ def _check_input(pack: ToolPack, given: Mapping[str, Any]) -> bytes:
     return stdin
 
 
-async def _answer_of(pack: ToolPack, given: Mapping[str, Any], stdin: bytes) -> Any:
+async def _answer_of(pack: ToolPack, given: Mapping[str, Any], stdin: bytes, store: Path) -> Any:
     """What the pack answers, checked. Raises ``_ContractBroken``, ``TemplateRefused`` and ``WinnowError``."""
     if isinstance(pack.execution, PackProgram):
-        data = await _run_program(pack, pack.execution, given, stdin)
+        data = await _run_program(pack, pack.execution, given, stdin, store)
     else:
         data = await _ask_address(pack, pack.execution, given)
     try:
@@ -160,8 +161,10 @@ async def _ask_address(pack: ToolPack, request: PackRequest, given: Mapping[str,
         raise _too_large(pack, error.size) from None
 
 
-async def _run_program(pack: ToolPack, program: PackProgram, given: Mapping[str, Any], stdin: bytes) -> bytes:
-    call = build_call(pack, program, given, stdin)
+async def _run_program(
+    pack: ToolPack, program: PackProgram, given: Mapping[str, Any], stdin: bytes, store: Path
+) -> bytes:
+    call = build_call(pack, program, given, stdin, store)
     is_cancelled = threading.Event()
     try:
         end = await asyncio.to_thread(run_program, call, is_cancelled.is_set)

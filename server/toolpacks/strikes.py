@@ -46,7 +46,7 @@ class Strikes:
     """The breaks of the packs of one store. Thread-safe. Without a store, this process alone counts them."""
 
     def __init__(self, store: Path) -> None:
-        self._store = store
+        self.store = store
         self._lock = threading.Lock()
         self._state: FileState | None = None
         self._packs: dict[str, Breaks] = {}
@@ -86,11 +86,11 @@ class Strikes:
             return found
 
     def _refresh(self) -> None:
-        state = _FILE.state(self._store)
+        state = _FILE.state(self.store)
         if state is None or state == self._state:
             return
         try:
-            self._packs = dict(_FILE.read(self._store).packs)
+            self._packs = dict(_FILE.read(self.store).packs)
         except WinnowError as error:
             log("the breaks of tool packs are not read", level=30, why=error.message)
         self._state = state
@@ -98,7 +98,7 @@ class Strikes:
     def _write(self) -> None:
         newest = dict(list(self._packs.items())[-_KEPT:])
         try:
-            _FILE.write(self._store, BreakFile(packs=newest))
+            _FILE.write(self.store, BreakFile(packs=newest))
         except OSError as error:
             log("the breaks of tool packs are not kept", level=30, why=error.strerror)
-        self._state = _FILE.state(self._store)
+        self._state = _FILE.state(self.store)

@@ -290,7 +290,10 @@ def test_a_value_in_json_stays_one_value_whatever_it_says(text: str, value: str)
     [
         {"kind": "http", "url": "http://localhost/", "body": '{"q": "{{ input.q }}"}'},
         {"kind": "cli", "cmd": ["cat"], "stdin": '{"q": "{{ input.q }}"}'},
+        {"kind": "cli", "cmd": ["cat"], "stdin": '[{"q": "{{ input.q }}"}]'},
         {"kind": "cli", "cmd": ["echo", '{"q": "{{ input.q }}"}']},
+        {"kind": "cli", "cmd": ["echo", '--data={"q": "{{ input.q }}"}']},
+        {"kind": "cli", "cmd": ["echo", '[["{{ input.q }}"]]']},
     ],
 )
 def test_a_pack_whose_json_an_input_could_extend_is_left_out(tmp_path: Path, execution: dict[str, Any]) -> None:
@@ -313,7 +316,9 @@ def test_an_interpreter_in_the_home_grants_no_folder_that_holds_the_home_or_the_
     program.write_text("")
     program.chmod(0o755)
     assert (str(program.parents[1]) in _readable(tmp_path, program)) is granted
-    monkeypatch.setenv("WINNOW_STORE", str(program.parents[1] / "store"))
+    store = program.parents[1] / "store"
+    assert str(program.parents[1]) not in _readable(tmp_path, program, store)
+    monkeypatch.setenv("WINNOW_STORE", str(store))
     assert str(program.parents[1]) not in _readable(tmp_path, program)
 
 
@@ -338,14 +343,18 @@ def test_an_environment_grants_its_own_folder_and_that_of_its_interpreter(tmp_pa
     assert str(environment) not in _readable(tmp_path, program)  # a folder with a link is no environment
     (environment / "pyvenv.cfg").write_text("")
     assert {str(environment), str(own)} <= set(_readable(tmp_path, program))
+    (environment / "lib").mkdir()
+    beside = set(_readable(tmp_path, program, environment / "store"))
+    granted = {str(environment / name) for name in ("pyvenv.cfg", "lib")}
+    assert (granted <= beside, str(environment) in beside) == (True, False)
 
 
-def _readable(folder: Path, python: Path) -> Sequence[str]:
-    """What a pack with this interpreter may read."""
+def _readable(folder: Path, python: Path, store: Path = Path("/nowhere")) -> Sequence[str]:
+    """What a pack with this interpreter may read, of a server with this store."""
     script = folder / "packs" / "a" / "tool.py"
     script.parent.mkdir(parents=True, exist_ok=True)
     script.write_text("")
     write_pack(folder / "packs", execution={"kind": "python", "script": "./tool.py", "python": "python3"})
     pack = only_pack(read_folder(folder / "packs"))
     assert isinstance(pack.execution, PackProgram)
-    return build_call(pack, replace(pack.execution, program=python), {"q": "x"}, b"").readable
+    return build_call(pack, replace(pack.execution, program=python), {"q": "x"}, b"", store).readable
