@@ -33,49 +33,28 @@ _MEANT: Mapping[str, str] = MappingProxyType(
 )
 # The same for what narrows an answer: without it the answer would be about something else than was meant.
 _MEANT_TO_NARROW: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(("sheet", "sheetname", "slide", "chapter", "pagenumber", "pagespan", "locator"), "page")
+    {
+        **dict.fromkeys(("sheet", "sheetname", "slide", "chapter", "pagenumber", "pagespan", "locator"), "page"),
+        **dict.fromkeys(("casesensitive", "caseinsensitive", "ignorecase", "matchcase"), "case"),
+        **dict.fromkeys(("regex", "regexp", "isregex", "fixedstrings"), "literal"),
+        **dict.fromkeys(("wholeword", "wholewords"), "word"),
+        **dict.fromkeys(("relation", "relations", "relationtypes", "edges", "edgetypes"), "types"),
+        **dict.fromkeys(("maxhops", "depth", "maxdepth", "steps"), "hops"),
+        "hops": "max_hops",
+    }
 )
 # Names of arguments, without "_", that choose what an answer is about. A call that cannot obey one is refused:
 # without it the answer would be another one, and a warning is easily missed.
-_DECISIVE = frozenset(
-    {
-        "scope",
-        "filter",
-        "filters",
-        "project",
-        "projectid",
-        "projects",
-        "collection",
-        "collections",
-        "path",
-        "paths",
-    }
-    | {
-        "pathprefix",
-        "where",
-        "vendor",
-        "vendors",
-        "vendorfilter",
-        "doctag",
-        "doctags",
-        "tag",
-        "tags",
-        "environment",
-    }
-    | {
-        "repository",
-        "repositories",
-        "updatedafter",
-        "updatedbefore",
-        "after",
-        "before",
-        "since",
-        "until",
-        "minscore",
-    }
-    | {"threshold", "pattern", "document", "documents", "documentid", "file", "ids", "filterids"}
-    | {"citekey", "author", "authors", "year", "language", "sheet", "page", "pages", "section"}
+_DECISIVE_NAMES = (
+    "scope filter filters project projectid projects collection collections path paths pathprefix where "
+    "vendor vendors vendorfilter doctag doctags tag tags environment repository repositories updatedafter "
+    "updatedbefore after before since until date fromdate todate startdate enddate asof version minscore "
+    "threshold pattern document documents documentid documentids file files ids filterids passageid "
+    "passageids sectionid sectionids entityid entityids nodeid nodeids citekey citekeys author authors year "
+    "language lang sheet page pages section exclude excludes excluding contains mustcontain mustnotcontain "
+    "relation relations relationtypes depth"
 )
+_DECISIVE = frozenset(_DECISIVE_NAMES.split())
 _IN_SCRIPTS = "; within the script: semantic_search(question, filters={...}, scope={...})"
 
 

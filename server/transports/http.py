@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import uvicorn
 from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import INVALID_REQUEST
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -33,6 +35,20 @@ _SHUTDOWN_SECONDS = 3
 MAX_SESSIONS = 1_000
 # Requests that may begin one, beside those: none of them is refused before ``OpenSessions`` has made room.
 _BEGINNING_SESSIONS = 4_096
+_BAD_REQUEST = 400
+# How the SDK begins its refusal of a body that is no message, and what is sent instead.
+_VALIDATION = b'"message":"Validation error: '
+_NO_MESSAGE = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": None,
+        "error": {
+            "code": INVALID_REQUEST,
+            "message": "Invalid Request: not a JSON-RPC 2.0 message; it takes one object with jsonrpc, id, "
+            "method and params, which is an object",
+        },
+    }
+).encode()
 
 
 async def serve_http(
@@ -114,7 +130,7 @@ def http_application(
     application.router.redirect_slashes = False
     for status in (404, 405):
         application.add_exception_handler(status, answer_refused)
-    shared = OpenSessions(_add_headers(application), PATH, max_sessions)
+    shared = OpenSessions(_add_headers(_reword_refusals(application)), PATH, max_sessions)
     authenticated = Authentication(shared, access, describe_refusal)
     operations.figures["access"] = lambda: {
         "rejected_keys": authenticated.failures.total,
@@ -151,6 +167,29 @@ def _add_headers(application: ASGIApp) -> ASGIApp:
                 await send(message)
 
         await application(scope, receive, send_with_headers)
+
+    return answer
+
+
+def _reword_refusals(application: ASGIApp) -> ASGIApp:
+    """The application with a text of our own about what is no message: the SDK sends that of its validator."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        held: list[Message] = []
+
+        async def send_reworded(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == _BAD_REQUEST:
+                held.append(message)
+                return
+            if held:
+                begin = held.pop()
+                if _VALIDATION in message.get("body", b""):
+                    message = {**message, "body": _NO_MESSAGE}
+                    MutableHeaders(scope=begin)["content-length"] = str(len(_NO_MESSAGE))
+                await send(begin)
+            await send(message)
+
+        await application(scope, receive, send_reworded)
 
     return answer
 

@@ -318,6 +318,26 @@ async def test_a_head_has_a_bound_however_it_arrives(port: int, size: int, statu
     assert (await answer_to(port, head + b"\r\n\r\n"))[0] == status
 
 
+@pytest.mark.parametrize(
+    "body", [b"[]", b'""', b'{"id": 3}', b'{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": ""}']
+)
+async def test_what_is_no_message_is_answered_in_words_of_this_server(port: int, body: bytes) -> None:
+    lines = (
+        b"host: localhost",
+        b"connection: close",
+        b"content-type: application/json",
+        b"accept: application/json, text/event-stream",
+    )
+    head = b"\r\n".join((b"POST /mcp HTTP/1.1", *lines, b"content-length: %d" % len(body)))
+    status, answer = await answer_to(port, head + b"\r\n\r\n" + body)
+    error = json.loads(answer)["error"]
+    assert (status, error["code"], error["message"].partition(";")[0]) == (
+        400,
+        -32600,
+        "Invalid Request: not a JSON-RPC 2.0 message",
+    )
+
+
 async def test_two_lengths_of_a_body_end_the_connection(port: int) -> None:
     both = b"content-length: 0\r\ntransfer-encoding: chunked"
     hidden = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"

@@ -24,7 +24,10 @@ from server.contracts import (
     wire_schema,
 )
 from server.contracts.claims.arguments import WriteEntry
+from server.contracts.corpus import Scan
 from server.contracts.documents import ReadDocument
+from server.contracts.graph import FindVendorInfo, GraphExpand, GraphPaths
+from server.contracts.kb import RetrieveEvidence
 from server.contracts.parsing import _format_value, _repr_parts
 from server.errors import ErrorCode, WinnowError
 from server.knowledge import OPERATIONS
@@ -143,6 +146,29 @@ def test_another_word_for_the_document_to_read_is_answered_with_its_name(name: s
     request, warnings = parse(ReadDocument, {"document": "guide/backups.md", name: "other"})
     assert request.document == "guide/backups.md"
     assert [f"ignored: {name}" in warning for warning in warnings] == [True]
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "instead"),
+    [
+        (Scan, {"pattern": "a", "ignore_case": True}, "did you mean 'case'"),
+        (Scan, {"pattern": "a", "caseSensitive": False}, "did you mean 'case'"),
+        (Scan, {"pattern": "a.b", "regex": False}, "did you mean 'literal'"),
+        (Scan, {"pattern": "a", "whole_word": True}, "did you mean 'word'"),
+        (GraphExpand, {"ids": ["a"], "max_hops": 3}, "did you mean 'hops'"),
+        (GraphExpand, {"ids": ["a"], "relation": "ABOUT"}, "did you mean 'types'"),
+        (GraphPaths, {"from_ids": ["a"], "to_ids": ["b"], "hops": 2}, "did you mean 'max_hops'"),
+        (FindVendorInfo, {"vendor_name": "acme", "relations": ["ABOUT"]}, "about something else"),
+        (RetrieveEvidence, {"question": "ok", "passage_ids": ["a"]}, "about something else"),
+        (KbSearch, {"query": "ok", "exclude": ["a.md"]}, "about something else"),
+        (ReadDocument, {"document": "a.md", "as_of": "2024-01-01"}, "about something else"),
+    ],
+)
+def test_what_chooses_the_answer_is_refused_in_other_words_too(
+    model: type[BaseModel], given: dict[str, Any], instead: str
+) -> None:
+    with pytest.raises(WinnowError, match=instead):
+        parse(model, given)
 
 
 def test_null_means_not_given_and_json_text_stands_for_lists_and_objects() -> None:
