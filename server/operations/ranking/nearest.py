@@ -248,7 +248,7 @@ def _list_near_scope(library: Library, bounds: Filters, reach: Filters) -> str:
         "doc_tags": ("doc_tag", reach.doc_tags, bounds.doc_tags),
     }
     unknown = [
-        f"{name} {list_near(', '.join(asked), sorted(known[key]))}"
+        f"{name} {list_near(', '.join(asked), sorted(known[key]), '(no document in reach has any)')}"
         for name, (key, asked, bound) in labels.items()
         if asked != bound and known[key].isdisjoint(asked)
     ]
