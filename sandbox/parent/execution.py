@@ -423,6 +423,8 @@ class Execution:
             return verdicts.memory(self._limits)
         if death.cpu_ms >= self._limits.cpu_seconds * 1000 - _CPU_GRAIN_MS:
             return verdicts.cpu(self._limits)
+        if self._late is not None and death.is_by_warning:
+            return self._late
         if death.is_fault:
             log.warning("a script was killed by signal %d", death.signal)
         return verdicts.death(death.signal)

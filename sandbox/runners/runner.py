@@ -24,6 +24,7 @@ class ChildGone(Exception):
 _FAULTS = frozenset(
     getattr(signal, name, None) for name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS")
 )
+_WARNING = getattr(signal, "SIGUSR1", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,11 @@ class ChildDeath:
     def is_fault(self) -> bool:
         """Whether its own action killed it: a native fault, or a system call that the kernel filter forbids."""
         return self.signal in _FAULTS
+
+    @property
+    def is_by_warning(self) -> bool:
+        """Whether `RunnerChild.warn` killed it: on a loaded machine it may come before the child handles it."""
+        return self.signal == _WARNING
 
 
 class RunnerChild(Protocol):

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from sandbox import CallError, Limits, Outcome, Reply, Sandbox, Usage
+from sandbox import CallError, Layers, Limits, Outcome, Reply, Sandbox, Usage
 from tests.patience import LIMIT
 
 pytestmark = pytest.mark.walls
@@ -120,6 +120,17 @@ def test_the_wall_clock_ends_everything(bench: Any, code: str) -> None:
     assert (ending(outcome), outcome.stdout) == (("timeout", "Timeout"), "before\n")
     assert 0.45 <= took < LIMIT  # it is warned in its last tenth
     assert bench.run("1 + 1").result == 2
+
+
+async def _run_without_sandbox(code: str, limits: Limits) -> Outcome:
+    async with Sandbox(layers=Layers(fence=False, walls=False)) as sandbox:
+        return await sandbox.run(code, limits=limits)
+
+
+def test_a_child_that_the_warning_of_its_time_kills_is_late_and_did_not_crash() -> None:
+    """On a loaded machine a child may not yet handle the signal when the warning comes."""
+    code = "import signal\nsignal.signal(signal.SIGUSR1, signal.SIG_DFL)\nwhile True: pass"
+    assert asyncio.run(_run_without_sandbox(code, Limits(wall_seconds=1.0))).status == "timeout"
 
 
 def test_the_wall_clock_covers_the_hosts_answers(bench: Any) -> None:
