@@ -37,7 +37,7 @@ defines two functions without parameters, each of which returns whether the atta
 
 Each is called once, in a process and an empty working folder of its own (surface.py); both are gone afterwards.
 ``control`` must return True within the time and ``surface`` False; an exception in ``surface`` is a violation as
-well. ``seconds`` is the time limit of each, 180 by default. Programs drive the product by its command line
+well. ``seconds`` is the time limit of each, 300 by default. Programs drive the product by its command line
 (`security.surface.winnow`) or import what they attack; they listen on loopback only, on a port that the system
 chooses, and leave no process behind. What several attacks share is in loopback_servers.py (transports),
 loopback_listener.py (settings that name a server), settings_files.py (settings files that stop a command),
@@ -72,7 +72,7 @@ _NOT_CLAIMED = "-"
 _VERDICTS = frozenset(get_args(Status)) - {"cancelled", "unavailable"}
 _PARTS = ("fence", "walls", "both", "limits", "source")
 _SURFACE_PARTS = ("surface", "seconds")
-_SURFACE_SECONDS = 180.0
+_SURFACE_SECONDS = 300.0
 _MAX_SECONDS = 300.0
 HELD = "held"  # how an attack on a surface must end
 

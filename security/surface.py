@@ -20,7 +20,7 @@ BREACHED, HELD = "BREACHED", "HELD"
 FUNCTIONS = ("control", "surface")
 _ROOT = str(Path(__file__).parents[1])
 _WINNOW = "import sys; sys.path.insert(0, sys.argv.pop(1)); from server.cli import main; main()"
-_SECONDS = 120.0
+_SECONDS = 240.0
 # So that a command leaves no process behind and does not wait for a model.
 ALONE = MappingProxyType({"WINNOW_DAEMON": "off", "WINNOW_EMBEDDING": "off"})
 

@@ -95,6 +95,11 @@ def test_an_attack_on_a_surface_claims_that_the_product_holds() -> None:
     assert parse_attack("family", "name", f"# fence: - | walls: ok\n{CODE}").is_script
 
 
+def test_no_attack_on_a_surface_has_less_time_than_a_loaded_machine_needs() -> None:
+    """Some run a command twenty times; what takes five seconds alone takes minutes beside other work."""
+    assert {attack.seconds for attack in read_attacks() if not attack.is_script} == {300.0}
+
+
 @pytest.mark.parametrize(
     ("outcome", "got_through"),
     [

@@ -38,7 +38,7 @@ FAMILIES: Mapping[str, int] = {
     "tool_packs": 13,
     "backups": 3,
 }
-pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.walls, pytest.mark.timeout(3600)]
 
 Results = Mapping[str, Trial]
 

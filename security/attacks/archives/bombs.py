@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # An archive of a few kilobytes grows to gigabytes when it is read.
 import zipfile
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # A backup whose digests fit, but whose records are none: keys without a digest, a broken history, a later version.
 import json
 

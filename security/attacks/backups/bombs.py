@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # A backup of a few kilobytes grows to gigabytes when it is read, or nests so deep that its reader ends.
 import zipfile
 

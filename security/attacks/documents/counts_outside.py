@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # Counts by field, folder and label count the documents outside the scope.
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # The name of a field or a value closes a string of SQL and reads all documents.
 import json
 import sqlite3

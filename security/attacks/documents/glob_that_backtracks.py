@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # A glob of many stars takes exponential time on paths that almost match.
 import re
 import subprocess

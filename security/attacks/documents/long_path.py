@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # A path, a field, a value or a title of 100 KB is compared with every document.
 import fnmatch
 import re

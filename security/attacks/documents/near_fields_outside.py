@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # Wrong fields and values ask for those that exist, among them those of documents outside the scope.
 from pathlib import Path
 

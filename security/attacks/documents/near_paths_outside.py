@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # A wrong path asks for the names near it, among them those of documents outside the scope.
 from security.corpus_store import names_hidden, near_names_of_all_files
 

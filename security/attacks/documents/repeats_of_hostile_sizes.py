@@ -1,4 +1,4 @@
-# surface: held | seconds: 280
+# surface: held
 # Text repeats so often, or is so long, that a list of its places takes the server's time or memory; bounds are left.
 import random
 import resource

@@ -1,4 +1,4 @@
-# surface: held | seconds: 240
+# surface: held
 # Repeated text is looked for where one of its copies, or all of them, stand outside the scope.
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 210
+# surface: held
 # An element of 150,000 attributes, each of which is compared with all before it.
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 # fence: error/rejected | walls: -
+# A base that says it has bases is looked up among classes, with a hash of its choice: `type` has one near others.
 from typing import Annotated
 
 class Spy:
@@ -7,9 +8,11 @@ class Spy:
         return False
     def __hash__(self):
         return code
+    def __getattr__(self, name):
+        return ()
 
 found = [type]
-for code in range(32):
+for code in range(hash(int) - 4_000, hash(int) + 4_000):
     try:
         class Below(Annotated[Spy(), 1]):
             pass

@@ -1,4 +1,4 @@
-# surface: held | seconds: 200
+# surface: held
 # The cursor of one pattern is given with another, and with numbers that no page has.
 from security.scan_target import ingest, scan
 

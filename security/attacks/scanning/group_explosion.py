@@ -1,4 +1,4 @@
-# surface: held | seconds: 240
+# surface: held
 # A key for every few characters of a long text of random words, all of which a plain counter keeps.
 import random
 import re

@@ -1,4 +1,4 @@
-# surface: held | seconds: 200
+# surface: held
 # Ten thousand alternatives in a pattern of 100 KB, and a pattern that counts to thousands within thousands.
 import re
 import time

@@ -1,4 +1,4 @@
-# surface: held | seconds: 200
+# surface: held
 # A repeat of a repeat, over a text that it almost matches.
 from security.bomb_ingest import hangs
 from security.scan_target import ingest, stalls

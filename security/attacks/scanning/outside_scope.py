@@ -1,4 +1,4 @@
-# surface: held | seconds: 240
+# surface: held
 # A pattern, a path and a cursor of another server look for documents that this server must not show.
 import sqlite3
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 200
+# surface: held
 # Every match is looked for to the end of a long text before a shorter one is taken: quadratic work.
 from security.bomb_ingest import hangs
 from security.scan_target import ingest, stalls

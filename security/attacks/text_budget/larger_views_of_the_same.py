@@ -1,4 +1,4 @@
-# surface: held | seconds: 180
+# surface: held
 # A run takes in more passage text than it may: small views first, then the whole; pieces; many questions at once.
 from security.script_server import STORE, make_pages, results_of
 from server.app import open_application

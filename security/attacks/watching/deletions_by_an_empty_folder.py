@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # The disk of a watched folder is taken away: its folder is empty, and every document would be deleted.
 import shutil
 

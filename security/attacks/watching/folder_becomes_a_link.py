@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # A watched folder is replaced by a link to a private one.
 from security.watched_folder import SECRET, add_notes, has_secret, make_folders, watch_once
 

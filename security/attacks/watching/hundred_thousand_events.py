@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # 100,000 changes at once: listing each path by itself would take a listing for each.
 import time
 

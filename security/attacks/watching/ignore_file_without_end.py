@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # The ignore file of a folder is a pipe; read or not, what it might name must not be indexed.
 import os
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # A folder is replaced by a link to a private one after it was listed, and before its files are read.
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # The name of a watched folder clears the screen and forges a line; so does the name of a file that cannot be read.
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # A pattern of an ignore file that a backtracking matcher tries in billions of ways.
 from security.bomb_ingest import hangs
 from security.watched_folder import add_notes, count_documents, make_folders, watch_once

@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # A watched note becomes a named pipe, which waits for a writer that never comes.
 import os
 

@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # The sources' file is a link to a file that somebody else wrote.
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # Another user may write the sources' file, and adds a private folder.
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-# surface: held | seconds: 170
+# surface: held
 # The file with the state of watched paths has other types and times: commands that show it end with a traceback.
 import json
 from datetime import UTC, datetime
