@@ -19,6 +19,7 @@ from bibtexparser.middlewares.names import (
     split_multiple_persons_names,
 )
 from bibtexparser.model import (
+    Block,
     DuplicateBlockKeyBlock,
     DuplicateFieldKeyBlock,
     Entry,
@@ -263,14 +264,18 @@ class _Blocks:
     entries: dict[str, Entry] = field(default_factory=dict)
     macros: dict[str, str] = field(default_factory=lambda: {month: month for month in _MONTHS})
     flaws: list[EntryFlaw] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
+    before: int = 0  # lines of the file before the text of the next block
 
     def add(self, block: object) -> None:
         """Sort in a block."""
         match block:
             case String():
                 self.macros[block.key.casefold()] = _resolve(block.value, self.macros)
+            case Entry() if block.key in self.entries:
+                self._add_twice(block, block.key)
             case Entry() if block.key.strip():
-                self.entries[block.key] = block
+                self._keep(block)
             case Entry():
                 self._add_flaw(block, block.entry_type, "the entry has no key")
             case DuplicateBlockKeyBlock() if isinstance(block.ignore_error_block, String):
@@ -294,24 +299,64 @@ class _Blocks:
         if entry.key in self.entries:
             self._add_twice(block, entry.key)
         elif entry.key.strip():
-            self.entries[entry.key] = entry
+            self._keep(entry)
+
+    def _keep(self, entry: Entry) -> None:
+        self.entries[entry.key] = entry
+        self.lines[entry.key] = self._line(entry)
 
     def _add_twice(self, block: object, key: str) -> None:
-        first = self.entries[key].start_line or 0
-        self._add_flaw(block, key, f"the key is used twice; the entry of line {first + 1} is kept")
+        self._add_flaw(block, key, f"the key is used twice; the entry of line {self.lines[key]} is kept")
 
     def _add_flaw(self, block: object, name: str, reason: str) -> None:
-        line = (getattr(block, "start_line", None) or 0) + 1
-        self.flaws.append(EntryFlaw(line, name, reason))
+        self.flaws.append(EntryFlaw(self._line(block), name, reason))
+
+    def _line(self, block: object) -> int:
+        return self.before + (getattr(block, "start_line", None) or 0) + 1
 
 
 def read(text: str) -> tuple[list[LibraryItem], list[EntryFlaw]]:
     """The entries of a file, each key once, and what could not be read."""
     blocks = _Blocks()
     for block in parse_string(text, parse_stack=[]).blocks:
-        blocks.add(block)
+        parts = _without_comments(block)
+        blocks.before = 0 if parts == [block] else block.start_line or 0
+        for part in parts:
+            blocks.add(part)
     entries = _Entries(blocks)
     return [_item(key, entries.kinds[key], entries.inherit(key)) for key in entries.fields], blocks.flaws
+
+
+def _without_comments(block: Block) -> list[Block]:
+    """A block, or what it is without comments between its fields, which the library takes for names."""
+    is_read = not isinstance(block, ParsingFailedBlock) or isinstance(block, DuplicateBlockKeyBlock)
+    fields = block.fields if isinstance(block, Entry) else ()
+    raw = block.raw or ""
+    bare = _strip_comments(raw)
+    if bare == raw or (is_read and not any("%" in each.key for each in fields)):
+        return [block]
+    parts = parse_string(bare, parse_stack=[]).blocks
+    return parts if any(isinstance(part, Entry) for part in parts) else [block]
+
+
+def _strip_comments(entry: str) -> str:
+    """An entry without the comments that no braces or quotation marks of a value enclose."""
+    kept, start, in_quotes = list[str](), 0, False
+    outside = 1 if "{" in entry.partition("(")[0] else 0
+    depth = 0
+    for match in _SIGNS.finditer(entry):
+        sign = match[0]
+        if match.start() < start:  # within a comment
+            continue
+        depth += (sign == "{") - (sign == "}")
+        in_quotes ^= sign == '"' and depth == outside
+        if sign == "%" and depth == outside and not in_quotes:
+            kept.append(entry[start : match.start()])
+            start = _LINE_END.search(entry, match.start()).start()  # type: ignore[union-attr]
+    return "".join((*kept, entry[start:]))
+
+
+_SIGNS, _LINE_END = re.compile(r'(?<!\\)[{}"%]'), re.compile(r"$", re.MULTILINE)
 
 
 class _Entries:

@@ -254,7 +254,7 @@ _FORMULA = re.compile(
 
 def _to_verbatim(text: str) -> str:
     """A DOI or an address, which BibTeX has as it is, without signs that would end it."""
-    return re.sub(r"[{}\\^%#]", lambda sign: f"%{ord(sign[0]):02X}" if sign[0] != "%" else "%", text)
+    return re.sub(r"[{}\\^]", lambda sign: f"%{ord(sign[0]):02X}", text)
 
 
 def _to_latex(text: str) -> str:

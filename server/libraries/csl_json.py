@@ -106,16 +106,16 @@ def _more(work: Work) -> Iterator[tuple[str, str]]:
 
     What CSL has no name for is in ``custom``.
     """
-    custom = work.get("custom")
-    facts = (
-        {name: text for name, text in custom.items() if isinstance(text, str)} if isinstance(custom, dict) else {}
-    )
-    for name, value in {**facts, **work}.items():
+    custom = work["custom"] if isinstance(work.get("custom"), dict) else {}
+    for name, value in custom.items():
+        if isinstance(value, str) and name not in work:
+            yield name, _text(custom, name)
+    for name, value in work.items():
         match value:
             case _ if name in _FIELDS or isinstance(value, bool):
                 pass
             case str() | int():
-                yield name, _text({name: value}, name)
+                yield name, _text(work, name)
             case {"date-parts": _} | {"raw": _} | {"literal": _}:
                 yield name, _date(work, name) or _text(value, "raw") or _text(value, "literal")
             case [dict(), *_]:

@@ -239,6 +239,30 @@ def test_bad_blocks_are_named_with_their_lines_and_lose_nothing_else() -> None:
     assert read.flaws[1].reason == "the key is used twice; the entry of line 1 is kept"
 
 
+COMMENTED = """
+@book{one, title={One}, % the short one
+  % year={1999},
+  year={2001}, % 50 % sure
+  url={http://a.example/%20b},
+  note={100
+% of it}, % to be filled in
+}
+@book{two, title={Two}, year={2002}, % the last
+}
+@book{one, title={Three}, % again
+}
+"""
+
+
+def test_comments_between_fields_are_left_out() -> None:
+    read = read_bibliography(COMMENTED, ".bib")
+    assert [(item.title, item.year, item.url) for item in read.items] == [
+        ("One", 2001, "http://a.example/%20b"),
+        ("Two", 2002, ""),
+    ]
+    assert [(flaw.line, flaw.name) for flaw in read.flaws] == [(11, "one")]
+
+
 def test_records_of_ris_are_read_and_one_without_a_key_gets_one() -> None:
     items = _items(RIS, ".ris")
     assert items["muller2019title"] == LibraryItem(

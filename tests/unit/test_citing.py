@@ -487,7 +487,8 @@ KEPT = LibraryItem(
     date="1988-06-05",
     publisher="Society for Industrial and Applied Mathematics",
     language="de-DE",
-    more=(("mrnumber", "7"), ("publisher-place", "Here and There")),
+    url="https://a.example/~b_c?d=%20#e",
+    more=(("illustrator", "Bo Roe"), ("mrnumber", "7"), ("publisher-place", "Here and There")),
 )
 
 
