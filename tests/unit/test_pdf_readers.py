@@ -557,3 +557,28 @@ def test_what_is_no_pdf_is_refused_with_its_reason(reader: FormatReader, data: b
 def test_a_page_larger_than_pdf_allows_is_refused(read: Read) -> None:
     with pytest.raises(UnreadableFile, match=r"^page 1 measures"):
         read(PdfFile([PAGE], media_box=(20_000, A4[1])))
+
+
+def test_a_number_above_a_digit_is_in_raised_digits(read: Read) -> None:
+    """10 with 9 above is not 109; digits of one size, and smaller ones on the line, stay."""
+    drawn = [
+        *(Text(50, 600, "The mass is 10"), Text(114.5, 604, "9", 7), Text(121, 600, "kg, not 109 kg.")),
+        *(Text(50, 580, "It is 10"), Text(79.6, 584, "-6", 7), Text(92, 580, "m long, and a small 10")),
+        *(Text(192.3, 580, "9", 7), Text(199, 580, "stays.")),
+    ]
+    text = " ".join(read(PdfFile([[*PAGE, *drawn]])).text.split())
+    assert "The mass is 10⁹ kg, not 109 kg." in text
+    assert "It is 10⁻⁶ m long" in text
+    assert "⁹ stays" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "formula", "shown"),
+    [
+        ("1.008 · 10−4 of 109", r"$1.008 \cdot 10^{-4}$ of 109", "1.008 · 10⁻⁴ of 109"),
+        ("109 of 109", "$10^{9}$ of 109", "10⁹ of 109"),
+        ("x2 is 4", "$x^{2}$ is 4", "x2 is 4"),
+    ],
+)
+def test_exponents_of_a_formula_are_in_raised_digits(text: str, formula: str, shown: str) -> None:
+    assert pdf_liteparse.with_powers(text, formula) == shown

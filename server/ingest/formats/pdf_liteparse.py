@@ -9,7 +9,7 @@ the same attributes page by page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO
 
@@ -21,7 +21,15 @@ from server.ingest.formats.pdf.document import OpenPdf, bounded_texts, open_pdf
 from server.ingest.formats.pdf.hidden_text import clean
 from server.ingest.formats.pdf.layout import Box, Rules
 from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
-from server.ingest.formats.pdf.lines import Cell, Line, has_one_width, split_cells
+from server.ingest.formats.pdf.lines import (
+    MAY_BE_RAISED,
+    Cell,
+    Line,
+    find_raised,
+    has_one_width,
+    split_cells,
+)
+from server.text.markup.shaped_text import raise_number
 
 # A word, and where it begins and ends.
 Word = tuple[str, float, float]
@@ -39,8 +47,12 @@ _BAR_ROOM = 6.0
 _SMALLEST = 0.1
 # The first word is a number of a line if it is this much smaller than the second.
 _SMALL_NUMBER = 0.85
+# A word with raised digits is higher than others of its font by this factor.
+_RAISED_HEIGHT = 1.06
 # The size of what follows such a number is not known exactly.
 _ADVANCE_ROOM = 0.025
+_MINUS = "\u2212"
+_POWER = re.compile(r"(?P<base>\d)\s?\^\s?\{?\s?(?P<exponent>[-+\u2212]?\s?\d{1,10})(?!\d)")
 _STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
 _SMALLEST_PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
@@ -83,6 +95,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 def _drawn(page: Any, opened: OpenPdf) -> DrawnPage:
     links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
     rules = _rules(page.vector_graphics)
+    raised = _raised_words(page, opened)
     lines: list[Line] = []
     formulas = []
     for item in page.text_items:
@@ -90,7 +103,7 @@ def _drawn(page: Any, opened: OpenPdf) -> DrawnPage:
         if "$" in text and _has_formula(item, text):
             formulas.append(item)
         elif text:
-            lines += _lines(item, links, rules)
+            lines += _lines(item, links, rules, raised)
     if formulas:
         lines += _formula_lines(opened, page, formulas)
     return DrawnPage(page.page_num, page.height, tuple(lines), rules)
@@ -106,10 +119,24 @@ def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any]) -> Itera
     texts = bounded_texts(opened, page.page_num, [_box(item) for item in formulas])
     for item, text in zip(formulas, texts, strict=True):
         box = _box(item)
-        shown = item.text if _STRUCTURE.search(item.text) else " ".join(text.split()) or item.text
+        shown = item.text if _STRUCTURE.search(item.text) else with_powers(text, item.text) or item.text
         size = round(max(_SMALLEST, item.font_size or box.height), 1)
         is_bold = bool(_BOLD.search(item.font_name or ""))
         yield Line(box, size, is_bold, (Cell(shown.strip(), box.left, box.right),))
+
+
+def with_powers(text: str, formula: str) -> str:
+    """The printed signs of a formula, with raised digits where an exponent follows a digit."""
+    shown, at = " ".join(text.split()), 0
+    for power in _POWER.finditer(formula):
+        exponent = "".join(power["exponent"].split())
+        sign = r"[-+\u2212\u2013]\s?" if not exponent[0].isdigit() else ""
+        printed = re.compile(rf"(?<={power['base']})\s?{sign}{exponent.lstrip('-+' + _MINUS)}(?!\d)")
+        if (found := printed.search(shown, at)) is not None:
+            raised = raise_number(exponent)
+            shown = shown[: found.start()] + raised + shown[found.end() :]
+            at = found.start() + len(raised)
+    return shown
 
 
 def _rules(graphics: Any) -> Rules:
@@ -124,7 +151,30 @@ def _rules(graphics: Any) -> Rules:
     return Rules(tuple(sorted(across)[:_MOST_RULES]), tuple(sorted(down)[:_MOST_RULES]))
 
 
-def _lines(item: Any, links: Sequence[tuple[Box, str]], rules: Rules) -> Iterator[Line]:
+def _raised_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], str]:
+    """The words with raised digits by their places: those that are higher than others of their font."""
+    numbered = [item for item in page.text_items if MAY_BE_RAISED.search(item.text)]
+    by_font: dict[tuple[str, float], list[Any]] = {}
+    for item in numbered:
+        by_font.setdefault((item.font_name or "", round(item.font_size or 0, 1)), []).extend(item.words)
+    found = []
+    for words in filter(None, by_font.values()):
+        heights = [word.height for word in words]
+        least = _RAISED_HEIGHT * min(heights)
+        found += [
+            word
+            for word, height in zip(words, heights, strict=True)
+            if height > least and MAY_BE_RAISED.search(word.text)
+        ]
+    if not found:
+        return {}
+    texts = find_raised(opened, page.page_num, [(word.text, _box(word)) for word in found])
+    return {(word.x, word.y): text for word, text in zip(found, texts, strict=True)}
+
+
+def _lines(
+    item: Any, links: Sequence[tuple[Box, str]], rules: Rules, raised: Mapping[tuple[float, float], str]
+) -> Iterator[Line]:
     """An item of text with its cells: words with a wide gap or a drawn line between them are two.
 
     The font and size of an item are those of its first word: the small number of a program line is a line apart.
@@ -133,7 +183,7 @@ def _lines(item: Any, links: Sequence[tuple[Box, str]], rules: Rules) -> Iterato
     box = _box(item)
     size = round(max(_SMALLEST, item.font_size or box.height), 1)
     is_bold = bool(_BOLD.search(font))
-    words = [(word.text, word.x, word.x + word.width) for word in item.words]
+    words = [(raised.get((word.x, word.y), word.text), word.x, word.x + word.width) for word in item.words]
     if not words:
         yield Line(box, size, is_bold, (Cell(item.text.strip(), box.left, box.right),))
         return
