@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
+import unicodedata
 
 import pytest
+import re2  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,3 +162,27 @@ def test_long_keys_that_differ_at_their_ends_stay_different() -> None:
         keys.append(key(scanned, Found(match, *match.span(), None)))
     assert keys[0] != keys[1]
     assert [len(each) < 500 for each in keys] == [True, True]
+
+
+def test_plain_text_in_any_case_is_what_re2_finds_in_any_case() -> None:
+    """Not by RE2 itself, which takes very long for a long text that repeats itself."""
+    cased = [chr(code) for code in range(128, 0x1F000) if not 0xD800 <= code < 0xE000]
+    letters = [each for each in cased if each.lower() != each.upper() and unicodedata.is_normalized("NFC", each)]
+    text = "".join(f"{each}{each.lower()}{each.upper()}{each.title()} " for each in letters)
+    options = re2.Options()
+    options.case_sensitive = False
+    for letter in [*letters[::7], *"kKsSßẞςµİıǅΩ\u017f"]:
+        found = [
+            match.span()
+            for match in compile_pattern(letter, literal=True, case=False).find(text.encode())
+            if match
+        ]
+        plain = re2.compile(re2.escape(letter).encode(), options)
+        assert found == [match.span() for match in plain.finditer(text.encode())]
+
+
+def test_a_long_text_that_repeats_itself_is_looked_for_in_any_case_in_less_than_seconds() -> None:
+    pattern = compile_pattern("a" * 4_990 + "b", literal=True, case=False)
+    began = time.process_time()
+    assert [*pattern.find(("a" * 300_000 + "É").encode())] == []
+    assert time.process_time() - began < 5  # RE2 takes 16 s

@@ -137,7 +137,7 @@ def compile_pattern(pattern: str, *, literal: bool = False, word: bool = False, 
     names = {name.decode(): number for name, number in compiled.groupindex.items()}
     find: Callable[[bytes], Iterator[Match | None]] = partial(_find_words if word else _find, compiled)
     if literal and not word:
-        find = partial(_find_literal, compiled, composed.encode(), case)
+        find = partial(_find_literal, composed.encode(), case)
     if literal and len(_PHRASE_WORD.findall(pattern)) > 1:
         return Pattern(find, 0, names, has_anchors, needed_of_phrase(pattern), is_composed, pattern, case)
     needed = needed_of_text(composed, case=case) if literal else needed_of_pattern(source, case=case)
@@ -177,17 +177,42 @@ def _find(compiled: Any, data: bytes) -> Iterator[Match | None]:
         yield match
 
 
-def _find_literal(compiled: Any, literal: bytes, is_cased: bool, data: bytes) -> Iterator[Match | None]:
+def _find_literal(literal: bytes, is_cased: bool, data: bytes) -> Iterator[Match | None]:
     """Matches of plain text: RE2 takes very long for a long text that repeats itself."""
     if not is_cased:
         if not (data.isascii() and literal.isascii()):
-            yield from _find(compiled, data)
+            yield from _find_in_any_case(literal.decode(), data.decode())
             return
         literal, data = literal.lower(), data.lower()
     at = data.find(literal)
     while at >= 0:
         yield TextMatch(at, at + len(literal))
         at = data.find(literal, at + len(literal))
+
+
+class _Folds(dict[int, str]):
+    """Each character in the one case that stands for all of its cases; always one character, as in RE2."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        folded = (each for each in (character.casefold(), character.lower()) if len(each) == 1)
+        return self.setdefault(code, next(folded, character))
+
+
+_FOLDS = _Folds()
+
+
+def _find_in_any_case(literal: str, text: str) -> Iterator[TextMatch]:
+    """Matches of plain text in any case, by their bytes in UTF-8."""
+    folded, wanted = text.translate(_FOLDS), literal.translate(_FOLDS)
+    done = done_bytes = 0
+    at = folded.find(wanted)
+    while at >= 0:
+        start = done_bytes + len(text[done:at].encode())
+        done = at + len(wanted)
+        done_bytes = start + len(text[at:done].encode())
+        yield TextMatch(start, done_bytes)
+        at = folded.find(wanted, done)
 
 
 def _find_words(compiled: Any, data: bytes) -> Iterator[Match | None]:
