@@ -50,6 +50,7 @@ def _methods() -> str:
 
 
 _PROGRAM = """
+import warnings
 import {module}
 
 class Enough(BaseException): pass
@@ -130,7 +131,7 @@ ACTIONS = [
     lambda o, s: o ** s, lambda o, s: o ^ s, lambda o, s: o << s, lambda o, s: divmod(o, s), lambda o, s: o @ s,
     lambda o, s: s in o, lambda o, s: o in s, lambda o, s: isinstance(s, o), lambda o, s: issubclass(s, o),
     lambda o, s: collide(o, s), lambda o, s: subclass(o, s), lambda o, s: descriptor(o, s),
-    lambda o, s: entered(o, s),
+    lambda o, s: entered(o, s), lambda o, s: recorded(o, s),
     lambda o, s: bool(o) and len(o), lambda o, s: str(o) + repr(o), lambda o, s: list(zip(range(3), o)),
     lambda o, s: sorted([o, s]), lambda o, s: f'{{o:{{s}}}}', lambda o, s: augmented(o, s),
 ]
@@ -163,6 +164,11 @@ def entered(o, s):
 def augmented(o, s):
     o |= s
     return o
+
+def recorded(o, s):
+    with warnings.catch_warnings(record=True) as seen:
+        o('a', lambda *given: s)
+    return [(each.category, each.message) for each in seen]
 
 def part(value, name):
     try: return getattr(value, name)
@@ -208,7 +214,7 @@ FOUND_BEFORE = (
     "statistics: mean", "statistics: linear_regression", "typing: Type", "typing: Annotated",
     "functools: lru_cache",
     "functools: singledispatch", "enum: Enum", "enum: Flag", "keyword: kwlist", "types: MappingProxyType",
-    "collections: OrderedDict", "dataclasses: field", "pprint: pp", "textwrap: TextWrapper",
+    "collections: OrderedDict", "dataclasses: field", "pprint: pp", "textwrap: TextWrapper", "warnings: warn",
 )  # fmt: skip
 
 # Decoding text asks for a codec by the name that it is given, which scripts can do by bytes.decode as well.
