@@ -185,8 +185,10 @@ def remove_result(stdout: str, result: Any) -> str:
     """The standard output without a copy of the result, which is sent in ``result`` already."""
     if result is None or not stdout:
         return stdout
-    forms = {result if isinstance(result, str) else str(result), dumps(result), json.dumps(result)}
-    forms |= {json.dumps(result, indent=indent, ensure_ascii=False) for indent in (2, 4)}
+    shortest = dumps(result)
+    forms = {result if isinstance(result, str) else str(result), shortest, json.dumps(result)}
+    if len(shortest) <= len(stdout):  # indented, a deep result is a hundred times as long
+        forms |= {json.dumps(result, indent=indent, ensure_ascii=False) for indent in (2, 4)}
     if stdout.strip() in {text.strip() for text in forms}:
         return ""
     for text in sorted(forms, key=len, reverse=True):
