@@ -22,10 +22,15 @@ from server.errors import WinnowError
 from server.opening import catalogue_path, open_vectors
 from server.settings import Settings
 from server.settings_loading import load_settings
+from server.text.sizes import count_of
 from server.watching.sources import change_sources, read_sources
 
 app = command()
 
+_LEFT = (
+    "not moved: {what}, which the former folder has; run: winnow backup FILE, then "
+    "winnow restore FILE --store {target}"
+)
 _KEEPS_INDEX = "keeps the former index; to use the new one: winnow engine stop"
 
 
@@ -43,15 +48,19 @@ def migrate(
 ) -> None:
     """Copy the index of this store to another one, compare both, and only then let it be used.
 
-    A folder gets everything: documents, graph, vectors. A server gets only vectors; the folder keeps the rest.
-    An interrupted run can be resumed; run again after an ingest, it updates the target.
+    A folder gets documents, settings, graph, vectors and watched sources; a backup takes claims, keys and jobs
+    there. A server gets only vectors; the folder keeps the rest. An interrupted run can be resumed; run again after
+    an ingest, it updates the target.
     """
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
         target = _resolve_target(settings, to)
         with show_steps() as step:
             moved = _copy_index(settings, target, step)
+        left = [] if _is_same_folder(settings, target) else _left_behind(settings.store)
     warnings = engine_warnings(settings.store, _KEEPS_INDEX)
+    if left:
+        warnings = (*warnings, _LEFT.format(what=", ".join(left), target=show_address(to)))
     if as_json:
         print_json({"to": show_address(to), **asdict(moved), "warnings": warnings})
     else:
@@ -61,6 +70,30 @@ def migrate(
             f"Use it with: {_serve_command(target)}",
             *warnings,
         )
+
+
+def _is_same_folder(source: Settings, target: Settings) -> bool:
+    return target.store.resolve() == source.store.resolve()
+
+
+def _left_behind(store: Path) -> list[str]:
+    """How many notebooks, keys and jobs a store has, in words."""
+    from server.claims.notebook_heads import were_written
+    from server.claims.sqlite_store import SqliteClaimStore, claims_path
+    from server.jobs.job_files import JobFiles
+    from server.keys.key_file import read_keys
+
+    notebooks = 0
+    if were_written(claims_path(store)):
+        with closing(SqliteClaimStore(claims_path(store))) as claims:
+            notebooks = len(claims.notebooks())
+    keys, jobs = len(read_keys(store)), len(JobFiles(store).list_jobs().jobs)
+    found = {
+        count_of(notebooks, "notebook of claims", "notebooks of claims"): notebooks,
+        count_of(keys, "key"): keys,
+        count_of(jobs, "job"): jobs,
+    }
+    return [name for name, count in found.items() if count]
 
 
 def _resolve_target(source: Settings, to: str) -> Settings:

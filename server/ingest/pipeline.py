@@ -108,10 +108,12 @@ _LARGE_WEIGHT = 16 * _BATCH_CHUNKS
 _MOST_SUFFIXES = 20  # of skipped files, in a report
 _NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
 _ENVIRONMENTS = frozenset(get_args(Environment))
-_ENTRIES_LOST = (
-    "{files} no entry any more (citekey, authors, year): this ingest named no bibliography; ingest again with it "
-    "(--references, or references_path), or let a watched source keep it (winnow sources add --references)"
+_ENTRIES_LOST = "{files} no entry any more (citekey, authors, year): {why}"
+_NO_BIBLIOGRAPHY = (
+    "this ingest named no bibliography; ingest again with it (--references, or references_path), or let a watched "
+    "source keep it (winnow sources add --references)"
 )
+_NOT_IN_BIBLIOGRAPHY = "the bibliography has none for them now; if it is not whole, bring it back and ingest again"
 _NAME_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
 _GRAPH_OUTDATED = "the graph is not up to date, the next ingest tries again: {why}"
 
@@ -214,7 +216,8 @@ class _Run:
         self._labels = with_project_labels(labels, own.doc_tag, own.environment, own.repository)
         self._stamp = partial(stamp_of, labels=self._labels, options=parser.options)
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
-        self._unchanged = self._ignored = self._images = self._entries_lost = 0
+        self._unchanged = self._ignored = self._images = 0
+        self._had_entries: list[File] = []
         self._links, self._hidden = Named(), Named()
         self._batch_chunks = min(_FIRST_BATCH_CHUNKS, _BATCH_CHUNKS)
         self._skipped: Counter[str] = Counter()
@@ -282,7 +285,8 @@ class _Run:
                 self._unchanged += len(known)
             elif self._may_read(file):
                 files.append(file)
-                self._entries_lost += self._references is None and has_entry(former)
+                if has_entry(former):
+                    self._had_entries.append(file)
             else:
                 self._images += 1  # the documents that it has are kept
         return files
@@ -391,9 +395,13 @@ class _Run:
         )
 
     def _lost_entries(self) -> tuple[str, ...]:
-        """A warning of files that had an entry before, in an ingest without a bibliography."""
-        lost = count_of(self._entries_lost, "file has", "files have")
-        return (_ENTRIES_LOST.format(files=lost),) if self._entries_lost else ()
+        """A warning of files that had an entry before, and have none in this bibliography, or none is named."""
+        references = self._references
+        lost = [file for file in self._had_entries if references is None or references.lacks(file)]
+        why = _NO_BIBLIOGRAPHY if references is None else _NOT_IN_BIBLIOGRAPHY
+        return (
+            (_ENTRIES_LOST.format(files=count_of(len(lost), "file has", "files have"), why=why),) if lost else ()
+        )
 
     def _check_altered(self) -> tuple[str, ...]:
         """Have the store sealed, or warn of documents that are still not as they were ingested."""

@@ -183,6 +183,22 @@ def test_a_bibliography_without_entries_deletes_no_entry(target: Target, library
     assert {"library.bib#note", "library.bib#lost"} <= set(documents(target))
 
 
+@pytest.mark.parametrize("keys", [(), ("volt", "note", "lost")], ids=["emptied", "without its entry"])
+def test_a_file_whose_entry_is_not_in_the_bibliography_any_more_is_warned_of(
+    target: Target, library: Library, keys: tuple[str, ...]
+) -> None:
+    """An emptied bibliography, or an older one, takes the facts of files; so that is said, once."""
+    library.ingest(target)
+    library.write(*keys)
+    count = "1 file has" if keys else "2 files have"
+    (warning,) = (each for each in library.ingest(target).warnings if "no entry any more" in each)
+    assert warning.startswith(f"{count} no entry any more (citekey, authors, year): the bibliography has none")
+    assert not [each for each in library.ingest(target).warnings if "no entry any more" in each]
+    library.write("ohm", "volt", "note", "lost")
+    assert not [each for each in library.ingest(target).warnings if "no entry any more" in each]
+    assert documents(target)["ohm.md"].metadata["citekey"] == "ohm"
+
+
 def test_many_entries_that_leave_at_once_are_held_back_from_a_watcher(target: Target, library: Library) -> None:
     entries = [f"@misc{{k{number}, title={{Title {number}}}, year=2000}}" for number in range(40)]
     library.file.write_text("\n".join(entries))

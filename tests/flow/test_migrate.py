@@ -21,6 +21,7 @@ from server.backends.vectors.qdrant import MEMORY, QdrantStore
 from server.commands.migrate import app
 from server.errors import WinnowError
 from server.ids import chunk_id, document_id
+from server.keys.key_file import add_key, new_key
 from server.models import Document, Filters
 from server.opening import open_backends
 from server.retrieval.lexical import build_document_vector
@@ -109,6 +110,19 @@ def test_a_store_is_not_moved_onto_itself_nor_onto_another_one(source: Path, tmp
         "INVALID_REQUEST",
         "NOT_FOUND",
     ]
+
+
+def test_what_is_not_moved_is_named_and_a_folder_that_cannot_be_made_is_one_line(
+    source: Path, tmp_path: Path
+) -> None:
+    """A server of the new folder would have no claims and ask for no key."""
+    store = copy_store(source, tmp_path / "copy")
+    add_key(store, new_key("ann", 1_000)[0], 1_000)
+    (warning,) = migrate(store, str(tmp_path / "new"))["warnings"]
+    assert warning.startswith("not moved: 1 key, which the former folder has; run: winnow backup FILE")
+    (tmp_path / "file").touch()
+    refused = migrate(store, str(tmp_path / "file" / "new"))
+    assert refused["error"]["details"]["reason"] == "INDEX_UNAVAILABLE"
 
 
 def test_a_target_that_is_not_finished_does_not_open_and_the_source_does(source: Path, tmp_path: Path) -> None:

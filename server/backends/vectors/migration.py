@@ -28,8 +28,7 @@ from pathlib import Path
 
 from server.backends.base import Point, SparseVector, VectorStore
 from server.backends.catalogue import assign_identity
-from server.backends.files.private_folder import make_private
-from server.backends.files.store_folder import CATALOGUE, FILES
+from server.backends.files.store_folder import CATALOGUE, FILES, prepare_store
 from server.backends.sqlite import copy_database
 from server.errors import WinnowError
 from server.models import Filters
@@ -103,7 +102,7 @@ def check_finished(folder: Path, to: str) -> None:
 
 def begin(folder: Path, to: str, origin: str) -> MoveMark:
     """Mark the target; the mark of an earlier run of the same move is kept, with its progress."""
-    make_private(folder)
+    prepare_store(folder)
     earlier = read_mark(folder, to)
     mark = earlier if earlier and earlier.origin == origin else MoveMark(to, origin)
     _write_mark(folder, mark)

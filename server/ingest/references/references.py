@@ -93,6 +93,11 @@ class References:
         )
         return match
 
+    def lacks(self, file: File) -> bool:
+        """Whether a file that was read in this run has no entry."""
+        found = self._found.get(file.path)
+        return found is not None and found[1].item is None
+
     # --- entries without a file
 
     def cover(self, documents: Iterable[Document]) -> Set[str]:
