@@ -49,8 +49,8 @@ def migrate(
     """Copy the index of this store to another one, compare both, and only then let it be used.
 
     A folder gets documents, settings, graph, vectors and watched sources; a backup takes claims, keys and jobs
-    there. A server gets only vectors; the folder keeps the rest. An interrupted run can be resumed; run again after
-    an ingest, it updates the target.
+    there. A server gets only vectors; the folder keeps the rest. An interrupted run can be resumed; run again
+    after an ingest, it updates the target.
     """
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
