@@ -435,6 +435,18 @@ async def test_an_id_is_free_again_as_soon_as_its_answer_can_be_read(doors: Mapp
     assert codes == [-32602] * 300
 
 
+async def test_a_request_that_is_cancelled_before_it_begins_is_answered_and_its_id_free(
+    doors: Mapping[str, Any],
+) -> None:
+    lsp = doors["lsp"]
+    request = encode_frame({"jsonrpc": "2.0", "id": "early", "method": "mcp.discover", "params": {}})
+    cancel = encode_frame({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": "early"}})
+    for _ in range(3):
+        lsp.wire.write(request + cancel)
+        answer = await lsp.wire.read()
+        assert (answer["id"], answer["error"]["code"]) == ("early", -32800)
+
+
 async def test_what_is_not_a_request_is_answered_and_the_stream_goes_on(doors: Mapping[str, Any]) -> None:
     lsp = doors["lsp"]
     lsp.wire.write(b"Content-Length: 1\r\n\r\n{")

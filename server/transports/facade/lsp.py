@@ -106,7 +106,7 @@ class LspServer:
             busy = WinnowError("QUEUE_FULL", f"{MAX_REQUESTS} requests are being answered", retryable=True)
             await self._refuse(request.id, busy)
         else:
-            self._start(request.id, request)
+            await self._start(request.id, request)
 
     def _notice(self, notification: LspRequest) -> None:
         """Handle a notification; unknown ones are ignored, as the protocol says."""
@@ -114,11 +114,12 @@ class LspServer:
         if notification.method == "$/cancelRequest" and isinstance(id, str | int) and id in self._open:
             self._open[id].cancel()
 
-    def _start(self, id: RequestId, request: LspRequest) -> None:
+    async def _start(self, id: RequestId, request: LspRequest) -> None:
         task = self._open[id] = asyncio.create_task(self._answer(id, request))
         self._tasks.add(task)
         self._drain.begin_request()
         task.add_done_callback(self._end)
+        await asyncio.sleep(0)  # until it begins: a task that is cancelled before that never answers
 
     def _end(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
