@@ -18,13 +18,14 @@ from liteparse._liteparse import LiteParse  # type: ignore[import-not-found]
 from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from server.ingest.formats.pdf.composition import ReadPages, compose
 from server.ingest.formats.pdf.document import OpenPdf, bounded_texts, open_pdf
-from server.ingest.formats.pdf.hidden_text import clean
+from server.ingest.formats.pdf.hidden_text import Cleaned, clean
 from server.ingest.formats.pdf.layout import Box, Rules
 from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
 from server.ingest.formats.pdf.lines import (
     MAY_BE_RAISED,
     Cell,
     Line,
+    LostText,
     find_raised,
     has_one_width,
     split_cells,
@@ -34,9 +35,10 @@ from server.text.markup.shaped_text import raise_number
 # A word, and where it begins and ends.
 Word = tuple[str, float, float]
 
-_BOLD = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd", re.I)
+_BOLD = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd|-Medi(?:Ital)?\b", re.I)
 _MONO = re.compile(
-    r"mono|nimbusmon|cursor|courier|cmtt|tt\d+\b|typewriter|consol|menlo|inconsolata|fixed|terminal|code|cmsltt|cmitt|txtt|pcr",
+    r"mono|monaco|andale|letter ?gothic|nimbusmon|cursor|courier|cmtt|tt\d+\b|typewriter|consol|menlo|inconsolata|"
+    r"fixed|terminal|code|cmsltt|cmitt|txtt|pcr|\b(?:SF|EC)(?:IT|ST|TC)\d",
     re.I,
 )
 # How much the widths of letters differ, word by word, in a font of one width; and where its name does not say so.
@@ -53,6 +55,9 @@ _RAISED_HEIGHT = 1.06
 _ADVANCE_ROOM = 0.025
 _MINUS = "\u2212"
 _POWER = re.compile(r"(?P<base>\d)\s?\^\s?\{?\s?(?P<exponent>[-+\u2212]?\s?\d{1,10})(?!\d)")
+# In widths of a letter: words of a program that are nearer have no space between them.
+_TOUCHING = 0.3
+_SOFT_HYPHEN = "\xad"
 _STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
 _SMALLEST_PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
@@ -85,11 +90,30 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     opened = open_pdf(file, options)
     try:
         cleaned = clean(opened)
-        drawn = [_drawn(page, opened) for page in _PARSER.parse_bytes(cleaned.data).pages]
+        drawn = _with_lost_text(
+            [_drawn(page, opened) for page in _PARSER.parse_bytes(cleaned.data).pages], opened, cleaned
+        )
         pages = (replace(page, blocks=cleaned.cut(page.number, page.blocks)) for page in lay_out_pages(drawn))
         return compose(opened, ReadPages("liteparse", tuple(pages), cleaned.objects), options)
     finally:
         opened.close()
+
+
+def _with_lost_text(drawn: list[DrawnPage], opened: OpenPdf, cleaned: Cleaned) -> list[DrawnPage]:
+    lost = LostText(opened, cleaned.data)
+    try:
+        return [
+            replace(
+                page,
+                lines=(
+                    *page.lines,
+                    *lost.find(page.number, page.lines, has_hidden=bool(cleaned.objects[page.number].hidden)),
+                ),
+            )
+            for page in drawn
+        ]
+    finally:
+        lost.close()
 
 
 def _drawn(page: Any, opened: OpenPdf) -> DrawnPage:
@@ -183,9 +207,10 @@ def _lines(
     box = _box(item)
     size = round(max(_SMALLEST, item.font_size or box.height), 1)
     is_bold = bool(_BOLD.search(font))
-    words = [(raised.get((word.x, word.y), word.text), word.x, word.x + word.width) for word in item.words]
+    texts = [_shown(raised.get((word.x, word.y), word.text)) for word in item.words]
+    words = [(text, word.x, word.x + word.width) for text, word in zip(texts, item.words, strict=True)]
     if not words:
-        yield Line(box, size, is_bold, (Cell(item.text.strip(), box.left, box.right),))
+        yield Line(box, size, is_bold, (Cell(_shown(item.text.strip()), box.left, box.right),))
         return
     if len(words) > 1 and len(words[0][0]) < 4 and words[0][0].isdigit():
         heights = [word.height for word in item.words[:2]]
@@ -195,8 +220,10 @@ def _lines(
             box = replace(box, left=words[0][1])
             size, font, is_bold = round(size * heights[1] / heights[0], 1), "", False
     is_mono = _is_mono(words, font, size)
+    if is_mono:
+        words = list(_join_touching(words))
     if rules.vertical:
-        words = list(_split_at_bars(words, box, rules))
+        words = list(_part_at_bars(list(_split_at_bars(words, box, rules)), box, rules, size))
     if links:
         words = _with_links(words, box, links)
     yield Line(box, size, is_bold, tuple(split_cells(words, size)), is_mono)
@@ -213,9 +240,26 @@ def _is_mono(words: Sequence[Word], font: str, size: float) -> bool:
     return spread < _MONO_SPREAD if _MONO.search(font) else len(widths) > 3 and spread < _EXACT_SPREAD
 
 
+def _join_touching(words: Sequence[Word]) -> Iterator[Word]:
+    """The words of a program; those without room for a space between them are one."""
+    text, left, right = words[0]
+    for then, start, end in words[1:]:
+        if start - right < _TOUCHING * (right - left) / len(text):
+            text, right = text + then, end
+        else:
+            yield text, left, right
+            text, left, right = then, start, end
+    yield text, left, right
+
+
+def _shown(text: str) -> str:
+    """The text as it is printed: some programs write each hyphen and minus sign as a soft hyphen."""
+    return text.replace(_SOFT_HYPHEN, "-")
+
+
 def _split_at_bars(words: Sequence[Word], box: Box, rules: Rules) -> Iterator[Word]:
     """The words; one that stands on both sides of a vertical line of a table is two."""
-    bars = [x for x, top, bottom in rules.vertical if top <= box.middle <= bottom and box.left < x < box.right]
+    bars = _bars(box, rules)
     for text, left, right in words:
         for bar in bars:
             place = round((bar - left) / max(right - left, 0.1) * len(text)) if left + 3 < bar < right - 3 else 0
@@ -223,6 +267,20 @@ def _split_at_bars(words: Sequence[Word], box: Box, rules: Rules) -> Iterator[Wo
                 yield text[:place], left, bar - _BAR_ROOM
                 text, left = text[place:], bar + _BAR_ROOM
         yield text, left, right
+
+
+def _part_at_bars(words: Sequence[Word], box: Box, rules: Rules, size: float) -> Iterator[Word]:
+    """The words; two with a vertical line between them are as far apart as cells are."""
+    bars = _bars(box, rules)
+    room = max(_BAR_ROOM, size / 2)
+    for place, (text, left, right) in enumerate(words):
+        before = [bar for bar in bars if place and words[place - 1][2] <= bar <= left]
+        after = [bar for bar in bars if place + 1 < len(words) and right <= bar <= words[place + 1][1]]
+        yield text, max([left, *(bar + room for bar in before)]), min([right, *(bar - room for bar in after)])
+
+
+def _bars(box: Box, rules: Rules) -> list[float]:
+    return [x for x, top, bottom in rules.vertical if top <= box.middle <= bottom and box.left < x < box.right]
 
 
 def _with_links(words: list[Word], box: Box, links: Sequence[tuple[Box, str]]) -> list[Word]:

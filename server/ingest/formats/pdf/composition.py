@@ -165,7 +165,7 @@ def _goes_on(last: Block, block: Block) -> bool:
     """Whether a paragraph goes on in this block, which may be on another page or in another column."""
     if last.kind not in (BlockKind.PARAGRAPH, BlockKind.ITEM) or block.kind is not BlockKind.PARAGRAPH:
         return False
-    if is_caption(last.text):
+    if last.is_aside or is_caption(last.text):
         return False
     if last.is_open:
         return not block.is_aside

@@ -61,7 +61,7 @@ class Block:
 
     ``text`` is plain text with Markdown links; of a table it is Markdown, of a program and of rows it has several
     lines. ``level`` is a heading's depth, or how deep an item is nested. ``marker`` is an item's mark ("-", "1.").
-    ``is_aside``: a table, caption or footnote, which may stand in the middle of a paragraph.
+    ``is_aside``: a table, caption, footnote or label in a picture, which may stand in the middle of a paragraph.
     ``is_open``: a paragraph whose last line is full and does not end a sentence.
     """
 

@@ -7,7 +7,7 @@ would have had room for its first word on the line above.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -15,7 +15,7 @@ from statistics import median
 
 from server.ingest.formats.pdf.layout import NO_RULES, Block, BlockKind, Page, Rules
 from server.ingest.formats.pdf.lines import Line
-from server.ingest.formats.pdf.reading_order import columns_of
+from server.ingest.formats.pdf.reading_order import columns_of, usual_gutters
 from server.ingest.formats.pdf.running_heads import drop_running_heads, is_at_edge
 from server.ingest.formats.pdf.tables import ENDS_SENTENCE, LEADERS, MARKER, find_table, has_leaders, is_barred
 from server.ingest.formats.pdf.torn_words import HYPHEN
@@ -33,13 +33,22 @@ _SMALLER, _WIDE_GAP = 0.93, 3.0
 _SHORT_LINE = 0.6
 # Of ten letters; with more in a font of one width, such a font does not mark programs.
 _MONO_TENTHS = 8
+# So many lines, this near to each other in sizes of the font, are no heading.
+_PROSE_LINES, _NEAR_LINES = 4, 1.7
+# A label in a picture is no longer.
+_LONGEST_LABEL = 40
+# A gap above a paragraph is wider than the one between its lines by this factor.
+_WIDER_GAP = 1.15
 _ITEM = re.compile(
     r"(?:([•◦▪‣–·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)"
 )
 _BULLET = re.compile(r"[•◦▪‣·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]\s")
 _ENTRY, _FEWEST_ENTRIES = re.compile(r"\w.*,\s*[\divxlc]+(?:[-–]\d+)?\Z"), 3
+_ADDRESS_END = re.compile(r"\bhttps?:(?://\S*)?\Z")
+# An address is divided after these; after a slash if what follows is no word of the text.
+_BREAKS, _PATH = "-_#?=&:", re.compile(r"\S*\w[/._-]\w")
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
-_NOTE = re.compile(r"(?:\d{1,3}|[*†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
+_NOTE = re.compile(r"(?:\d{1,3}|[*∗†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
 
 
 class TextSizes:
@@ -52,7 +61,7 @@ class TextSizes:
         programs: Counter[float] = Counter()
         for page in pages:
             for line in page:
-                size, count = line.size, sum(len(cell.text) for cell in line.cells)
+                size, count = line.size, _count_letters(line)
                 letters[size] += count
                 if line.is_bold:
                     bold[size] += count
@@ -63,7 +72,15 @@ class TextSizes:
         self.body = prose.most_common(1)[0][0] if prose else 0.0
         self.is_bold = bold[self.body] * 2 > letters[self.body]
         self.pitch = _usual_pitch(pages, self.body)
-        larger = sorted((size for size in letters if size > self.body * _HEADING_SIZE), reverse=True)
+        prose = _prose_letters(pages)
+        larger = sorted(
+            (
+                size
+                for size, count in letters.items()
+                if size > self.body * _HEADING_SIZE and prose[size] * 2 <= count
+            ),
+            reverse=True,
+        )
         self._levels = {size: min(level, _MOST_LEVELS) for level, size in enumerate(larger, 1)}
         self._lowest = min(len(larger), _MOST_LEVELS) + 1
 
@@ -78,6 +95,38 @@ class TextSizes:
             return 0
         is_one = len(line.cells) == 1 or (len(line.cells) == 2 and bool(MARKER.fullmatch(line.cells[0].text)))
         return self._lowest if is_one and not text.endswith((".", ":", ";", ",", "-")) else 0
+
+
+def _prose_letters(pages: Iterable[Sequence[Line]]) -> Counter[float]:
+    """How many letters of each size stand in paragraphs: in more lines below each other than a heading has."""
+    found: Counter[float] = Counter()
+    for page in pages:
+        by_size: dict[float, list[Line]] = defaultdict(list)
+        for line in page:
+            by_size[line.size].append(line)
+        for size, lines in by_size.items():
+            found[size] += sum(map(_count_letters, _in_paragraphs(sorted(lines, key=lambda line: line.box.top))))
+    return found
+
+
+def _in_paragraphs(lines: Sequence[Line]) -> list[Line]:
+    """Of lines of one size those that stand near each other, in at least ``_PROSE_LINES`` heights."""
+    found: list[Line] = []
+    near: list[Line] = []
+    for line in lines:
+        if near and line.box.top - near[-1].box.top > _NEAR_LINES * line.size:
+            found += near if _is_prose(near) else []
+            near = []
+        near.append(line)
+    return found + (near if near and _is_prose(near) else [])
+
+
+def _is_prose(lines: Sequence[Line]) -> bool:
+    return len({round(line.box.top / max(line.size, 1)) for line in lines}) >= _PROSE_LINES
+
+
+def _count_letters(line: Line) -> int:
+    return sum(len(cell.text) for cell in line.cells)
 
 
 def _usual_pitch(pages: Iterable[Sequence[Line]], body: float) -> float:
@@ -95,11 +144,16 @@ def _usual_pitch(pages: Iterable[Sequence[Line]], body: float) -> float:
 
 
 def lay_out_page(
-    number: int, height: float, lines: Sequence[Line], sizes: TextSizes, rules: Rules = NO_RULES
+    number: int,
+    height: float,
+    lines: Sequence[Line],
+    sizes: TextSizes,
+    rules: Rules = NO_RULES,
+    gutters: Sequence[float] = (),
 ) -> Page:
     """A page of these lines, which may be in any order."""
     blocks: list[Block] = []
-    for column in columns_of(lines, rules):
+    for column in columns_of(lines, rules, gutters):
         found = lay_out(column, sizes, rules)
         if blocks and found:
             blocks, found = join_over_break(blocks, found)
@@ -239,11 +293,22 @@ class _Layout:
     def _is_name(self, place: int) -> bool:
         """Whether a short line ends a paragraph: a name or a path in letters of one width."""
         line, above = self.lines[place], self.open[-1]
+        if self._is_rest_of_address(place):
+            return True
         if ENDS_SENTENCE.search(above.text) or not self._is_near(place) or above.is_mono:
             return False
         is_alone = place + 1 == len(self.lines) or not self.lines[place + 1].is_mono
         shift = (line.box.left - above.box.left) / line.size
-        return is_alone and not self._has_room(place) and -_INDENT < shift < _DEEPEST_INDENT
+        # The first line of a paragraph may have an indent.
+        farthest = _DEEPEST_INDENT if len(self.open) == 1 else _INDENT
+        return is_alone and not self._has_room(place) and -farthest < shift < _DEEPEST_INDENT
+
+    def _is_rest_of_address(self, place: int) -> bool:
+        """Whether a line is the rest of an address that begins on the line above."""
+        line, above = self.lines[place], self.open[-1]
+        if " " in line.text or "://" in line.text or not self._is_near(place) or self._has_room(place):
+            return False
+        return bool(_ADDRESS_END.search(above.text))
 
     def _count_rows(self, place: int) -> int:
         """How many lines of contents, of declarations or the like begin here: lines that are kept apart."""
@@ -286,11 +351,19 @@ class _Layout:
         level = self.sizes.level(line)
         if not level or begins_caption(line.text) or _BULLET.match(line.text):
             return 0
+        if self._is_divided(place):
+            return 0
         if line.size > self.sizes.body * _HEADING_SIZE:
             return level
         is_first = not self.open or not self._is_near(place) or self._has_room(place)
         is_short = line.box.right < self.rights[place] - line.size or len(line.text) < 60
         return level if is_first and is_short and not line.text[:1].islower() else 0
+
+    def _is_divided(self, place: int) -> bool:
+        """Whether a line ends within a word that goes on in a line of the text: its first word alone is large."""
+        if not (_SOFT_END.search(self.lines[place].text) or self.lines[place].text.endswith(HYPHEN)):
+            return False
+        return place + 1 < len(self.lines) and not self.sizes.level(self.lines[place + 1])
 
     def _goes_on(self, place: int) -> bool:
         """Whether a line goes on with the open block."""
@@ -305,6 +378,8 @@ class _Layout:
                 return False
         ends = bool(ENDS_SENTENCE.search(above.text))
         begins_small = line.text[:1].islower()
+        if ends and not begins_small and self._is_gap_above(place):
+            return False
         shift = line.box.left - above.box.left
         indent = _INDENT * line.size
         if begins_small and not ends:
@@ -316,6 +391,13 @@ class _Layout:
         if shift < -indent:
             return len(self.open) == 1 and not _ITEM.match(first.text)
         return True
+
+    def _is_gap_above(self, place: int) -> bool:
+        """Whether a line is farther from the one above it than from the one below."""
+        if len(self.open) > 1 or place + 1 >= len(self.lines) or not self._is_near(place + 1):
+            return False
+        above, line, below = (self.lines[at].box.top for at in (place - 1, place, place + 1))
+        return line - above > _WIDER_GAP * (below - line) > 0
 
     def _is_outdented(self, place: int, line: Line) -> bool:
         """Whether the line after an indented one stands farther left: then the indent begins a paragraph."""
@@ -340,7 +422,9 @@ class _Layout:
             )
             return
         is_small = lines[0].size < _SMALLER * self.sizes.body
-        is_aside = (is_small and bool(_NOTE.match(text))) or (begins_caption(text) and len(text) < 600)
+        is_label = len(lines) == 1 and len(text) <= _LONGEST_LABEL and not ENDS_SENTENCE.search(text)
+        is_note = is_small and (is_label or bool(_NOTE.match(text)))
+        is_aside = is_note or (begins_caption(text) and len(text) < 600)
         is_full = lines[-1].box.right > self.last_right - 2 * lines[-1].size and len(lines) > 1
         is_open = is_full and not is_aside and not ENDS_SENTENCE.search(text)
         self.found.append(Block(BlockKind.PARAGRAPH, text, box, is_aside=is_aside, is_open=is_open))
@@ -385,6 +469,8 @@ def _kept_apart(lines: Sequence[Line]) -> Block:
 def _join(first: str, then: str) -> str:
     if first.endswith(HYPHEN):
         return first + then
+    if _ADDRESS_END.search(first) and (first[-1] in _BREAKS or (first[-1] == "/" and _PATH.match(then))):
+        return first + then
     if _SOFT_END.search(first) and then[:1].islower():
         return f"{first[:-1]}{HYPHEN}{then}"
     return first + then if first.endswith("-") and first[-2:-1].isalnum() else f"{first} {then}"
@@ -426,10 +512,11 @@ def lay_out_pages(drawn: Sequence[DrawnPage], *, has_heads: bool = True) -> list
     if has_heads:
         texts = [*drop_running_heads(texts, [page.height for page in drawn])]
     sizes = TextSizes(texts)
+    gutters = usual_gutters([(lines, page.rules) for page, lines in zip(drawn, texts, strict=True)])
     pages: list[Page] = []
     for page, lines in zip(drawn, texts, strict=True):
         edges = tuple(line.text for line in page.lines if is_at_edge(line, page.height))
-        laid = replace(lay_out_page(page.number, page.height, lines, sizes, page.rules), edges=edges)
+        laid = replace(lay_out_page(page.number, page.height, lines, sizes, page.rules, gutters), edges=edges)
         if pages and pages[-1].blocks and laid.blocks:
             before, after = join_over_break(list(pages[-1].blocks), list(laid.blocks))
             pages[-1] = replace(pages[-1], blocks=tuple(before))

@@ -1,4 +1,4 @@
-"""The lines of a page as PDFium finds them, with their cells, without hidden text.
+"""The lines of a page as PDFium finds them, with their cells, without hidden text; and what liteparse lost.
 
 A number that stands above the digit before it is written in raised digits: 10 with 9 above is not 109.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
+import pypdfium2  # type: ignore[import-untyped]
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from server.ingest.formats.pdf.document import OpenPdf
@@ -23,8 +25,12 @@ from server.text.markup.shaped_text import raise_number
 
 # A gap between two words that is wider than this, in sizes of the font, parts two cells.
 CELL_GAP = 0.9
+# What stands before the items of a list and is seldom anything else.
+BULLETS = frozenset("•◦▪‣●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8")
 _BOLD = 600
 _MOST_CHARS = 500_000
+# Divides a word at the end of a line; within a line it is printed as a hyphen.
+_SOFT_HYPHEN = 0xAD
 # How wide the letters of the usual fonts of one width are, in sizes; how exactly, and from how many letters on.
 _ADVANCES, _ADVANCE_ROOM, _FEWEST_LETTERS = (0.525, 0.6), 0.012, 8
 # A word that may have a raised number.
@@ -36,6 +42,11 @@ _LONGEST_WORD = 100
 _ROOM = 2.0
 # The readers of PDF have different signs for a minus.
 _SIGNS: Mapping[int, int] = MappingProxyType(str.maketrans("\u2212\u2013\u2010", "---"))
+
+# In points: a room between lines of liteparse that is narrower has no text, and a line reaches beyond its box.
+_NARROWEST, _BESIDE = 2.0, 1.5
+_WORD = re.compile(r"[^\W\d_]{2}")
+_MOST_RUNS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +127,20 @@ class _Characters:
         codes = [pdfium.FPDFText_GetUnicode(self.textpage, place) for place in range(count)]
         line: list[tuple[int, str]] = []
         for place, letter in enumerate(map(_letter, codes)):
+            if codes[place] == _SOFT_HYPHEN and not self._ends_line(place, codes):
+                letter = "-"
             if letter != "\n" and not self._is_hidden(place):
                 line.append((place, letter))
             if letter in ("\n", HYPHEN):
                 yield from self._line(line)
                 line = []
         yield from self._line(line)
+
+    def _ends_line(self, place: int, codes: Sequence[int]) -> bool:
+        """Whether the character after this one is an end of line, or stands farther left."""
+        if place + 1 >= len(codes) or codes[place + 1] in (10, 13):
+            return True
+        return self._box(place + 1).left < self._box(place).left
 
     def _is_hidden(self, place: int) -> bool:
         if not self.hidden:
@@ -170,7 +189,7 @@ def _letter(code: int) -> str:
     """The character; ends of lines are one, and PDFium has a sign of its own for a hyphen that divides a word."""
     if code in (10, 13):
         return "\n"
-    if code in (0x02, 0xFFFE, 0xAD):
+    if code in (0x02, 0xFFFE, _SOFT_HYPHEN):
         return HYPHEN
     return chr(code) if 0x20 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else " "
 
@@ -241,3 +260,87 @@ def _raised(textpage: Any, height: float, text: str, box: Box) -> str:
     if there.translate(_SIGNS) != text.translate(_SIGNS):
         return text
     return raise_digits([read_sign(textpage, first + place, sign) for place, sign in enumerate(text)])
+
+
+# --- text that liteparse lost
+
+
+class LostText:
+    """Text of a page that liteparse does not give: PDFium has it, and no line of liteparse is there.
+
+    liteparse leaves out some pieces of lines that have formulas; and a file that is written again without its
+    hidden text may lose the bullets of its lists, so PDFium reads the file as it was.
+    """
+
+    def __init__(self, opened: OpenPdf, cleaned: bytes) -> None:
+        self._is_changed = cleaned is not opened.data
+        self._document = pypdfium2.PdfDocument(opened.data) if self._is_changed else opened.document
+
+    def close(self) -> None:
+        """Release the file, unless it is that of the caller."""
+        if self._is_changed:
+            self._document.close()
+
+    def find(self, number: int, lines: Sequence[Line], *, has_hidden: bool) -> list[Line]:
+        """The lost lines of a page; of one that has hidden text, too (``has_hidden``), only bullets."""
+        page = self._document[number - 1]
+        try:
+            text = page.get_textpage()
+            try:
+                found = list(_uncovered(text, page.get_height(), lines))
+            finally:
+                text.close()
+        finally:
+            page.close()
+        return [line for line in found if line.text in BULLETS or not has_hidden]
+
+
+def _uncovered(text: Any, height: float, lines: Sequence[Line]) -> list[Line]:
+    """The parts of PDFium's runs of text beside all lines: bullets, words, and what is level with them."""
+    rows: dict[int, list[Line]] = defaultdict(list)
+    for line in lines:
+        for row in range(int(line.box.top) - 2, int(line.box.bottom) + 3):
+            rows[row].append(line)
+    found = list(_parts(text, height, rows))
+    heights = [part.box.middle for part in found if _has_word(part)]
+    return [
+        part
+        for part in found
+        if part.text in BULLETS or any(abs(part.box.middle - middle) < part.size / 2 for middle in heights)
+    ]
+
+
+def _parts(text: Any, height: float, rows: Mapping[int, Sequence[Line]]) -> Iterator[Line]:
+    for place in range(min(text.count_rects(), _MOST_RUNS)):
+        left, bottom, right, top = text.get_rect(place)
+        box = Box(left, height - top, right, height - bottom)
+        beside = rows.get(int(box.middle), [])
+        for start, end in _gaps(box, beside):
+            shown = " ".join(text.get_text_bounded(start, bottom, end, top).split())
+            if shown.strip(". "):
+                size = _size_beside(box, beside) or round(max(box.height, 1.0), 1)
+                yield Line(Box(start, box.top, end, box.bottom), size, False, (Cell(shown, start, end),))
+
+
+def _has_word(part: Line) -> bool:
+    """Whether it is a word that is written across the page: a number alone may be that of the page."""
+    return bool(_WORD.search(part.text)) and part.box.right - part.box.left > part.box.height
+
+
+def _gaps(box: Box, lines: Sequence[Line]) -> Iterator[tuple[float, float]]:
+    """The parts of a run of text, from left to right, where there is no line."""
+    at = box.left
+    for line in sorted(lines, key=lambda line: line.box.left):
+        if line.box.left - _BESIDE - at > _NARROWEST:
+            yield at, min(line.box.left - _BESIDE, box.right)
+        at = max(at, line.box.right + _BESIDE)
+        if at >= box.right:
+            return
+    if box.right - at > _NARROWEST:
+        yield at, box.right
+
+
+def _size_beside(box: Box, lines: Sequence[Line]) -> float:
+    """The size of the nearest line at the same height; 0 without one."""
+    near = min(lines, key=lambda line: abs(line.box.left - box.right), default=None)
+    return near.size if near else 0.0

@@ -14,8 +14,8 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
-from server.ingest.formats.pdf.layout import NO_RULES, Box, Rules
-from server.ingest.formats.pdf.lines import CELL_GAP, Cell, Line
+from server.ingest.formats.pdf.layout import NO_RULES, Rules
+from server.ingest.formats.pdf.lines import BULLETS, CELL_GAP, Cell, Line
 
 # More lines are no text.
 _MOST_LINES = 3_000
@@ -26,6 +26,9 @@ _SIDE_SHARE = 0.15
 _PROSE_LETTERS, _PROSE_WIDTH, _PROSE_SHARE = 20, 0.83, 0.5
 # Of so few lines, more must be prose.
 _FEW_LINES, _SURE_SHARE = 6, 0.66
+# A gutter is usual on this share of the pages and on so many; beside it a smaller share of the lines is prose: the
+# others are formulas, programs, and labels in pictures.
+_PAGE_SHARE, _FEWEST_PAGES, _USUAL_SHARE = 0.25, 3, 0.25
 # A list in columns, or an index, whose lines end with numbers: so many lines on each side, and how much longer
 # those of one side may be.
 _LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 8, 2.0
@@ -36,17 +39,33 @@ _LEVEL = 0.45
 # Notes in the margin are smaller than the text by this factor.
 _NOTE_SIZE = 0.9
 _MONO_SHARE = 0.8
+# A bullet and its text are one cell, as far apart as this, in sizes of the font.
+_BULLET_GAP = 3.0
 # Gaps in a line that is stretched to the width of its column are nearly equal.
 _STRETCHED, _WIDEST_STRETCH, _FEWEST_STRETCHED = 0.6, 2.5, 3
 
 
-def columns_of(lines: Sequence[Line], rules: Rules = NO_RULES) -> list[list[Line]]:
-    """The columns of a page in reading order, each with its lines from top to bottom."""
+def columns_of(lines: Sequence[Line], rules: Rules = NO_RULES, gutters: Sequence[float] = ()) -> list[list[Line]]:
+    """The columns of a page in reading order, each with its lines from top to bottom.
+
+    ``gutters`` are those of the other pages (``usual_gutters``): there, fewer lines need be prose.
+    """
     pieces = [piece for line in lines for piece in _pieces(line)]
     if len(pieces) > _MOST_LINES:
         return [_join_level(pieces)]
     text, notes = _part_notes(pieces)
-    return [_join_level(column) for column in (*_divide(text, rules, 0), notes) if column]
+    return [_join_level(column) for column in (*_divide(text, rules, 0, gutters), notes) if column]
+
+
+def usual_gutters(pages: Sequence[tuple[Sequence[Line], Rules]]) -> list[float]:
+    """Where many pages of a document have a gutter: pages that lie opposite may have it in two places."""
+    found: Counter[int] = Counter()
+    for lines, rules in pages:
+        pieces = [piece for line in lines for piece in _pieces(line)]
+        if len(pieces) <= _MOST_LINES and (gutter := _find_gutter(_part_notes(pieces)[0], rules)) is not None:
+            found[round(gutter[1])] += 1
+    fewest = max(_FEWEST_PAGES, _PAGE_SHARE * len(pages))
+    return [float(gutter) for gutter, count in found.items() if count >= fewest]
 
 
 def _part_notes(pieces: list[Line]) -> tuple[list[Line], list[Line]]:
@@ -72,8 +91,12 @@ def _pieces(line: Line) -> Iterator[Line]:
         yield replace(line, box=replace(line.box, left=cell.left, right=cell.right), cells=(cell,))
 
 
-def _divide(pieces: list[Line], rules: Rules, depth: int) -> Iterator[list[Line]]:
+def _divide(pieces: list[Line], rules: Rules, depth: int, gutters: Sequence[float] = ()) -> Iterator[list[Line]]:
     found = _find_gutter(pieces, rules) if depth < _DEEPEST else None
+    least = 0.0
+    if found is None and gutters:
+        least = _USUAL_SHARE
+        found = _find_gutter(pieces, rules, gutters)
     if found is None:
         yield pieces
         return
@@ -83,7 +106,7 @@ def _divide(pieces: list[Line], rules: Rules, depth: int) -> Iterator[list[Line]
     for band in _bands(pieces, gutter):
         left, right = _sides(band, gutter)
         if (left and right) and (
-            _are_columns(left, right, gutter, width, rules)
+            _are_columns(left, right, gutter, width, rules, least)
             or (len(band) < held and not _is_table(left, right, gutter, rules))
         ):
             yield whole
@@ -108,21 +131,25 @@ def _bands(pieces: Iterable[Line], gutter: float) -> Iterator[list[Line]]:
     yield band
 
 
-def _find_gutter(pieces: Sequence[Line], rules: Rules) -> tuple[int, float] | None:
-    """The gutter with the most pieces in columns on both sides, after their number; None in a single column."""
+def _find_gutter(pieces: Sequence[Line], rules: Rules, gutters: Sequence[float] = ()) -> tuple[int, float] | None:
+    """The gutter with the most pieces in columns on both sides, after their number; None in a single column.
+
+    It is one of ``gutters``, if there are any.
+    """
     if len(pieces) < 2 * _FEWEST_LINES:
         return None
     start, end = _width(pieces)
     margin = _SIDE_SHARE * (end - start)
     starts = Counter(round(piece.box.left) for piece in pieces)
-    likely = [left for left, count in starts.most_common(_MOST_GUTTERS) if count >= _FEWEST_LINES]
+    likely = [left - 1.5 for left, count in starts.most_common(_MOST_GUTTERS) if count >= _FEWEST_LINES]
+    least = _USUAL_SHARE if gutters else 0.0
     best: tuple[int, float] | None = None
-    for gutter in (left - 1.5 for left in likely if start + margin < left < end - margin):
+    for gutter in (place for place in gutters or likely if start + margin < place < end - margin):
         held = sum(
             len(left) + len(right)
             for band in _bands(pieces, gutter)
             for left, right in [_sides(band, gutter)]
-            if _are_columns(left, right, gutter, (start, end), rules)
+            if _are_columns(left, right, gutter, (start, end), rules, least)
         )
         if held:
             best = max(best or (held, gutter), (held, gutter))
@@ -142,21 +169,31 @@ def _sides(band: Sequence[Line], gutter: float) -> tuple[list[Line], list[Line]]
 
 
 def _are_columns(
-    left: Sequence[Line], right: Sequence[Line], gutter: float, width: tuple[float, float], rules: Rules
+    left: Sequence[Line],
+    right: Sequence[Line],
+    gutter: float,
+    width: tuple[float, float],
+    rules: Rules,
+    least: float,
 ) -> bool:
-    if _are_prose(left, right, gutter, rules):
+    """Whether both sides are columns. ``least``: the share of prose that is enough; 0 is the usual one."""
+    if _are_prose(left, right, gutter, rules, least):
         return True
     if min(len(left), len(right)) < _INDEX_LINES or _is_ruled(left, right, gutter, rules):
         return False
     return _are_lists(_rows(left), _rows(right), gutter, width)
 
 
-def _are_prose(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules) -> bool:
+def _are_prose(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules, least: float) -> bool:
     if min(len(left), len(right)) < _FEWEST_LINES or _is_ruled(left, right, gutter, rules):
         return False
     sides = (_rows(left), _rows(right))
     shortest = min(map(len, sides))
-    if shortest < _FEWEST_LINES or _is_mono_side(left) != _is_mono_side(right):
+    if shortest < _FEWEST_LINES:
+        return False
+    if least:
+        return all(_prose_share(side) >= least for side in sides)
+    if _is_mono_side(left) != _is_mono_side(right):
         return False
     share = _PROSE_SHARE if shortest > _FEW_LINES else _SURE_SHARE
     return all(_prose_share(side) >= share for side in sides)
@@ -237,16 +274,16 @@ def _join_level(pieces: Sequence[Line]) -> list[Line]:
 
 def _join_row(row: Sequence[Line]) -> Line:
     """One line of pieces; those without a wide gap between them are one cell."""
-    box: Box = row[0].box
-    for piece in row[1:]:
-        box = box.join(piece.box)
     main = max(row, key=lambda piece: len(piece.text))
+    # A raised number does not make its line begin higher.
+    box = replace(main.box, left=row[0].box.left, right=max(piece.box.right for piece in row))
     widest = _WIDEST_STRETCH if _is_stretched(row) else CELL_GAP
     cells: list[Cell] = []
     for piece in row:
         cell = piece.cells[0]
         gap = cell.left - cells[-1].right if cells else 0.0
-        if cells and gap <= widest * main.size:
+        room = _BULLET_GAP if cells and cells[-1].text in BULLETS and cell.text not in BULLETS else widest
+        if cells and gap <= room * main.size:
             space = "" if gap < 0.08 * main.size and gap > -main.size else " "
             cells[-1] = Cell(
                 f"{cells[-1].text}{space}{cell.text}", cells[-1].left, max(cells[-1].right, cell.right)

@@ -7,8 +7,8 @@ a line without a first cell goes on with the row above it, as does one that is n
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from server.ingest.formats.pdf.layout import Block, BlockKind, Box, Rules
@@ -58,7 +58,11 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
     """The table that begins with this line; None if it begins none."""
     if not is_row(lines[start]):
         return None
-    columns = [_Column(cell.left, cell.right) for cell in lines[start].cells]
+    columns = _between_bars(lines[start], rules)
+    if columns:
+        lines = [*lines[:start], *_in_columns(lines[start:], columns)]
+    else:
+        columns = [_Column(cell.left, cell.right) for cell in lines[start].cells]
     count = _count_lines(lines, start, columns, rules)
     taken = lines[start : start + count]
     if len(columns) < 2 or not _is_enough(taken, columns, rules):
@@ -68,6 +72,33 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
     if len(rows) < (_RULED_ROWS if len(columns) > 2 or _inner(rules, box) else _ROWS):
         return None
     return FoundTable(Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True), count)
+
+
+def _between_bars(line: Line, rules: Rules) -> list[_Column]:
+    """The columns between the bars beside and between the cells of a line; none if a bar is missing."""
+    bars: list[float] = []
+    for x, top, bottom in rules.vertical:
+        if top <= line.box.middle <= bottom and (not bars or x - bars[-1] > _BAR_ROOM):
+            bars.append(x)
+    if len(bars) < 3 or line.box.left < bars[0] - 1 or line.box.right > bars[-1] + 1:
+        return []
+    return [_Column(left, right) for left, right in pairwise(bars)]
+
+
+def _in_columns(lines: Iterable[Line], columns: Sequence[_Column]) -> Iterator[Line]:
+    """The lines up to the first that has a cell in several columns; cells in one column are one."""
+    is_table = True
+    for line in lines:
+        places = [_met(cell, columns) for cell in line.cells]
+        is_table = is_table and all(len(met) == 1 for met in places)
+        if not is_table:
+            yield line
+            continue
+        cells: dict[int, Cell] = {}
+        for cell, (place,) in zip(line.cells, places, strict=True):
+            held = cells.get(place)
+            cells[place] = cell if held is None else Cell(f"{held.text} {cell.text}", held.left, cell.right)
+        yield replace(line, cells=tuple(cells.values()))
 
 
 def is_barred(line: Line, rules: Rules) -> bool:
@@ -182,13 +213,21 @@ def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> li
         for cell in line.cells:
             met = _met(cell, columns) or [0]
             cells[met[0]] = f"{cells[met[0]]} {cell.text}".strip()
-        if place and _goes_on(
-            cells, place, groups, distances, near if is_spread else 0.0, begins_large, is_barred_table
+        if place and (
+            _is_rest(line, lines[place - 1], cells, columns)
+            or _goes_on(cells, place, groups, distances, near if is_spread else 0.0, begins_large, is_barred_table)
         ):
             rows[-1] = [_join(above, cell) for above, cell in zip(rows[-1], cells, strict=True)]
         else:
             rows.append(cells)
     return rows
+
+
+def _is_rest(line: Line, above: Line, cells: Sequence[str], columns: Sequence[_Column]) -> bool:
+    """Whether a line is the indented rest of the first cell above it, which ends with a comma or a bracket."""
+    if not cells[0] or any(cells[1:]) or line.box.left < columns[0].left + 0.8 * line.size:
+        return False
+    return above.cells[0].text.endswith((",", "(", "=", "+", "\\"))
 
 
 def _goes_on(

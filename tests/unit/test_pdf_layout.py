@@ -1,0 +1,213 @@
+"""Lines of a PDF put together: columns, headings, programs, cells between bars, text that a reader lost."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import pytest
+
+from server.ingest.formats import pdf_liteparse, pdf_pdfium
+from server.ingest.formats.parsed_file import FormatReader, ReadOptions
+from server.ingest.formats.pdf.document import open_pdf
+from server.ingest.formats.pdf.layout import BlockKind
+from server.ingest.formats.pdf.layout import Box as PageBox
+from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
+from server.ingest.formats.pdf.lines import Cell, Line, LostText
+from tests.pdf_files import Box, PdfFile, Text, build_pdf, paragraph
+
+PROSE = "a line of prose that fills its column"
+READERS = pytest.mark.parametrize("reader", [pdf_liteparse.read, pdf_pdfium.read], ids=["liteparse", "pdfium"])
+
+
+def line(
+    text: str,
+    left: float,
+    top: float,
+    right: float,
+    size: float = 10,
+    *,
+    bold: bool = False,
+    mono: bool = False,
+) -> Line:
+    box = PageBox(left, top, right, top + size)
+    return Line(box, size, bold, (Cell(text, left, right),), mono)
+
+
+def prose(name: str, left: float, top: float, right: float, count: int, size: float = 10) -> list[Line]:
+    """So many full lines below each other, and a short last one that ends the sentence."""
+    lines = [line(f"{name}{at} {PROSE}", left, top + 12 * at, right, size) for at in range(count)]
+    return [*lines, line(f"{name} end.", left, top + 12 * count, left + 40, size)]
+
+
+def read_pages(*pages: Sequence[Line]) -> list[tuple[BlockKind, str]]:
+    """The blocks of pages of these lines."""
+    drawn = [DrawnPage(number, 800, tuple(lines)) for number, lines in enumerate(pages, 1)]
+    laid = lay_out_pages(drawn, has_heads=False)
+    return [(block.kind, block.text) for page in laid for block in page.blocks]
+
+
+def words(blocks: Sequence[tuple[BlockKind, str]]) -> list[str]:
+    """The first word of each block."""
+    return [text.split()[0] for _, text in blocks]
+
+
+# --- columns
+
+
+def test_a_page_of_formulas_and_labels_has_the_columns_of_the_other_pages() -> None:
+    """Where most lines of a page are no prose, its columns are those that the document has elsewhere."""
+    usual = [[*prose("l", 70, 100, 290, 20), *prose("r", 300, 100, 520, 20)] for _ in range(3)]
+    left = [line(f"H = {at}", 130, 100 + 20 * at, 170) for at in range(12)]
+    right = [line(f"{at}.5", 310 + 40 * (at % 5), 110 + 20 * at, 318 + 40 * (at % 5), 6) for at in range(12)]
+    for at in (0, 4, 8, 11):
+        left.append(line(f"left{at} {PROSE}.", 70, 110 + 20 * at, 290))
+        right.append(line(f"right{at} {PROSE}.", 300, 100 + 20 * at, 520))
+    text = " ".join(text for _, text in read_pages(*usual, [*left, *right]))
+    parts = ("H = 0", "left0", "H = 7", "left8", "left11", "right0", "4.5", "right8", "right11")
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_a_raised_number_does_not_part_its_line_from_the_next() -> None:
+    star = Line(PageBox(80, 699, 84, 709), 6, False, (Cell("*", 80, 84),))
+    note = [star, line("A note that fills its line, as far as it goes", 84, 702, 290, 8)]
+    lines = [*prose("l", 70, 100, 290, 20), *note, line("Stores of it are in the next one.", 70, 711.5, 200, 8)]
+    assert [text for _, text in read_pages(lines)][-1].endswith(
+        "as far as it goes Stores of it are in the next one."
+    )
+
+
+# --- headings, paragraphs
+
+
+def test_paragraphs_in_larger_letters_than_most_are_no_headings() -> None:
+    """A preface, or the first pages of a file whose others are in small print."""
+    small = [prose("s", 70, 100, 520, 40, 6) for _ in range(3)]
+    preface = [line("Title", 70, 80, 200, 17), *prose("p", 70, 120, 520, 8, 10)]
+    assert [kind for kind, _ in read_pages(preface, *small)][:2] == [BlockKind.HEADING, BlockKind.PARAGRAPH]
+
+
+def test_a_line_whose_first_word_is_large_is_no_heading_if_its_last_word_goes_on() -> None:
+    lines = [
+        *prose("l", 70, 100, 520, 8),
+        line("Limits: as shown in the output above, the imple-", 70, 300, 520, 12),
+        line("mentation reads no more than one line.", 70, 314, 300, 10),
+    ]
+    assert [kind for kind, _ in read_pages(lines)] == [BlockKind.PARAGRAPH] * 2
+
+
+def test_a_small_gap_above_a_paragraph_parts_it_from_a_line_that_is_full() -> None:
+    lines = [
+        line("This manual was made of the texts of its functions, as they stand there.", 70, 100, 520),
+        line("Permission is granted to copy what it says, provided that the notice and this", 70, 115, 520),
+        line("permission are kept.", 70, 127, 160),
+    ]
+    assert words(read_pages(lines)) == ["This", "Permission"]
+
+
+def test_a_label_in_a_picture_does_not_divide_a_sentence() -> None:
+    first = [line(f"l{at} {PROSE}", 70, 100 + 12 * at, 520) for at in range(6)]
+    then = [line("d", 100, 100, 106, 8), line("and this is its end.", 70, 200, 160)]
+    assert words(read_pages(first, then)) == ["l0", "and", "d"]
+
+
+def test_the_rest_of_an_address_is_no_program() -> None:
+    above = "1 The manual is at https://example.org/documents/how-to-call-it-from-a-"
+    lines = [
+        *prose("l", 70, 100, 520, 6),
+        line(above, 70, 300, 520),
+        line("program.html", 70, 312, 130, mono=True),
+    ]
+    assert read_pages(lines)[-1] == (BlockKind.PARAGRAPH, f"{above}program.html")
+
+
+def test_a_name_ends_a_paragraph_whose_first_line_has_an_indent() -> None:
+    lines = [
+        *prose("l", 70, 100, 520, 6),
+        line("For more about these records see the code and the comments of the file", 86, 300, 520),
+        line("chunk_loc.h.", 70, 312, 130, mono=True),
+    ]
+    assert read_pages(lines)[-1][1].endswith("of the file chunk_loc.h.")
+
+
+# --- tables
+
+
+@READERS
+def test_soft_hyphens_within_a_line_are_hyphens(reader: FormatReader) -> None:
+    """Some programs write each hyphen and minus sign as one."""
+    page = paragraph(50, 700, ["The result is x2 - x1 for each row-wise line of the", "picture that is read."])
+    plain = b"/Helvetica /Encoding /WinAnsiEncoding"
+    soft = b"/Helvetica /Encoding << /Differences [45 /softhyphen] >>"
+    file = build_pdf(PdfFile([page])).replace(plain, soft)
+    assert "x2 - x1 for each row-wise line" in reader(io.BytesIO(file), ReadOptions()).text
+
+
+def test_cells_are_what_stands_between_two_bars() -> None:
+    """A value at the left of its column may lie outside of a header that is centred, and near the cell before."""
+    rows = [("Old", "Hit", "New"), ("0 (for each line)", "Line", "1"), ("1", "-", "2")]
+    bars = [46, 127, 200, 300]
+    lefts = [[60, 150, 240], [50, 129, 203], [50, 129, 203]]
+    texts = [
+        Text(left, 700 - 20 * row, cell)
+        for row, cells in enumerate(rows)
+        for left, cell in zip(lefts[row], cells, strict=True)
+    ]
+    drawn = [Box(46, 714 - 20 * row, 254, 0.5, (0, 0, 0)) for row in range(4)]
+    drawn += [Box(x, 654, 0.5, 60, (0, 0, 0)) for x in bars]
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([[*texts, *drawn]]))), ReadOptions()).text
+    assert text.split("\n") == [
+        "| Old | Hit | New |",
+        "| --- | --- | --- |",
+        "| 0 (for each line) | Line | 1 |",
+        "| 1 | - | 2 |",
+    ]
+
+
+def test_a_bullet_is_no_column() -> None:
+    rows = [
+        [("Menu", 50, 80), ("●", 200, 206), ("Add points", 225, 270)],
+        [("●", 200, 206), ("Remove points", 225, 285)],
+        [("Window", 50, 90), ("●", 200, 206), ("Close it", 225, 260)],
+        [("Picture", 50, 90), ("●", 200, 206), ("Turn it", 225, 260)],
+    ]
+    lines = [line(text, left, 100 + 14 * at, right) for at, row in enumerate(rows) for text, left, right in row]
+    assert read_pages(lines)[0][1].split("\n")[-2:] == ["| Window | ● Close it |", "| Picture | ● Turn it |"]
+
+
+# --- programs
+
+
+@pytest.mark.parametrize("font", ["SFST0800", "ABCDEF+SFIT1000", "Monaco", "CMSLTT10"])
+def test_fonts_of_one_width_are_known_by_their_names(font: str) -> None:
+    assert pdf_liteparse._is_mono([("data(dune)", 50, 92)], font, 8)
+
+
+def test_words_of_a_program_that_touch_have_no_space_between_them() -> None:
+    parts = [('setMethod("', 104.0, 173.0), ('.value"', 172.9, 216.0), (",", 216.0, 222.2), ("x)", 228.5, 241.0)]
+    assert [text for text, _, _ in pdf_liteparse._join_touching(parts)] == ['setMethod(".value",', "x)"]
+
+
+# --- text that liteparse lost
+
+
+def test_text_that_the_first_reader_lost_is_found_but_no_page_number() -> None:
+    page = [
+        Text(50, 700, "•"),
+        Text(60, 700, "In islands this is the kind of value"),
+        Text(50, 688, "that is usual, z = 3"),
+        Text(290, 25, "12"),
+    ]
+    opened = open_pdf(io.BytesIO(build_pdf(PdfFile([page]))), ReadOptions())
+    lost = LostText(opened, opened.data)
+    try:
+        found = lost.find(1, [line("In islands this is the kind of value", 60, 132, 230)], has_hidden=False)
+        hidden = lost.find(1, [line("In islands this is the kind of value", 60, 132, 230)], has_hidden=True)
+    finally:
+        lost.close()
+        opened.close()
+    assert ([each.text for each in found], [each.text for each in hidden]) == (
+        ["•", "that is usual, z = 3"],
+        ["•"],
+    )
