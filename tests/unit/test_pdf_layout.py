@@ -10,7 +10,7 @@ import pytest
 from server.ingest.formats import pdf_liteparse, pdf_pdfium
 from server.ingest.formats.parsed_file import FormatReader, ReadOptions
 from server.ingest.formats.pdf.document import open_pdf
-from server.ingest.formats.pdf.layout import BlockKind
+from server.ingest.formats.pdf.layout import NO_RULES, BlockKind, Rules
 from server.ingest.formats.pdf.layout import Box as PageBox
 from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
 from server.ingest.formats.pdf.lines import Cell, Line, LostText
@@ -40,10 +40,12 @@ def prose(name: str, left: float, top: float, right: float, count: int, size: fl
     return [*lines, line(f"{name} end.", left, top + 12 * count, left + 40, size)]
 
 
-def read_pages(*pages: Sequence[Line]) -> list[tuple[BlockKind, str]]:
+def read_pages(
+    *pages: Sequence[Line], rules: Rules = NO_RULES, has_heads: bool = False
+) -> list[tuple[BlockKind, str]]:
     """The blocks of pages of these lines."""
-    drawn = [DrawnPage(number, 800, tuple(lines)) for number, lines in enumerate(pages, 1)]
-    laid = lay_out_pages(drawn, has_heads=False)
+    drawn = [DrawnPage(number, 800, tuple(lines), rules) for number, lines in enumerate(pages, 1)]
+    laid = lay_out_pages(drawn, has_heads=has_heads)
     return [(block.kind, block.text) for page in laid for block in page.blocks]
 
 
@@ -131,7 +133,70 @@ def test_a_name_ends_a_paragraph_whose_first_line_has_an_indent() -> None:
     assert read_pages(lines)[-1][1].endswith("of the file chunk_loc.h.")
 
 
+def test_a_short_paragraph_does_not_go_on_in_the_one_below_it() -> None:
+    lines = [
+        line("Someone, in the year of the", 70, 100, 210),
+        line("(with colours added later)", 70, 112, 205),
+        line("In the version of today the function has been changed, and what it says of", 70, 150, 520),
+        line("its records, too.", 70, 162, 160),
+    ]
+    assert words(read_pages(lines)) == ["Someone,", "In"]
+
+
+def test_headings_with_their_numbers_at_the_left_are_no_table() -> None:
+    lines = [
+        *(line(text, left, 100, right, 17) for text, left, right in [("2", 50, 60), ("What it does", 93, 250)]),
+        *(line(text, left, 130, right, 14) for text, left, right in [("2.1", 50, 70), ("Its styles", 93, 180)]),
+        *prose("l", 70, 160, 520, 6),
+    ]
+    rules = Rules(((125.0, 50.0, 520.0),))
+    assert [text for kind, text in read_pages(lines, rules=rules) if kind is BlockKind.HEADING] == [
+        "2 What it does",
+        "2.1 Its styles",
+    ]
+
+
+def test_heads_are_left_out_where_most_lines_are_those_of_programs() -> None:
+    pages = [
+        [
+            line("An introduction to stores", 50, 40, 200, bold=True),
+            *(line(f"print({number}, {at})", 93, 150 + 10 * at, 180, 8, mono=True) for at in range(40)),
+            *prose(f"p{number}-", 93, 600, 450, 4),
+            line(str(number), 550, 760, 556, bold=True),
+        ]
+        for number in range(1, 5)
+    ]
+    texts = [text for _, text in read_pages(*pages, has_heads=True)]
+    assert [text for text in texts if text.startswith("An introduction") or text.isdigit()] == []
+
+
 # --- tables
+
+
+def grid(rows: Sequence[Sequence[str]], top: float) -> list[Line]:
+    """The cells of a table, 40 points apart."""
+    return [
+        line(cell, 50 + 40 * column, top + 14 * row, 55 + 40 * column + 5 * len(cell))
+        for row, cells in enumerate(rows)
+        for column, cell in enumerate(cells)
+    ]
+
+
+YEARS = [["FEB", "2015", "2016", "2017"], ["1", "66", "111", "93"], ["2", "114", "95", "88"], ["3", "7", "8", "9"]]
+
+
+def test_a_header_of_years_is_no_line_of_stretched_text() -> None:
+    assert read_pages(grid(YEARS, 100))[0][1].split("\n")[0] == "| FEB | 2015 | 2016 | 2017 |"
+
+
+def test_lines_that_are_drawn_for_each_cell_part_the_rows() -> None:
+    """Beside the table are the lines of a chart, which are farther apart."""
+    cells = [(113.0 + 14 * row, 48.0 + 40 * at, 88.0 + 40 * at) for row in range(3) for at in range(4)]
+    label = line("Values of the stores in each of the years", 500, 101, 800)
+    bars = tuple((48.0 + 40 * at, 95.0, 160.0) for at in range(1, 3))
+    rules = Rules(tuple(sorted([*cells, (128.0, 260.0, 800.0)])), bars)
+    table = read_pages([*grid(YEARS, 100), label], rules=rules)[0][1]
+    assert table.split("\n")[3:] == ["| 2 | 114 | 95 | 88 |  |", "| 3 | 7 | 8 | 9 |  |"]
 
 
 @READERS

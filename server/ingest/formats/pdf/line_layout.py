@@ -47,6 +47,7 @@ _ENTRY, _FEWEST_ENTRIES = re.compile(r"\w.*,\s*[\divxlc]+(?:[-–]\d+)?\Z"), 3
 _ADDRESS_END = re.compile(r"\bhttps?:(?://\S*)?\Z")
 # An address is divided after these; after a slash if what follows is no word of the text.
 _BREAKS, _PATH = "-_#?=&:", re.compile(r"\S*\w[/._-]\w")
+_SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?|[A-Z](?:\.\d+)*\.?|[IVXLC]+\.?")
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
 _NOTE = re.compile(r"(?:\d{1,3}|[*∗†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
 
@@ -215,7 +216,7 @@ class _Layout:
             self._close()
             self.found.append(_program(self.lines[place : place + count]))
             return count
-        if (table := find_table(self.lines, place, self.rules)) is not None:
+        if not self._is_numbered(place) and (table := find_table(self.lines, place, self.rules)) is not None:
             self._close()
             self.found.append(table.block)
             return table.lines
@@ -236,7 +237,7 @@ class _Layout:
             self.open.append(line)
             self.last_right = self.rights[place]
         else:
-            self._close()
+            self._close(is_ended=self._ends_above(place))
             self.open = [line]
             self.last_right = self.rights[place]
         return 1
@@ -365,6 +366,13 @@ class _Layout:
             return False
         return place + 1 < len(self.lines) and not self.sizes.level(self.lines[place + 1])
 
+    def _is_numbered(self, place: int) -> bool:
+        """Whether a line in large letters is a heading with its number at the left."""
+        line = self.lines[place]
+        if len(line.cells) != 2 or line.size <= self.sizes.body * _HEADING_SIZE:
+            return False
+        return bool(_SECTION.fullmatch(line.cells[0].text)) and self._heading_level(place) > 0
+
     def _goes_on(self, place: int) -> bool:
         """Whether a line goes on with the open block."""
         first, above, line = self.open[0], self.open[-1], self.lines[place]
@@ -405,8 +413,15 @@ class _Layout:
             return False
         return self.lines[place].box.left < line.box.left - _INDENT * line.size
 
-    def _close(self) -> None:
-        """Make a block of the open lines."""
+    def _ends_above(self, place: int) -> bool:
+        """Whether a line begins another paragraph, so that the one above it goes on nowhere else."""
+        line = self.lines[place]
+        if not self.open or abs(self.open[-1].size - line.size) > 0.12 * line.size:
+            return False
+        return line.text[:1].isupper() and not begins_caption(line.text)
+
+    def _close(self, *, is_ended: bool = False) -> None:
+        """Make a block of the open lines; ``is_ended``: what follows does not go on with them."""
         if not self.open:
             return
         lines, self.open = self.open, []
@@ -426,7 +441,7 @@ class _Layout:
         is_note = is_small and (is_label or bool(_NOTE.match(text)))
         is_aside = is_note or (begins_caption(text) and len(text) < 600)
         is_full = lines[-1].box.right > self.last_right - 2 * lines[-1].size and len(lines) > 1
-        is_open = is_full and not is_aside and not ENDS_SENTENCE.search(text)
+        is_open = is_full and not is_ended and not is_aside and not ENDS_SENTENCE.search(text)
         self.found.append(Block(BlockKind.PARAGRAPH, text, box, is_aside=is_aside, is_open=is_open))
 
     def _depth(self, left: float, size: float) -> int:

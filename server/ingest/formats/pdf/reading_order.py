@@ -306,4 +306,6 @@ def _is_stretched(row: Sequence[Line]) -> bool:
     size = row[0].size
     if len(gaps) < _FEWEST_STRETCHED or max(gaps) > _WIDEST_STRETCH * size:
         return False
+    if sum(piece.text.isdigit() for piece in row) * 2 > len(row):
+        return False
     return min(gaps) >= _STRETCHED * max(gaps) and all(piece.text.count(" ") < 2 for piece in row)

@@ -52,7 +52,7 @@ class _Edge:
 
 @dataclass(frozen=True, slots=True)
 class _Usual:
-    """The size of most lines of a document, and the room between them."""
+    """The size of most lines of a document, or of its text if that is larger, and the room between lines."""
 
     size: float
     gap: float
@@ -60,6 +60,11 @@ class _Usual:
 
 def _usual(pages: Sequence[Sequence[Line]]) -> _Usual:
     sizes = [line.size for lines in pages for line in lines]
+    prose: Counter[float] = Counter()
+    for lines in pages:
+        for line in lines:
+            if not line.is_mono:
+                prose[line.size] += len(line.text)
     gaps: list[float] = []
     for lines in pages:
         ordered = sorted(lines, key=lambda line: line.box.middle)
@@ -68,7 +73,9 @@ def _usual(pages: Sequence[Sequence[Line]]) -> _Usual:
             for first, then in pairwise(ordered)
             if then.box.middle - first.box.middle > _LEVEL * first.size
         ]
-    return _Usual(median(sizes) if sizes else 0.0, median(gaps) if gaps else 0.0)
+    # Where most lines are those of programs, heads are as large as the text between them.
+    size = max(median(sizes), prose.most_common(1)[0][0]) if prose else median(sizes or [0.0])
+    return _Usual(size, median(gaps) if gaps else 0.0)
 
 
 def drop_running_heads(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> list[list[Line]]:

@@ -7,6 +7,7 @@ a line without a first cell goes on with the row above it, as does one that is n
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -271,12 +272,12 @@ def _groups(lines: Sequence[Line], rules: Rules) -> tuple[list[int], bool]:
 def _inner(rules: Rules, box: Box) -> list[float]:
     """How far down the rules between the lines of a table are."""
     width = box.right - box.left
-    heights = {
-        round(y)
-        for y, left, right in rules.horizontal
-        if box.top + 1 < y < box.bottom - 1 and min(right, box.right) - max(left, box.left) > 0.15 * width
-    }
-    return sorted(heights)
+    # Each cell may have a line of its own.
+    drawn: dict[int, float] = defaultdict(float)
+    for y, left, right in rules.horizontal:
+        if box.top + 1 < y < box.bottom - 1:
+            drawn[round(y)] += max(0.0, min(right, box.right) - max(left, box.left))
+    return sorted(y for y, length in drawn.items() if length > 0.15 * width)
 
 
 def _box(lines: Sequence[Line]) -> Box:
