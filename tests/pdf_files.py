@@ -33,6 +33,23 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class WithMinus:
+    """A line of text with a minus sign of a font for formulas, whose signs have boxes as high as two lines."""
+
+    x: float
+    y: float
+    before: str
+    after: str
+    size: float = 10
+
+    def draw(self) -> str:
+        return (
+            f"BT 0 0 0 rg 0 Tr /F1 {self.size} Tf 1 0 0 1 {self.x} {self.y} Tm ({_escape(self.before)} ) Tj "
+            f"/F4 {self.size} Tf (-) Tj /F1 {self.size} Tf ( {_escape(self.after)}) Tj ET"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Box:
     """A filled rectangle."""
 
@@ -76,7 +93,7 @@ class Link:
     address: str
 
 
-Drawing = Text | Box | Picture | Form
+Drawing = Text | WithMinus | Box | Picture | Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +133,7 @@ class _Writer:
         catalogue, tree = self._add(""), self._add("")
         fonts = [self._add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>")
                  for name in ("Helvetica", "Helvetica-Bold", "Courier")]  # fmt: skip
+        fonts.append(self._symbols())
         image = self._add("<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
                           " /BitsPerComponent 8", b"\x80")  # fmt: skip
         pages = [self._page(number, drawings, fonts, image) for number, drawings in enumerate(self.file.pages)]
@@ -133,12 +151,23 @@ class _Writer:
         content = "\n".join(drawing.draw() for drawing in drawings).encode("cp1252")
         stream = self._add("<<", content)
         width, height = self.file.media_box
-        common = f"/Font << /F1 {fonts[0]} 0 R /F2 {fonts[1]} 0 R /F3 {fonts[2]} 0 R >>"
+        common = f"/Font << /F1 {fonts[0]} 0 R /F2 {fonts[1]} 0 R /F3 {fonts[2]} 0 R /F4 {fonts[3]} 0 R >>"
         forms = "".join(f" /Fm1 {self._form(part, common)} 0 R" for part in drawings if isinstance(part, Form))
         links = " ".join(f"{self._link(link)} 0 R" for link in self.file.links.get(number, ()))
         return self._add(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} {height}] /Contents {stream} 0 R"
             f" /Annots [{links}] /Resources << {common} /XObject << /Im1 {image} 0 R{forms} >> >> >>"
+        )
+
+    def _symbols(self) -> int:
+        """A font with a minus sign, as TeX has them: what it says of its signs makes their boxes high."""
+        descriptor = self._add(
+            "<< /Type /FontDescriptor /FontName /ABCDEF+CMSY10 /Flags 4 /FontBBox [-29 -960 1116 775]"
+            " /Ascent 750 /Descent -960 /CapHeight 683 /ItalicAngle 0 /StemV 40 >>"
+        )
+        return self._add(
+            "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+CMSY10 /FirstChar 45 /LastChar 45 /Widths [778]"
+            f" /FontDescriptor {descriptor} 0 R /Encoding << /Type /Encoding /Differences [45 /minus] >> >>"
         )
 
     def _form(self, form: Form, resources: str) -> int:

@@ -12,7 +12,10 @@ from server.ingest.documents import UnreadableFile
 from server.ingest.formats import pdf_liteparse, pdf_pdfium
 from server.ingest.formats.parsed_file import FormatReader, ParsedFile, ReadOptions
 from server.ingest.formats.pdf import ocr
-from tests.pdf_files import A4, Box, Form, Link, PdfFile, Picture, Text, build_pdf, paragraph
+from server.ingest.formats.pdf.document import bounded_texts, open_pdf
+from server.ingest.formats.pdf.layout import Box as Edges
+from server.ingest.formats.pdf.torn_words import HYPHEN
+from tests.pdf_files import A4, Box, Form, Link, PdfFile, Picture, Text, WithMinus, build_pdf, paragraph
 
 Read = Callable[..., ParsedFile]
 LINES = (
@@ -107,6 +110,29 @@ def test_words_divided_at_the_ends_of_lines_are_joined_and_compounds_keep_their_
     ]
     text = read(PdfFile([paragraph(50, 700, lines)])).text
     assert ("are divided at the end" in text, "a well-known word keeps" in text) == (True, True)
+
+
+def test_a_line_with_a_sign_that_reaches_over_the_next_line_is_kept(read: Read) -> None:
+    lines = [
+        Text(50, 712, "The passages were written before it and are read in this order"),
+        WithMinus(50, 700, "and the first distance of each is computed as 0.5", "f in a document"),
+        Text(50, 688, "that follows them and goes on to the end of the whole page here."),
+    ]
+    text = read(PdfFile([[*lines, *paragraph(50, 500, LINES)]])).text
+    assert " ".join(text.replace("\u2212", "-").split("\n\n")[0].split()) == (
+        "The passages were written before it and are read in this order and the first distance of each is computed"
+        " as 0.5 - f in a document that follows them and goes on to the end of the whole page here."
+    )
+
+
+def test_the_text_of_a_box_says_where_a_hyphen_divides_its_last_word() -> None:
+    lines = paragraph(50, 700, ["The passages are put together by the func-", "tion that reads them, one by one."])
+    opened = open_pdf(io.BytesIO(build_pdf(PdfFile([lines]))), ReadOptions())
+    try:
+        texts = bounded_texts(opened, 1, [Edges(40, 130, 400, 144.5), Edges(40, 146.5, 400, 157)])
+    finally:
+        opened.close()
+    assert texts == [f"The passages are put together by the func{HYPHEN}", "tion that reads them, one by one."]
 
 
 def test_larger_lines_are_headings_and_two_lines_of_one_are_joined(read: Read) -> None:

@@ -14,6 +14,7 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 from server.ingest.documents import UnreadableFile
 from server.ingest.formats.parsed_file import ReadOptions
 from server.ingest.formats.pdf.layout import Box
+from server.ingest.formats.pdf.torn_words import HYPHEN, HYPHENS
 
 MOST_PAGES = 20_000
 # PDF 1.7, annex C: the largest page, 200 inches on each side.
@@ -84,14 +85,14 @@ class OpenPdf:
 
 
 def bounded_texts(opened: OpenPdf, number: int, boxes: Iterable[Box]) -> list[str]:
-    """The text within each box of a page, as PDFium has it."""
+    """The text within each box of a page, as PDFium has it; ``HYPHEN`` at its end divides a word."""
     page = opened.document[number - 1]
     try:
         height = page.get_height()
         text = page.get_textpage()
         try:
             return [
-                _clean(text.get_text_bounded(box.left, height - box.bottom, box.right, height - box.top))
+                _line(text.get_text_bounded(box.left, height - box.bottom, box.right, height - box.top))
                 for box in boxes
             ]
         finally:
@@ -165,6 +166,10 @@ def _page_size(document: Any, place: int) -> tuple[float, float]:
             f"damaged: page {place + 1} cannot be loaded; save it again from its program"
         ) from None
     return width, height
+
+
+def _line(text: str) -> str:
+    return _clean(text) + (HYPHEN if text.rstrip().endswith(HYPHENS) else "")
 
 
 def _clean(text: str) -> str:

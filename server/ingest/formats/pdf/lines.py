@@ -19,7 +19,7 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from server.ingest.formats.pdf.document import OpenPdf
 from server.ingest.formats.pdf.layout import Box
-from server.ingest.formats.pdf.torn_words import HYPHEN
+from server.ingest.formats.pdf.torn_words import HYPHEN, HYPHENS
 from server.ingest.formats.pdf.visibility import PageObjects
 from server.text.markup.shaped_text import raise_number
 
@@ -28,6 +28,9 @@ CELL_GAP = 0.9
 # What stands before the items of a list and is seldom anything else.
 BULLETS = frozenset("•◦▪‣●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8")
 _BOLD = 600
+_HYPHEN_CODES = frozenset(map(ord, HYPHENS))
+# In sizes of the font.
+_HIGHEST_BOX = 1.7
 _MOST_CHARS = 500_000
 # Divides a word at the end of a line; within a line it is printed as a hyphen.
 _SOFT_HYPHEN = 0xAD
@@ -156,7 +159,7 @@ class _Characters:
         first, last, middle = seen[0], seen[-1], seen[len(seen) // 2]
         size = max(self._size(place) for place in (first, middle, last))
         boxes = [self._box(place) for place in (first, middle, last)]
-        box = boxes[0].join(boxes[1]).join(boxes[2])
+        box = _box_of_line(boxes, size)
         bold = pdfium.FPDFText_GetFontWeight(self.textpage, middle) >= _BOLD
         words = list(self._words(signs))
         yield Line(box, size, bold, tuple(split_cells(words, size)), has_one_width(words, size))
@@ -185,11 +188,18 @@ class _Characters:
         return round(size * (scale or 1.0), 1)
 
 
+def _box_of_line(boxes: Sequence[Box], size: float) -> Box:
+    """The box around some characters of a line; the box of a symbol may be as high as several lines."""
+    usual = [box for box in boxes if box.height <= _HIGHEST_BOX * size] or boxes
+    top, bottom = min(box.top for box in usual), max(box.bottom for box in usual)
+    return Box(min(box.left for box in boxes), top, max(box.right for box in boxes), bottom)
+
+
 def _letter(code: int) -> str:
     """The character; ends of lines are one, and PDFium has a sign of its own for a hyphen that divides a word."""
     if code in (10, 13):
         return "\n"
-    if code in (0x02, 0xFFFE, _SOFT_HYPHEN):
+    if code in _HYPHEN_CODES:
         return HYPHEN
     return chr(code) if 0x20 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else " "
 

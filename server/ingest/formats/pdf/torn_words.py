@@ -14,6 +14,8 @@ from collections.abc import Iterable
 
 # Stands for a hyphen at the end of a line, which divides a word or belongs to a compound.
 HYPHEN = "\x02"
+# The signs that PDFium has for it.
+HYPHENS = ("\x02", "\ufffe", "\xad")
 _DIVIDED = re.compile(rf"([^\W_]*){HYPHEN}([^\W_]*)")
 # A word in capitals that was divided at the end of a line.
 _CAPITALS = re.compile(r"\b([A-Z]{3,})-([A-Z]{3,})\b")
