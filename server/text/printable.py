@@ -15,8 +15,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from bisect import bisect_right
+from dataclasses import dataclass
 from typing import Any
+
+from server.text.forms.splicing import SplicedText, splice
 
 ONE_LINE_CHARS = 500  # titles, sections and file names longer than this are noise
 
@@ -70,6 +72,8 @@ _SUSPECT = re.compile(rf"[{_CONTROLS}\u2028\u2029{_UNSEEN}{_SURROGATES}]")
 _BREAKS = re.compile(r"\r\n|[\u2028\u2029]")
 _GONE = re.compile(rf"[{_CONTROLS}]|(?!{_STAYS})[{_UNSEEN}]")
 _HALVES = re.compile(f"[{_SURROGATES}]")
+# One after the other: what is left of a sequence may be a control character.
+_REPLACED = ((_ESCAPES, ""), (_BREAKS, "\n"), (_GONE, ""), (_HALVES, "\ufffd"))
 
 
 def printable(text: str) -> str:
@@ -80,8 +84,9 @@ def printable(text: str) -> str:
     """
     if not _SUSPECT.search(text):
         return text
-    text = _BREAKS.sub("\n", _ESCAPES.sub("", text))
-    return _HALVES.sub("\ufffd", _GONE.sub("", text))
+    for pattern, new in _REPLACED:
+        text = pattern.sub(new, text)
+    return text
 
 
 def beginning(text: str, most: int) -> str:
@@ -101,16 +106,42 @@ def ending(text: str, most: int) -> str:
     return clean[-most:] if taken >= len(text) else clean[_SEQUENCE:][-most:]
 
 
+@dataclass(frozen=True, slots=True)
+class PrintableText:
+    """The printable form of a text, and the way back to its characters."""
+
+    text: str
+    _length: int
+    _steps: tuple[SplicedText, ...] = ()
+
+    def raw_offset(self, at: int) -> int:
+        """The offset in the text of character ``at`` of its printable form; its length beyond the end."""
+        if at >= len(self.text):
+            return self._length
+        for step in reversed(self._steps):
+            at = step.span(at, at + 1)[0]
+        return at
+
+
+def printable_text(text: str) -> PrintableText:
+    """``printable(text)`` with the way back: for a text of which many places are asked for."""
+    if not _SUSPECT.search(text):
+        return PrintableText(text, len(text))
+    steps: list[SplicedText] = []
+    seen = text
+    for pattern, new in _REPLACED:
+        steps.append(splice(seen, ((*found.span(), new) for found in pattern.finditer(seen))))
+        seen = steps[-1].text
+    return PrintableText(seen, len(text), tuple(steps))
+
+
 def raw_offset(text: str, at: int) -> int:
     r"""The offset in ``text`` of character ``at`` of ``printable(text)``, the length of ``text`` beyond its end.
 
     >>> raw_offset("\x1b[31mred", 1)
     6
     """
-    if not _SUSPECT.search(text):
-        return min(at, len(text))
-    # The longest beginning of the text that has no more than these characters before it.
-    return bisect_right(range(len(text) + 1), at, key=lambda end: len(printable(text[:end]))) - 1
+    return printable_text(text).raw_offset(at)
 
 
 def one_line(text: str, most: int = ONE_LINE_CHARS) -> str:

@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.printable import beginning, caret, ending, one_line, printable, printable_data, visible_json
+from server.text.printable import (
+    beginning,
+    caret,
+    ending,
+    one_line,
+    printable,
+    printable_data,
+    printable_text,
+    visible_json,
+)
 
 # Everything Unicode calls default-ignorable; and the format characters that are drawn.
 IGNORABLE = (
@@ -197,3 +206,24 @@ def test_data_is_cleaned_in_every_string_keys_included() -> None:
 )
 def test_a_caret_stands_under_the_character_it_means(line: str, column: int, expected: str | None) -> None:
     assert caret(line, column) == expected
+
+
+@given(NEIGHBOURS)
+def test_each_character_of_a_printable_text_leads_back_to_its_own(text: str) -> None:
+    found = printable_text(text)
+    assert found.text == printable(text)
+    offsets = [found.raw_offset(at) for at in range(len(found.text) + 2)]
+    assert offsets == sorted(offsets)
+    assert offsets[-2:] == [len(text), len(text)]
+    assert all(
+        text[raw] == seen or text[raw] in "\r\u2028\u2029\ud800"
+        for raw, seen in zip(offsets, found.text, strict=False)
+    )
+
+
+def test_many_places_of_a_long_text_are_found_in_the_time_of_one() -> None:
+    """A search for each place by its beginning takes seconds."""
+    found = printable_text("\x07" + "Backups are kept. " * 30_000)
+    began = time.process_time()
+    assert [found.raw_offset(at) for at in range(0, 500_000, 500)] == list(range(1, 500_001, 500))
+    assert time.process_time() - began < 1

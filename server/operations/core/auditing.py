@@ -45,7 +45,7 @@ from server.quotes.markdown_quotes import CitedText, read_citations, read_pages
 from server.quotes.sources import SourceText
 from server.runtime.deadlines import check_deadline, current_deadline
 from server.text.matching import fold_label
-from server.text.printable import one_line, printable, raw_offset, shorten
+from server.text.printable import PrintableText, one_line, printable, printable_text, shorten
 
 _Span = tuple[int, int]
 _NAMESAKES = "{count} documents are named so, and it stands in {file}"
@@ -92,8 +92,12 @@ class _Text:
         return self.context.index.catalogue.text(self.document.id, self.document.project) or ""
 
     @cached_property
+    def printable(self) -> PrintableText:
+        return printable_text(self.raw)
+
+    @cached_property
     def source(self) -> SourceText:
-        return SourceText(printable(self.raw))
+        return SourceText(self.printable.text)
 
     @cached_property
     def chunks(self) -> Sequence[Chunk]:
@@ -101,9 +105,7 @@ class _Text:
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Characters of the printable text as those of the document."""
-        if self.source.text == self.raw:
-            return start, end
-        return raw_offset(self.raw, start), raw_offset(self.raw, end)
+        return self.printable.raw_offset(start), self.printable.raw_offset(end)
 
     def fields(self, start: int, end: int) -> dict[str, Any]:
         """The fields of a row for characters of the printable text."""
