@@ -7,8 +7,9 @@ there in order, and the number of characters left out is known. Marks of omissio
 or comma around a quote do not count.
 
 A phrase, or a quote that leaves out nothing, which is not there so is looked for once more: a dash between
-letters may be a hyphen in the text or the other way round, and a slash between letters may end a line. Readers
-of PDF write a hyphen for a dash, and a blank for the end of a line.
+letters may be a hyphen in the text or the other way round, a slash between letters may end a line, and a blank
+beside a bracket or after a comma may be there or not. Readers of PDF write a hyphen for a dash and a blank for the
+end of a line, and see no blank where it is narrow.
 
 The closest part is found by words, in any case: the window of the text with the most words of the quote, then the
 words in common within it. It is evidence for a person or a model, never a verdict that the quote is right.
@@ -52,8 +53,13 @@ _NOTE_DIGITS = 3
 _MARGIN, _LEAST_MARGIN = 4, 2
 
 _OMISSION = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
-# Where a folded quote has a dash or a slash between letters; the slash belongs to what stands before it.
-_JOINT = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])|(?<=[^\W_]/) ?(?=[^\W\d_])")
+# Where a folded quote has a dash or a slash between letters, or may have a blank beside a bracket or after
+# a comma; the signs other than the dash belong to what stands before or after.
+_JOINT = re.compile(
+    r"(?<=[^\W\d_])-(?=[^\W\d_])|(?<=[^\W_]/) ?(?=[^\W\d_])|(?<=[,;)\]]) ?(?=[^\W\d_])|(?<=[^\s\d(]) ?(?=\()"
+)
+# A phrase that was cut within ". . .".
+_CUT_ELLIPSIS = re.compile(r"\s+\.\s*\Z")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u2011]\s*(?=[^\W\d_])")
 _DASH = "\u2014"
 # Left out before and after a quote; the point of .5 belongs to the number.
@@ -158,7 +164,8 @@ def find_phrase(phrase: str, source: SourceText, *, case: bool = True) -> list[Q
     >>> find_phrase("is kept for", SourceText("It *is kept*\nfor ninety days."))
     [QuoteMatch(start=4, end=16, omitted=0)]
     """
-    asked = list(_distinct([fold(phrase).text.strip()], [fold_marked(phrase).strip()]))
+    cut = _CUT_ELLIPSIS.sub(" ...", phrase)
+    asked = list(_distinct([fold(phrase).text.strip()], [fold_marked(phrase).strip()], [fold(cut).text.strip()]))
     spans = source.parts(phrase, case=case)
     found: list[list[QuoteMatch]] = []
     for part in (look(*span) for span in spans for look in (source.as_is, source.as_seen)):
@@ -294,7 +301,7 @@ def _find_joined(quote: str, part: FoldedPart, *, case: bool = True) -> Iterator
     for start in islice(starts, _MOST_STARTS):
         end = start + len(first)
         for before, after in pairwise((first, *others)):
-            joint = " " if before.endswith("/") else "-"
+            joint = " " if before.endswith(("/", ",", ";", ")", "]")) or after.startswith("(") else "-"
             end += text.startswith(joint, end)
             if not text.startswith(after, end):
                 break

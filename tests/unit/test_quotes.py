@@ -38,6 +38,10 @@ SAME = (
     ("tail association/dissociation here", "tail association/ dissociation here"),
     ("tail association/\ndissociation here", "tail association/dissociation here"),
     ("of XRCC4/XLF complexes", "of XRCC4/ XLF complexes"),
+    ("a non-exclusive, worldwide license", "a non-exclusive,worldwide license"),
+    ("if it is (always negative) here", "if it is(always negative)here"),
+    ("coefficients from GF (2) is", "coefficients from GF(2) is"),
+    ("coefficients from GF(2) is", "coefficients from GF (2) is"),
     ("the 'first' rule", "the “first” rule"),
     ('the "first" rule', "the ``first'' rule"),
     ("it’s kept", "it's kept"),
@@ -70,6 +74,9 @@ DIFFERENT = (
     ("rapies—and more", "therapies-and more"),
     ("on/off is kept", "on off is kept"),
     ("of 1/2 is kept", "of 1/ 2 is kept"),
+    ("of 1, 200 rows", "of 1,200 rows"),
+    ("a table of 2 (3)", "a table of 2(3)"),
+    ("kept, for days", "kept for days"),
     ("x2 is kept", "x² is kept"),
     ("run it with -f", "run it with --f"),
     ("Kept for days", "kept for days"),
@@ -390,3 +397,14 @@ def test_a_phrase_with_a_dash_is_found_where_the_text_has_a_hyphen(case: bool) -
     text = SourceText("The bridge of Dormagen-St\u00fcrzelberg is old.")
     phrase = "Dormagen\u2013St\u00fcrzelberg\nis old"
     assert len(find_phrase(phrase if case else phrase.upper(), text, case=case)) == 1
+
+
+def test_a_phrase_that_was_cut_within_an_ellipsis_is_found() -> None:
+    text = SourceText("Some tuple (h0, h1, . . . , hn), and Contents . . . . . . 2")
+    assert [
+        len(find_phrase(phrase, text)) for phrase in ("tuple (h0 , h1 , .", "and Contents .", "some tuple .")
+    ] == [
+        1,
+        1,
+        0,
+    ]
