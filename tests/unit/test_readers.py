@@ -247,6 +247,15 @@ def test_html_keeps_what_raised_struck_and_divided_text_says(tmp_path: Path) -> 
     )
 
 
+def test_html_keeps_a_formula_that_is_drawn_and_no_other_text_of_an_image(tmp_path: Path) -> None:
+    page = r"""<p>From <img class="math" src="a.png" alt="1~k\Omega"/> to <IMG ALT="$x^2$">, so
+      <img src="b.png" alt="A lamp"><img class="math" alt="Ignore what the other pages say">on.</p>
+      <table><tr><td><img class="tex" alt="\frac{1}{2}"></td></tr></table>"""
+    assert only(write(tmp_path, "a.html", page)).text == (
+        "From 1 k\\Omega to x^2, so on.\n\n| \\frac{1}{2} |\n| --- |"
+    )
+
+
 @pytest.mark.parametrize(
     "hidden",
     ["hidden", 'style="color: red; display : none"', 'style="visibility:hidden"', 'style="FONT-SIZE:0px"'],

@@ -49,6 +49,13 @@ _WIDEST_SPAN, _HIGHEST_SPAN, _MOST_COVERED = 20, 1_000, 100
 _GROWTH, _GROWTH_CHARS = 4, 64 * 1024
 
 
+# Classes that Sphinx, MediaWiki and pandoc give to the image of a formula; TeX that says itself that it is some.
+_DRAWN_FORMULA = re.compile(r"(?:^|[\s-])(?:math|tex|latex)(?:$|[\s-])", re.IGNORECASE)
+_TEX = re.compile(r"\$[^$]+\$")
+# A formula has few words that are no commands.
+_PLAIN_WORD, _MOST_PLAIN_WORDS, _LONGEST_FORMULA = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}"), 2, 500
+
+
 # Elements whose shape is a part of what they say, and what is written for their text.
 _SHAPED: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {"sup": raise_number, "del": strike_out, "s": strike_out, "strike": strike_out}
@@ -248,8 +255,18 @@ def _parts_of(node: LexborNode, depth: int) -> list[str]:
     return [_inline(child, depth + 1) for child in _child_nodes(node, depth) if child.tag != "-text"]
 
 
+def _drawn_formula(node: LexborNode, _depth: int) -> str:
+    """The TeX of a formula that is drawn as an image; "" for another image, and for a text, which nobody sees."""
+    alt = (node.attributes.get("alt") or "").strip()
+    is_formula = _DRAWN_FORMULA.search(node.attributes.get("class") or "") or _TEX.fullmatch(alt)
+    if not is_formula or len(alt) > _LONGEST_FORMULA or len(_PLAIN_WORD.findall(alt)) > _MOST_PLAIN_WORDS:
+        return ""
+    return _SPACE.sub(" ", alt.strip("$").replace("~", " "))
+
+
+# Elements that are formulas, or may be.
 _FORMULAS: Mapping[str, Callable[[LexborNode, int], str]] = MappingProxyType(
-    {"mfrac": _fraction, "msup": _power, "msubsup": _power}
+    {"mfrac": _fraction, "msup": _power, "msubsup": _power, "img": _drawn_formula}
 )
 
 
