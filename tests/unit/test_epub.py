@@ -53,6 +53,20 @@ def test_titles_come_from_the_older_table_of_contents_where_there_is_no_other() 
     assert _read(zipped(entries)).places[0].label == "Old chapter"
 
 
+def test_a_book_that_was_packed_with_its_folder_is_read() -> None:
+    container = '<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>'
+    package = (
+        '<package><manifest><item id="a" href="a.html" media-type="text/html"/></manifest>'
+        '<spine><itemref idref="a"/></spine></package>'
+    )
+    entries = {
+        "epub/META-INF/container.xml": container,
+        "epub/OEBPS/book.opf": package,
+        "epub/OEBPS/a.html": "<p>The text of a book.</p>",
+    }
+    assert _read(zipped(entries)).text.strip() == "The text of a book."
+
+
 def test_the_facts_of_a_book() -> None:
     """Title, authors, language, date, publisher and ISBN."""
     metadata = (

@@ -63,7 +63,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     """Read a book. Raises ``UnreadableFile``, also for a book that is protected against copying."""
     archive = open_archive(file, "EPUB")
     book = _open_book(archive)
-    _check_rights(archive, book)
+    _check_rights(archive)
     labels = _labels(archive, book)
     draft = MarkdownDraft()
     unread = []
@@ -81,10 +81,9 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 
 
 def _open_book(archive: Archive) -> _Book:
-    if not archive.has(_CONTAINER):
-        raise UnreadableFile(f"is a ZIP archive, but not an EPUB file (no {_CONTAINER})")
-    roots = descendants(parse_xml(archive.read(_CONTAINER)), "rootfile")
-    package = next((path for root in roots if archive.has(path := attribute(root, "full-path"))), "")
+    folder = _folder(archive)
+    roots = descendants(parse_xml(archive.read(folder + _CONTAINER)), "rootfile")
+    package = next((path for root in roots if archive.has(path := folder + attribute(root, "full-path"))), "")
     if not package:
         raise UnreadableFile("is damaged: it does not say where its book is")
     root = parse_xml(archive.read(package))
@@ -107,11 +106,22 @@ def _resolve(base: str, reference: str) -> str:
     return posixpath.normpath(posixpath.join("/", posixpath.dirname(base), path)).lstrip("/")
 
 
-def _check_rights(archive: Archive, book: _Book) -> None:
+def _folder(archive: Archive) -> str:
+    """The folder around the book, "" for none: some programs pack it with the folder that it was made in."""
+    if archive.has(_CONTAINER):
+        return ""
+    containers = [name for name in archive.names() if name.endswith(f"/{_CONTAINER}")]
+    if len(containers) != 1:
+        raise UnreadableFile(f"is a ZIP archive, but not an EPUB file (no {_CONTAINER})")
+    return containers[0].removesuffix(_CONTAINER)
+
+
+def _check_rights(archive: Archive) -> None:
     """Raise ``UnreadableFile`` if the text of the book is encrypted."""
-    if not archive.has(_ENCRYPTION):
+    rights = _folder(archive) + _ENCRYPTION
+    if not archive.has(rights):
         return
-    for entry in descendants(parse_xml(archive.read(_ENCRYPTION)), "EncryptedData"):
+    for entry in descendants(parse_xml(archive.read(rights)), "EncryptedData"):
         method = find(entry, "EncryptionMethod")
         if method is None or attribute(method, "Algorithm") not in _FONTS:
             raise UnreadableFile("is protected against copying (DRM); a reader cannot open its text")
