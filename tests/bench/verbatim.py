@@ -27,6 +27,7 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -179,7 +180,8 @@ def read_pages(path: Path) -> list[str]:
 
 
 def _paragraphs(path: Path, parts: str, element: str) -> Iterator[str]:
-    with zipfile.ZipFile(path) as archive:
+    """The paragraphs or cells of these parts; none of a damaged file."""
+    with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
         for name in filter(re.compile(parts).fullmatch, archive.namelist()):
             for each in ElementTree.fromstring(archive.read(name)).iter():
                 if each.tag.endswith(element):
