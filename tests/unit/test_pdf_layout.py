@@ -251,7 +251,7 @@ def test_fonts_of_one_width_are_known_by_their_names(font: str) -> None:
 
 def test_words_of_a_program_that_touch_have_no_space_between_them() -> None:
     parts = [('setMethod("', 104.0, 173.0), ('.value"', 172.9, 216.0), (",", 216.0, 222.2), ("x)", 228.5, 241.0)]
-    assert [text for text, _, _ in pdf_liteparse._join_touching(parts)] == ['setMethod(".value",', "x)"]
+    assert [text for text, _, _ in pdf_liteparse.join_touching(parts)] == ['setMethod(".value",', "x)"]
 
 
 # --- text that liteparse lost

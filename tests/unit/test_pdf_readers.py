@@ -135,6 +135,17 @@ def test_the_text_of_a_box_says_where_a_hyphen_divides_its_last_word() -> None:
     assert texts == [f"The passages are put together by the func{HYPHEN}", "tion that reads them, one by one."]
 
 
+def test_a_number_in_brackets_at_the_beginning_of_a_line_stays_as_it_is_printed(read: Read) -> None:
+    lines = [
+        "The first of them may be computed with the technique described in",
+        "(13) except that each of its operands is multiplied by the others,",
+        "and the second is described by Hayes and by others (2013, p",
+        "177) because the passages are shown as they are.",
+    ]
+    text = read(PdfFile([paragraph(50, 700, lines)])).text
+    assert " ".join(text.split()) == " ".join(lines)
+
+
 def test_larger_lines_are_headings_and_two_lines_of_one_are_joined(read: Read) -> None:
     page = [
         *paragraph(50, 780, ["Passages of a store and", "their order"], size=20),

@@ -221,7 +221,7 @@ def _lines(
             size, font, is_bold = round(size * heights[1] / heights[0], 1), "", False
     is_mono = _is_mono(words, font, size)
     if is_mono:
-        words = list(_join_touching(words))
+        words = list(join_touching(words))
     if rules.vertical:
         words = list(_part_at_bars(list(_split_at_bars(words, box, rules)), box, rules, size))
     if links:
@@ -240,7 +240,7 @@ def _is_mono(words: Sequence[Word], font: str, size: float) -> bool:
     return spread < _MONO_SPREAD if _MONO.search(font) else len(widths) > 3 and spread < _EXACT_SPREAD
 
 
-def _join_touching(words: Sequence[Word]) -> Iterator[Word]:
+def join_touching(words: Sequence[Word]) -> Iterator[Word]:
     """The words of a program; those without room for a space between them are one."""
     text, left, right = words[0]
     for then, start, end in words[1:]:

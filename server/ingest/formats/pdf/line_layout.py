@@ -431,7 +431,8 @@ class _Layout:
             text, box = _join(text, line.text), box.join(line.box)
         item = _ITEM.match(text)
         if item is not None:
-            marker = item[2].replace(")", ".").replace("(", "") if item[2] else "-"
+            # As it is printed: "(13)" may be the number of a formula that a sentence goes on with.
+            marker = item[2] or "-"
             self.found.append(
                 Block(BlockKind.ITEM, text[item.end() :], box, self._depth(box.left, lines[0].size), marker)
             )
