@@ -50,6 +50,18 @@ class WithMinus:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """A text in a font whose letters are drawings (Type 3), as dvips has them: its stated size is far below 1."""
+
+    x: float
+    y: float
+    text: str
+
+    def draw(self) -> str:
+        return f"BT 0 0 0 rg 0 Tr /F5 0.24 Tf 1 0 0 1 {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
+
+
+@dataclass(frozen=True, slots=True)
 class Box:
     """A filled rectangle."""
 
@@ -93,7 +105,7 @@ class Link:
     address: str
 
 
-Drawing = Text | WithMinus | Box | Picture | Form
+Drawing = Text | WithMinus | Drawn | Box | Picture | Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +145,7 @@ class _Writer:
         catalogue, tree = self._add(""), self._add("")
         fonts = [self._add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>")
                  for name in ("Helvetica", "Helvetica-Bold", "Courier")]  # fmt: skip
-        fonts.append(self._symbols())
+        fonts += [self._symbols(), self._drawn()]
         image = self._add("<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
                           " /BitsPerComponent 8", b"\x80")  # fmt: skip
         pages = [self._page(number, drawings, fonts, image) for number, drawings in enumerate(self.file.pages)]
@@ -151,7 +163,8 @@ class _Writer:
         content = "\n".join(drawing.draw() for drawing in drawings).encode("cp1252")
         stream = self._add("<<", content)
         width, height = self.file.media_box
-        common = f"/Font << /F1 {fonts[0]} 0 R /F2 {fonts[1]} 0 R /F3 {fonts[2]} 0 R /F4 {fonts[3]} 0 R >>"
+        named = " ".join(f"/F{place} {font} 0 R" for place, font in enumerate(fonts, 1))
+        common = f"/Font << {named} >>"
         forms = "".join(f" /Fm1 {self._form(part, common)} 0 R" for part in drawings if isinstance(part, Form))
         links = " ".join(f"{self._link(link)} 0 R" for link in self.file.links.get(number, ()))
         return self._add(
@@ -168,6 +181,22 @@ class _Writer:
         return self._add(
             "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+CMSY10 /FirstChar 45 /LastChar 45 /Widths [778]"
             f" /FontDescriptor {descriptor} 0 R /Encoding << /Type /Encoding /Differences [45 /minus] >> >>"
+        )
+
+    def _drawn(self) -> int:
+        """A font whose letters from a to z are rectangles, 30 units high; that of "i" is 4 units wide."""
+        wide, narrow = (
+            self._add("<<", f"{width} 0 0 0 {width - 2} 30 d1 0 0 {width - 2} 30 re f".encode())
+            for width in (20, 6)
+        )
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        drawings = " ".join(f"/{letter} {narrow if letter == 'i' else wide} 0 R" for letter in letters)
+        widths = " ".join("6" if letter == "i" else "20" for letter in letters)
+        names = " ".join(f"/{letter}" for letter in letters)
+        return self._add(
+            f"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 20 30] /FontMatrix [1 0 0 1 0 0] /FirstChar 97"
+            f" /LastChar 122 /Widths [{widths}] /CharProcs << {drawings} >> /Resources << >>"
+            f" /Encoding << /Type /Encoding /Differences [97 {names}] >> >>"
         )
 
     def _form(self, form: Form, resources: str) -> int:

@@ -15,7 +15,7 @@ from server.ingest.formats.pdf import ocr
 from server.ingest.formats.pdf.document import bounded_texts, open_pdf
 from server.ingest.formats.pdf.layout import Box as Edges
 from server.ingest.formats.pdf.torn_words import HYPHEN
-from tests.pdf_files import A4, Box, Form, Link, PdfFile, Picture, Text, WithMinus, build_pdf, paragraph
+from tests.pdf_files import A4, Box, Drawn, Form, Link, PdfFile, Picture, Text, WithMinus, build_pdf, paragraph
 
 Read = Callable[..., ParsedFile]
 LINES = (
@@ -521,6 +521,17 @@ def test_hidden_text_is_a_paragraph_of_its_page_where_it_is_kept(read: Read) -> 
     parsed = read(PdfFile([[*PAGE, *HIDDEN], PAGE]), keeps_hidden=True)
     assert (parsed.reading.hidden_runs, parsed.reading.hidden_kept) == (5, True)
     assert [text.text in part(parsed, 1) for text in HIDDEN] == [True] * 5
+
+
+def test_a_narrow_letter_of_a_font_whose_stated_size_is_small_is_seen(read: Read) -> None:
+    letters = [Drawn(50 + 100 * column, 600, word) for column, word in enumerate(("passages", "i", "store"))]
+    parsed = read(PdfFile([[*PAGE, *letters]]))
+    assert parsed.reading.hidden_runs == 0
+    assert [word for word in ("passages", "i", "store") if word in parsed.text.split()] == [
+        "passages",
+        "i",
+        "store",
+    ]
 
 
 def test_white_text_on_a_dark_box_is_seen_and_dark_text_on_it_is_hidden(read: Read) -> None:

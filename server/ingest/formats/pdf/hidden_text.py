@@ -18,6 +18,8 @@ from server.ingest.formats.pdf.visibility import HiddenRun, PageObjects, look_at
 _MOST_PATHS = 100_000
 # Of hidden text within forms; more is no accident, and the second reader leaves out each character by itself.
 _MOST_RUNS, _MOST_LETTERS = 500, 20_000
+# Of the characters of a page, blanks that PDFium adds included.
+_LEAST_KEPT = 0.9
 # So many letters of a hidden text in a row are not there by chance.
 _TELLING = 12
 
@@ -54,10 +56,13 @@ def clean(opened: OpenPdf) -> Cleaned:
             objects[number] = look_at_page(page)
             if objects[number].paths > _MOST_PATHS:
                 raise NotForThisReader(f"page {number} has {objects[number].paths:,} lines and shapes")
-            if objects[number].hidden:
-                in_forms[number] = _remove(page, objects[number].hidden)
+            if hidden := objects[number].hidden:
+                left = _count_chars(page) - sum(len(run.text) for run in hidden if run.on_page)
+                in_forms[number] = _remove(page, hidden)
         finally:
             page.close()
+        if number in in_forms:
+            _check_written(opened, number, left)
     runs = [text for texts in in_forms.values() for text in texts]
     if len(runs) > _MOST_RUNS or sum(map(len, runs)) > _MOST_LETTERS:
         raise NotForThisReader(f"{len(runs):,} hidden texts within forms")
@@ -74,6 +79,25 @@ def _remove(page: Any, hidden: Iterable[HiddenRun]) -> tuple[str, ...]:
             left.append(run.text)
     page.gen_content()
     return tuple(left)
+
+
+def _check_written(opened: OpenPdf, number: int, expected: int) -> None:
+    """Raise ``NotForThisReader`` if a page that was written again lacks text: PDFium does not write all fonts."""
+    page = opened.document[number - 1]
+    try:
+        if _count_chars(page) < _LEAST_KEPT * expected:
+            raise NotForThisReader(f"page {number} loses text when its hidden text is taken out")
+    finally:
+        page.close()
+
+
+def _count_chars(page: Any) -> int:
+    textpage = page.get_textpage()
+    try:
+        count: int = textpage.count_chars()
+        return count
+    finally:
+        textpage.close()
 
 
 def _cut(blocks: tuple[Block, ...], text: str) -> tuple[Block, ...]:

@@ -32,6 +32,7 @@ _UNSEEN_MODES = (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMOD
 
 Edges = tuple[float, float, float, float]
 Colour = tuple[int, int, int]
+_FontSize = tuple[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,9 @@ class _Look:
         self.found = PageObjects()
         self.unseen: list[tuple[Any, bool]] = []
         self.marked: list[tuple[Any, bool, HiddenReason]] = []
+        # Fonts and sizes of text that is large enough; small text with its own, and with what else hides it.
+        self.legible: set[_FontSize] = set()
+        self.small: list[tuple[Any, bool, _FontSize, HiddenReason | None]] = []
         self.grounds: deque[tuple[Edges, Colour | None]] = deque(maxlen=_MOST_GROUNDS)
         self.seen = 0
         self._numbers = [ctypes.c_float() for _ in range(4)]
@@ -95,6 +99,7 @@ class _Look:
                 self._look_at_picture(handle, frame)
             elif kind == pdfium.FPDF_PAGEOBJ_SHADING and (bounds := self._bounds(handle, frame)):
                 self.grounds.append((bounds, None))
+        self._judge_small()
         self._judge_unseen()
         if self.marked:
             self._read_texts()
@@ -120,10 +125,16 @@ class _Look:
             return
         if pdfium.FPDFTextObj_GetTextRenderMode(handle) in _UNSEEN_MODES:
             self.unseen.append((handle, frame.depth == 0))
-        elif why := self._why_hidden(handle, bounds, frame):
+        elif self._is_outside(bounds):
+            self.marked.append((handle, frame.depth == 0, "off the page"))
+        elif _is_tiny(handle, bounds, frame):
+            why = self._why_unpainted(handle, bounds)
+            self.small.append((handle, frame.depth == 0, _font_size(handle, frame), why))
+        elif why := self._why_unpainted(handle, bounds):
             self.marked.append((handle, frame.depth == 0, why))
         else:
             self.seen += 1
+            self.legible.add(_font_size(handle, frame))
 
     def _look_at_path(self, handle: Any, frame: _Frame) -> None:
         self.found.paths += 1
@@ -142,6 +153,16 @@ class _Look:
             self.grounds.append((bounds, None))
             share = _area(_overlap(bounds, self.edges)) / max(1.0, _area(self.edges))
             self.found.picture_share = max(self.found.picture_share, share)
+
+    def _judge_small(self) -> None:
+        """A dot is small, and so is the stated size of a font whose letters are drawn large (Type 3)."""
+        for handle, on_page, size, why in self.small:
+            if size not in self.legible:
+                self.marked.append((handle, on_page, "too small"))
+            elif why:
+                self.marked.append((handle, on_page, why))
+            else:
+                self.seen += 1
 
     def _judge_unseen(self) -> None:
         """Invisible text is hidden, unless it is the text of a scan."""
@@ -171,12 +192,6 @@ class _Look:
     def _is_outside(self, bounds: Edges) -> bool:
         left, bottom, right, top = self.edges
         return bounds[2] <= left or bounds[0] >= right or bounds[3] <= bottom or bounds[1] >= top
-
-    def _why_hidden(self, handle: Any, bounds: Edges, frame: _Frame) -> HiddenReason | None:
-        """Why text in a visible mode is not seen; None if it is."""
-        if self._is_outside(bounds):
-            return "off the page"
-        return "too small" if _is_tiny(handle, bounds, frame) else self._why_unpainted(handle, bounds)
 
     def _why_unpainted(self, handle: Any, bounds: Edges) -> HiddenReason | None:
         """Not filled at all, or filled in the colour of what lies below the middle of the text."""
@@ -210,10 +225,17 @@ def _is_tiny(handle: Any, bounds: Edges, frame: _Frame) -> bool:
     """Smaller than 3 points, by its extent and by its font: a line of dots has a small extent in a large font."""
     if max(bounds[3] - bounds[1], 0) >= SMALLEST_POINTS and bounds[2] - bounds[0] >= SMALLEST_POINTS:
         return False
+    return _font_size(handle, frame)[1] < SMALLEST_POINTS
+
+
+def _font_size(handle: Any, frame: _Frame) -> _FontSize:
+    """The font of a text, by its address, and the size in which it is drawn, as the font has it."""
     size = ctypes.c_float()
     pdfium.FPDFTextObj_GetFontSize(handle, size)
     _, _, c, d, _, _ = _multiply(_matrix(handle), frame.matrix)
-    return abs(size.value) * math.hypot(c, d) < SMALLEST_POINTS
+    font = pdfium.FPDFTextObj_GetFont(handle)
+    address = ctypes.addressof(font.contents) if font else 0
+    return address, round(abs(size.value) * math.hypot(c, d), 3)
 
 
 def _text_of(handle: Any, textpage: Any) -> str:
