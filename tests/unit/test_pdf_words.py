@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from server.ingest.formats.pdf.lines import Cell, Line
 from server.ingest.formats.pdf.reading_order import columns_of
 from server.ingest.formats.pdf.torn_words import HYPHEN, Mender, expand_ligatures
 from server.ingest.formats.pdf.visibility import _multiply, _transform
+from server.ingest.formats.pdf_liteparse import whole_words
 
 # --- torn words
 
@@ -62,6 +65,43 @@ WORDS = "and the words of its line"
 
 def _line(text: str, left: float, top: float, width: float) -> Line:
     return Line(Box(left, top, left + width, top + 10), 10, False, (Cell(text, left, left + width),))
+
+
+@dataclass(frozen=True)
+class _Word:
+    text: str
+    x: float
+    width: float
+    y: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Item:
+    text: str
+    words: tuple[_Word, ...]
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("here, pero is.", [("here,", 0.0, 25.0), ("pero", 28.0, 48.0), ("is.", 52.0, 66.0)]),
+        (
+            "other text",
+            [("here,", 0.0, 25.0), ("per", 28.0, 43.0), ("o", 44.0, 48.0), ("is", 52.0, 62.0), (".", 62.0, 66.0)],
+        ),
+    ],
+)
+def test_words_without_a_blank_in_the_text_of_their_item_are_one(
+    text: str, whole: list[tuple[str, float, float]]
+) -> None:
+    words = (
+        _Word("here,", 0, 25),
+        _Word("per", 28, 15),
+        _Word("o", 44, 4),
+        _Word("is", 52, 10),
+        _Word(".", 62, 4),
+    )
+    assert whole_words(_Item(text, words), {}) == whole
 
 
 def test_a_title_over_two_columns_parts_them() -> None:

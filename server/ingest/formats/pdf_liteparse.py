@@ -207,8 +207,7 @@ def _lines(
     box = _box(item)
     size = round(max(_SMALLEST, item.font_size or box.height), 1)
     is_bold = bool(_BOLD.search(font))
-    texts = [_shown(raised.get((word.x, word.y), word.text)) for word in item.words]
-    words = [(text, word.x, word.x + word.width) for text, word in zip(texts, item.words, strict=True)]
+    words = whole_words(item, raised)
     if not words:
         yield Line(box, size, is_bold, (Cell(_shown(item.text.strip()), box.left, box.right),))
         return
@@ -227,6 +226,26 @@ def _lines(
     if links:
         words = _with_links(words, box, links)
     yield Line(box, size, is_bold, tuple(split_cells(words, size)), is_mono)
+
+
+def whole_words(item: Any, raised: Mapping[tuple[float, float], str]) -> list[Word]:
+    """The words of an item; those without a blank between them in its text are one that was torn."""
+    text, at = item.text.strip(), 0
+    apart: list[Word] = []
+    whole: list[Word] = []
+    is_torn = is_known = True
+    for word in item.words:
+        shown, left, right = _shown(raised.get((word.x, word.y), word.text)), word.x, word.x + word.width
+        apart.append((shown, left, right))
+        is_known = is_known and text.startswith(word.text, at)
+        if whole and is_torn:
+            before, left, _ = whole.pop()
+            shown = before + shown
+        whole.append((shown, left, right))
+        at += len(word.text)
+        is_torn = not text[at : at + 1].isspace()
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return whole if is_known else apart
 
 
 def _is_mono(words: Sequence[Word], font: str, size: float) -> bool:
