@@ -36,6 +36,8 @@ _UNSEEN = r"\u200b\u200e\u200f\u2060\ufeff"
 _SHAPES = (
     r"\u0132\u0133\u01c4-\u01cc\u01f1-\u01f3\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufdff\ufe70-\ufefc\uff01-\uff5e"
 )
+# Signs that have two characters: micro, ohm, kelvin, angstrom.
+_TWICE = r"\u00b5\u2126\u212a\u212b"
 # Letters of words that stand for others, or for none.
 SHAPED = re.compile(rf"[\u00ad{_UNSEEN}{_SHAPES}]")
 # One alternative for each row of the table. Most characters match none, and are copied: the look-ahead tells that
@@ -51,7 +53,7 @@ _CHANGING = re.compile(
     r"|(?P<mark>``|''|[\"`\u00ab\u00b4\u00bb\u2018-\u201f\u2032\u2033\u2039\u203a\u301d-\u301f\uff02\uff07])"
     r"|(?P<dots>\u2026|\.(?:[^\S\n]\.){2})"
     rf"|(?P<unseen>[{_UNSEEN}]++)"
-    rf"|(?P<shape>[{_SHAPES}])"
+    rf"|(?P<shape>[{_SHAPES}{_TWICE}])"
     rf"|(?P<accent>[^\W_][{MARKS}]++|[\u1100-\u11ff]++))"
 )
 

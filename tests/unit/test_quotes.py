@@ -45,6 +45,7 @@ SAME = (
     ("the 'first' rule", "the “first” rule"),
     ('the "first" rule', "the ``first'' rule"),
     ("it’s kept", "it's kept"),
+    ("at (\u00b5, 2) of it", "at (\u03bc, 2) of it"),
     ("the office file", "the oﬃce ﬁle"),
     ("ＡＢＣ is kept", "ABC is kept"),
     ("caf\u00e9 rules", "cafe\u0301 rules"),
