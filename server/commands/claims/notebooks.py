@@ -227,16 +227,10 @@ def import_file(
     from server.claims.life_cycle import differing_standings
     from server.claims.store import Notebook
 
-    with (
-        report_errors(as_json=as_json),
-        _open_to_read(file) as lines,  # before a store is made for it
-        _opened(store, None, creates=True) as (settings, claims),
-    ):
-        try:
+    with report_errors(as_json=as_json), _opened(store, None, imported=file) as (settings, claims):
+        with _open_to_read(file) as lines:
             bounded = iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b"")
             report = import_lines(claims, bounded, Notebook(project, key) if project else None)
-        except OSError as error:
-            raise _unreadable(file, error) from None
         _check_imported(settings, claims, report.notebook)
         known = report.statuses is not None
         standings = [_standing_row(each) for each in differing_standings(claims, report.statuses or {})]
@@ -257,15 +251,13 @@ def import_file(
     print_lines(*map(_standing_line, standings))
 
 
-def _open_to_read(file: Path) -> BinaryIO:
+@contextmanager
+def _open_to_read(file: Path) -> Iterator[BinaryIO]:
     try:
-        return file.open("rb")
+        with file.open("rb") as lines:
+            yield lines
     except OSError as error:
-        raise _unreadable(file, error) from None
-
-
-def _unreadable(file: Path, error: OSError) -> WinnowError:
-    return WinnowError("NOT_FOUND", f"{file} cannot be read: {error.strerror or error}")
+        raise WinnowError("NOT_FOUND", f"{file} cannot be read: {error.strerror or error}") from None
 
 
 def _check_imported(settings: Settings, claims: SqliteClaimStore, notebook: Notebook) -> None:
@@ -342,8 +334,9 @@ def report(
 
 @contextmanager
 def _opened(
-    store: str | None, project: str | None, *, creates: bool = False
+    store: str | None, project: str | None, *, imported: Path | None = None
 ) -> Iterator[tuple[Settings, SqliteClaimStore]]:
+    """The claims of a store; one that is missing is made for a file that is ``imported``, if that can be read."""
     from server.claims.notebook_heads import were_written
     from server.claims.sqlite_store import SqliteClaimStore, claims_path
 
@@ -351,10 +344,11 @@ def _opened(
     if settings.notebook_url is not None:
         raise WinnowError("UNSUPPORTED", _ELSEWHERE.format(url=settings.notebook_url))
     path = claims_path(settings.store)
-    if creates:
+    if imported is not None:
         from server.backends.files.store_folder import prepare_store
 
-        prepare_store(settings.store)
+        with _open_to_read(imported):
+            prepare_store(settings.store)
     elif not were_written(path):
         raise WinnowError("NOT_FOUND", _NOTHING.format(store=settings.store))
     with closing(SqliteClaimStore(path)) as claims:
