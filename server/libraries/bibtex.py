@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from bibtexparser.entrypoint import parse_string
 from bibtexparser.middlewares.names import (
@@ -29,8 +29,10 @@ from bibtexparser.model import (
 
 from server.libraries.attachment_fields import read_file_field
 from server.libraries.item_types import OF_BIBTEX, UNKNOWN_TYPE
-from server.libraries.latex import decode, strip_markup
+from server.libraries.latex import CLOSE, OPEN, decode, decode_marked, strip_markup
 from server.libraries.records import OTHERS, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
+from server.libraries.stated_language import stated_language
+from server.text.forms.title_case import Kept
 
 # The library logs what it reports in its result.
 logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
@@ -457,7 +459,7 @@ def _item(key: str, kind: str, fields: Fields) -> LibraryItem:
     date, address = _date(fields), _address(fields)
     if address and _is_only_address(texts["publisher"], fields):
         texts["publisher"] = ""
-    return LibraryItem(
+    item = LibraryItem(
         title=texts["title"],
         container=texts["container"],
         publisher=texts["publisher"],
@@ -479,6 +481,49 @@ def _item(key: str, kind: str, fields: Fields) -> LibraryItem:
         attachments=read_file_field(fields.get("file", "")),
         more=tuple(_more(kind, fields)),
     )
+    return replace(item, cased=tuple(_cased(item, kind, fields))) if _is_english(item.language, fields) else item
+
+
+def _is_english(language: str, fields: Fields) -> bool:
+    """Whether titles are in English: in BibTeX, those of which no language is stated are."""
+    stated = language or decode(fields.get("hyphenation", ""))
+    return not stated or stated_language(stated) == "en"
+
+
+def _cased(item: LibraryItem, kind: str, fields: Fields) -> Iterator[tuple[str, Kept]]:
+    """The titles of an entry in title case, each with the places that braces protect; journals have names."""
+    titles, texts = item.titles, _names_of_texts(kind)
+    stated = {"title": texts["title"], "container-title": texts["container"], **_FURTHER_TITLES}
+    for name, names in stated.items():
+        field = next((each for each in names if decode(fields.get(each, ""))), "")
+        if not field or field.startswith("journal"):
+            continue
+        text, kept = _unmark(_first(fields, names, decode_marked))
+        if text and text == titles.get(name):
+            yield name, kept
+
+
+_FURTHER_TITLES: Mapping[str, tuple[str, ...]] = {
+    "collection-title": ("series",),
+    "title-short": ("shorttitle",),
+    "event-title": ("eventtitle",),
+    "original-title": ("origtitle",),
+}
+
+
+def _unmark(marked: str) -> tuple[str, Kept]:
+    """A text without its marks, in one line, and where it stood between marks."""
+    text, kept, depth, start = "", list[tuple[int, int]](), 0, 0
+    for sign in marked:
+        if sign == OPEN:
+            start, depth = start if depth else len(text), depth + 1
+        elif sign == CLOSE:
+            depth -= 1
+            if not depth and any(map(str.isalpha, text[start:])):
+                kept.append((start, len(text)))
+        elif sign != " " or (text and not text.endswith(" ")):
+            text += sign
+    return text.rstrip(), tuple(kept)
 
 
 def _names_of_texts(kind: str) -> Mapping[str, tuple[str, ...]]:
@@ -563,15 +608,19 @@ def _name_of(kind: str, name: str) -> str:
     return "jurisdiction" if kind == "patent" and name == "location" else _MORE.get(name, name)
 
 
-def _first(fields: Fields, names: Sequence[str]) -> str:
+def _first(fields: Fields, names: Sequence[str], read: Callable[[str], str] = decode) -> str:
     """The first of the fields that is there, with its subtitle and addition."""
     name = next((each for each in names if decode(fields.get(each, ""))), "")
     if name not in _SUBTITLES:
-        return _in_words(fields[name]) if _is_list(name, fields) else decode(fields.get(name, ""))
-    title, subtitle, addition = (decode(fields.get(each, "")) for each in (name, *_SUBTITLES[name]))
+        return _in_words(fields[name]) if _is_list(name, fields) else read(fields.get(name, ""))
+    title, subtitle, addition = (read(fields.get(each, "")) for each in (name, *_SUBTITLES[name]))
     if subtitle:
-        title += f"{'' if title.endswith(('?', '!', '.', ':')) else ':'} {subtitle}"
-    return f"{title}{'' if title.endswith(('?', '!', '.')) else '.'} {addition}" if addition else title
+        title += f"{'' if _is_ended(title, '?!.:') else ':'} {subtitle}"
+    return f"{title}{'' if _is_ended(title, '?!.') else '.'} {addition}" if addition else title
+
+
+def _is_ended(title: str, signs: str) -> bool:
+    return title.rstrip(CLOSE).endswith(tuple(signs))
 
 
 def _is_list(name: str, fields: Fields) -> bool:

@@ -14,7 +14,9 @@ from typing import Any, get_args
 
 from server.libraries.item_types import TO_BIBTEX
 from server.libraries.records import Creator, LibraryItem
+from server.libraries.stated_language import stated_language
 from server.models import CitationStyle
+from server.text.forms.title_case import places_of_capitals, split_kept, to_sentence_case
 
 STYLES: tuple[CitationStyle, ...] = get_args(CitationStyle)
 
@@ -150,15 +152,15 @@ def _describe_bibtex(item: LibraryItem) -> str:
     kind = TO_BIBTEX.get(item.item_type, "misc")
     if kind == "phdthesis" and "master" in dict(item.more).get("genre", "").casefold():
         kind = "mastersthesis"
-    of_book, of_thesis = kind in ("incollection", "inproceedings"), kind.endswith("thesis")
+    of_thesis = kind.endswith("thesis")
     fields = {
-        "title": f"{{{_to_latex(item.title)}}}" if item.title else "",
+        "title": _bibtex_title(item, "title", item.title),
         "author": _bibtex_names(item, "author"),
         "editor": _bibtex_names(item, "editor"),
         "translator": _bibtex_names(item, "translator"),
         **{_FIELD_OF_ROLE.get(role, role): _bibtex_names(item, role) for role in _further_roles(item)},
         "year": str(item.year or ""),
-        ("booktitle" if of_book else "journal"): _to_latex(item.container),
+        **_bibtex_container(item, kind),
         ("school" if of_thesis else "institution" if kind == "techreport" else "publisher"): _to_latex_name(
             item.publisher
         ),
@@ -175,9 +177,33 @@ def _describe_bibtex(item: LibraryItem) -> str:
     }
     for name, text in item.more:
         field = _FIELD_OF_FACT.get(name, name.casefold())
-        fields[field] = fields.get(field) or (_to_latex_name if field in _NAMED else _to_latex)(text)
+        if not fields.get(field):
+            fields[field] = _bibtex_fact(item, name, field, text)
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
     return ",\n".join((f"@{kind}{{{_bibtex_key(item)}", *lines)) + "\n}"
+
+
+def _bibtex_container(item: LibraryItem, kind: str) -> dict[str, str]:
+    """What the work is in: a book has a title, a journal a name."""
+    if kind in ("incollection", "inproceedings") or "container-title" in dict(item.cased):
+        return {"booktitle": _bibtex_title(item, "container-title", item.container)}
+    return {"journal": _to_latex(item.container)}
+
+
+def _bibtex_fact(item: LibraryItem, name: str, field: str, text: str) -> str:
+    if name in item.titles:
+        return _bibtex_title(item, name, text)
+    return _to_latex_name(text) if field in _NAMED else _to_latex(text)
+
+
+def _bibtex_title(item: LibraryItem, name: str, text: str) -> str:
+    """A title with braces around what is to keep its case, as its file has them, or where English needs them."""
+    cased = dict(item.cased)
+    if name not in cased and (item.language and stated_language(item.language) != "en"):
+        return f"{{{_to_latex(text)}}}" if text else ""
+    kept = cased[name] if name in cased else places_of_capitals(text)
+    parts = ((_to_latex(part), is_kept) for part, is_kept in split_kept(text, kept))
+    return "".join(f"{{{part}}}" if is_kept else part for part, is_kept in parts)
 
 
 def _further_roles(item: LibraryItem) -> list[str]:
@@ -318,6 +344,9 @@ def csl_fields(item: LibraryItem) -> dict[str, Any]:
             fields.setdefault(fact, text)
         elif fact in _CSL_DATES and all(map(_DATE.fullmatch, text.split("/"))):
             fields.setdefault(fact, {"date-parts": [_date_parts(date) for date in text.split("/")]})
+    # CSL has titles in sentence case.
+    texts = item.titles
+    fields |= {name: to_sentence_case(texts[name], kept) for name, kept in item.cased if fields.get(name)}
     return {name: value for name, value in fields.items() if value}
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from server.libraries.citekeys import is_citable
 from server.libraries.records import Annotation, Attachment, Creator, LibraryItem
 from server.text import stated_facts
+from server.text.forms.title_case import Kept
 from server.text.printable import one_line
 
 # Limits of the texts and lists of an item.
@@ -23,7 +25,7 @@ def clean_item(item: LibraryItem) -> LibraryItem:
     A citekey that would end a citation is left out.
     """
     citekey = _label(item.citekey)
-    return replace(
+    cleaned = replace(
         item,
         key=_label(item.key),
         citekey=citekey if is_citable(citekey) else "",
@@ -47,6 +49,15 @@ def clean_item(item: LibraryItem) -> LibraryItem:
         annotations=tuple(map(_clean_annotation, item.annotations)),
         more=_clean_more(item.more),
     )
+    return replace(cleaned, cased=tuple(_clean_cased(item, cleaned)))
+
+
+def _clean_cased(item: LibraryItem, cleaned: LibraryItem) -> Iterator[tuple[str, Kept]]:
+    """The titles in title case that cleaning left as they were; in others the places are no longer right."""
+    before, after = item.titles, cleaned.titles
+    for name, kept in dict(item.cased[:_MOST_PARTS]).items():
+        if (text := after.get(name, "")) and text == before[name]:
+            yield name, tuple(place for place in kept[:_MOST_PARTS] if place[1] <= len(text))
 
 
 def _clean_creator(creator: Creator) -> Creator:

@@ -61,7 +61,8 @@ _NAMESPACE = "http://purl.org/net/xbiblio/csl"
 # Private characters stand for markup, for "others" and around letters after years while a style writes; texts
 # lose theirs.
 _OTHERS, _ITALIC, _BOLD, _LETTER = "\ue000", "\ue001", "\ue002", "\ue003"
-_PRIVATE = dict.fromkeys(map(ord, (_OTHERS, _ITALIC, _BOLD, _LETTER)))
+_KEPT, _KEPT_END = "\ue004", "\ue005"
+_PRIVATE = dict.fromkeys(map(ord, (_OTHERS, _ITALIC, _BOLD, _LETTER, _KEPT, _KEPT_END)))
 _FORMATTER = SimpleNamespace(
     preformat=str,
     Italic=lambda text: f"{_ITALIC}{text}{_ITALIC}" if text else text,
@@ -73,11 +74,16 @@ _TAKEN = frozenset(
     {name.replace("_", "-") for name in (*DATES, *NAMES, *NUMBERS, *VARIABLES)}
     | {"type", "language", "archive_location", "keyword"}
 )
-_TITLES = ("title", "container-title", "collection-title", "volume-title", "event-title")
+_TITLES = (
+    *("title", "container-title", "collection-title", "volume-title", "event-title"),
+    *("title-short", "original-title"),
+)
 # Quotation marks of typewriters, formulas of TeX, and the number of an edition as German and Czech have it ("2.").
 _QUOTED = re.compile(r'(?<!\w)"([^"]+)"(?!\w)')
-_FORMULA = re.compile(r"(?<!\\)\$[^$]+\$")
+_FORMULA = re.compile(rf"{_KEPT}[^{_KEPT_END}]*{_KEPT_END}|(?<!\\)\$[^$]+\$")
 _ORDINAL = re.compile(r"(\d{1,3})\.")
+# The markup of CSL for a text that keeps its case.
+_SPAN = re.compile(r'<span class="nocase">(.*?)</span>')
 _KEPT_CASE = '<span class="nocase">{}</span>'
 _NUMBER = re.compile(r"\A(\[\d+\]|\d+\.)(?=\S)")
 _AND_OTHERS = re.compile(rf",? ?(?:& |and )?{_OTHERS}\.?")
@@ -164,16 +170,28 @@ def _prepare(fields: Fields, id: str, shorten: Callable[[str], str]) -> dict[str
         if name.replace("-", "_") in NAMES and isinstance(value, list):
             known[name] = list(map(_part_particles, known[name]))
     page = {"page": shorten(str(known["page"]))} if known.get("page") else {}
-    known |= {name: _QUOTED.sub(r"“\1”", text) for name in _TITLES if isinstance(text := known.get(name), str)}
+    known |= {name: _mark_title(text) for name in _TITLES if isinstance(text := known.get(name), str)}
     if match := _ORDINAL.fullmatch(str(known.get("edition", ""))):
         known["edition"] = match[1]
     if not str(known.get("language") or "en").casefold().startswith("en"):
         # Only titles in English have capitals by the rules of a style.
-        known |= {name: _KEPT_CASE.format(text) for name in _TITLES if (text := known.get(name))}
-    else:
-        kept = _KEPT_CASE.format(r"\g<0>")
-        known |= {name: _FORMULA.sub(kept, text) for name in _TITLES if isinstance(text := known.get(name), str)}
+        known |= {name: _keep_case(text) for name in _TITLES if (text := known.get(name))}
+    known |= {name: _keep_parts(text) for name in _TITLES if isinstance(text := known.get(name), str)}
     return {**{name: value for name, value in known.items() if name in _TAKEN}, **page, "id": id}
+
+
+def _mark_title(text: str) -> str:
+    """A title with private characters around what keeps its case, and with the quotation marks of print."""
+    return _QUOTED.sub(r"“\1”", _SPAN.sub(rf"{_KEPT}\1{_KEPT_END}", text))
+
+
+def _keep_case(text: str) -> str:
+    return f"{_KEPT}{text.replace(_KEPT, '').replace(_KEPT_END, '')}{_KEPT_END}"
+
+
+def _keep_parts(text: str) -> str:
+    """A title with the markup of CSL around its formulas, and around what keeps its case."""
+    return _FORMULA.sub(lambda found: _KEPT_CASE.format(found[0].strip(_KEPT + _KEPT_END)), text)
 
 
 _PARTICLES = re.compile(r"((?:[^\W\d_A-Z]+ )+)(?=[^\W\d_])(.+)")
@@ -366,9 +384,15 @@ class _Text(Text):  # type: ignore[misc]
                 if word.strip():
                     is_outer = is_first or (at == last and number == ends)
                     words[number] = _capitalize(word, is_first=is_first, is_outer=is_outer)
-                    is_first = word.endswith((":", "?", "!"))
+                    is_first = word.endswith(_BEFORE_FIRST)
+            if isinstance(part, NoCase) and str(part).strip():
+                is_first = str(part).endswith(_BEFORE_FIRST)
             written.append(String("".join(words)) if words else part)
         return MixedString(written)
+
+
+# Signs after which a word is the first of a title.
+_BEFORE_FIRST = (":", "?", "!")
 
 
 def _capitalize(word: str, *, is_first: bool, is_outer: bool) -> str:

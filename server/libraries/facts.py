@@ -10,6 +10,7 @@ from typing import Any
 from server.libraries.citekeys import is_citable
 from server.libraries.item_types import NAME_ROLES, UNKNOWN_TYPE
 from server.libraries.records import Creator, LibraryItem
+from server.text.forms.title_case import Kept, read_places, write_places
 
 CITEKEY = "citekey"
 _LATEST_YEAR = 9_999
@@ -33,6 +34,8 @@ _WORK = "work."
 _TITLE, _KEYWORDS, _LANGUAGE = f"{_WORK}title", f"{_WORK}keywords", f"{_WORK}language"
 # Organizations whose names have a comma, which would part the names of people.
 _ORGANIZATIONS = f"{_WORK}organizations"
+# Titles in title case, each with the places that keep their case: "title 28-32 37-38".
+TITLE_CASE = f"{_WORK}title-case"
 _OTHER_ROLES = tuple(sorted(NAME_ROLES - {*_ROLES.values()}))
 _SUFFIX = re.compile(r"(?:jr|sr|[ivx]{1,5})\.?", re.IGNORECASE)
 # What an item sets in metadata; a document keeps none of these of its own.
@@ -63,6 +66,7 @@ def facts_of(item: LibraryItem) -> dict[str, Any]:
         **{_WORK + role: _names(item, role) for role in _OTHER_ROLES},
         **{_WORK + name: text for name, text in item.more},
         _ORGANIZATIONS: _organizations(item),
+        TITLE_CASE: [f"{name} {write_places(kept)}".strip() for name, kept in item.cased],
     }
     return {name: fact for name, fact in facts.items() if fact}
 
@@ -85,7 +89,7 @@ def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Lib
     year = metadata.get("year")
     # A note or an annotation has a title and tags of its own.
     title = _text(metadata, _TITLE) or title
-    own = (_TITLE, _KEYWORDS, _LANGUAGE, _ORGANIZATIONS)
+    own = (_TITLE, _KEYWORDS, _LANGUAGE, _ORGANIZATIONS, TITLE_CASE)
     organizations = frozenset(_list(metadata, _ORGANIZATIONS))
     own_names = sorted(name for name in metadata if name.startswith(_WORK) and name not in own)
     lists = {**_ROLES, **{_WORK + role: role for role in _OTHER_ROLES}}
@@ -112,6 +116,7 @@ def item_of(title: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Lib
         tags=tuple(_list(metadata, _KEYWORDS)) if _TITLE in metadata else tuple(tags),
         collections=tuple(_list(metadata, "collections")),
         more=tuple((name.removeprefix(_WORK), text) for name in own_names if (text := _text(metadata, name))),
+        cased=tuple(map(_cased, _list(metadata, TITLE_CASE))),
     )
 
 
@@ -136,6 +141,11 @@ def _creator(name: str, role: str) -> Creator:
     return (
         Creator(family, first, role, last) if comma and _SUFFIX.fullmatch(last) else Creator(family, given, role)
     )
+
+
+def _cased(stated: str) -> tuple[str, Kept]:
+    name, _, places = stated.partition(" ")
+    return name, read_places(places)
 
 
 def _text(metadata: Mapping[str, Any], name: str) -> str:

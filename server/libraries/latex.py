@@ -22,9 +22,11 @@ from pylatexenc.latexwalker import (
 )
 from pylatexenc.macrospec import MacroSpec  # type: ignore[import-untyped]
 
-# Text without these needs no parser: braces are left out, and typewriter marks replaced.
+# Text without these needs no parser: braces and typewriter marks are replaced.
 _MARKUP = re.compile(r"[\\$~]")
-_BRACES = str.maketrans("", "", "{}")
+# Private characters around what braces enclose.
+OPEN, CLOSE = "\ue010", "\ue011"
+_BRACES, _NO_MARKS = str.maketrans("{}", OPEN + CLOSE), str.maketrans("", "", OPEN + CLOSE)
 _MARKS = (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”"))
 # Deeper groups exceed the stack of the parser.
 _DEEPEST = 50
@@ -178,7 +180,26 @@ _TEXTS.add_context_category(
     prepend=True,
 )
 _TEXTS.set_unknown_macro_spec(MacroTextSpec("", simplify_repl=_write_arguments))
-_DECODER = LatexNodes2Text(math_mode="verbatim", keep_comments=True, latex_context=_TEXTS)
+# Commands whose text keeps its case: code, addresses, and what is not set on the line.
+_KEPT = frozenset({"texttt", "url", "path", "nolinkurl", "textsc", "textsuperscript", "textsubscript"})
+
+
+class _Marking(LatexNodes2Text):  # type: ignore[misc]
+    """The library's writer with marks around groups in braces that are no arguments, and around ``_KEPT``."""
+
+    def group_node_to_text(self, node: Any) -> str:
+        text = str(super().group_node_to_text(node))
+        return text if getattr(node, "is_argument", False) else f"{OPEN}{text}{CLOSE}"
+
+    def macro_node_to_text(self, node: Any) -> str:
+        for argument in (node.nodeargd and node.nodeargd.argnlist) or ():
+            if argument is not None:
+                argument.is_argument = True
+        text = str(super().macro_node_to_text(node))
+        return f"{OPEN}{text}{CLOSE}" if node.macroname in _KEPT else text
+
+
+_DECODER = _Marking(math_mode="verbatim", keep_comments=True, latex_context=_TEXTS)
 # What the parser raises on text that is not LaTeX. An import that fails is none of them: it must not pass unseen.
 _NOT_LATEX = (LatexWalkerError, ValueError, TypeError, AttributeError, LookupError, RecursionError, AssertionError)
 _TEXTS_KEPT = 4_096  # decoded texts in memory: names and journals repeat
@@ -199,8 +220,29 @@ def decode(text: str) -> str:
     >>> decode(r"M{\"u}ller \& {NASA}: 10--20\,\% of $x^2$")
     'Müller & NASA: 10–20 % of $x^2$'
     """
-    text = _INVERTED.sub(lambda found: "¡" if found[1] == "!" else "¿", _HYPHEN.sub("-", text[:_LONGEST_CHARS]))
-    decoded = _decode_markup(text) if _MARKUP.search(text) else _decode_plain(text)
+    return _finish(_decode(text).translate(_NO_MARKS))
+
+
+def decode_marked(text: str) -> str:
+    r"""The text without LaTeX, with marks (``OPEN``, ``CLOSE``) around what stands in braces.
+
+    Text that cannot be parsed as LaTeX is marked as a whole.
+
+    >>> decode_marked(r"{NASA} and \emph{Bayes}").replace(OPEN, "<").replace(CLOSE, ">")
+    '<NASA> and Bayes'
+    """
+    return _finish(_decode(text))
+
+
+@lru_cache(_TEXTS_KEPT)
+def _decode(text: str) -> str:
+    """The text without LaTeX, with marks."""
+    text = _HYPHEN.sub("-", text[:_LONGEST_CHARS].translate(_NO_MARKS))
+    text = _INVERTED.sub(lambda found: "¡" if found[1] == "!" else "¿", text)
+    return _decode_markup(text) if _MARKUP.search(text) else _decode_plain(text)
+
+
+def _finish(decoded: str) -> str:
     return _SINGLE.sub(r"‘\1’", _GERMAN.sub(r"„\1“", " ".join(decoded.split())))
 
 
@@ -211,14 +253,15 @@ def _decode_plain(text: str) -> str:
 
 
 def _decode_markup(text: str) -> str:
+    stripped = f"{OPEN}{strip_markup(text)}{CLOSE}"
     if _depth(text) > _DEEPEST:
-        return strip_markup(text)
+        return stripped
     text = _BARE_ACCENT.sub(lambda found: _LITERAL[found[1]], _SPACING.sub("", text))
     text = _CHARACTER.sub(_write_character, _VERBATIM.sub(_write_verbatim, text))
     try:
         return str(_DECODER.latex_to_text(_SIGN.sub(r"\\\1", text), latex_context=_MACROS))
     except _NOT_LATEX:
-        return strip_markup(text)
+        return stripped
 
 
 def _write_character(found: re.Match[str]) -> str:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from server.text.forms.title_case import Kept
 
 OTHERS = "others"
 _DOI = re.compile(r"10\.\d{1,9}(?:\.\d{1,9}){0,4}/\S+")
 _DOI_CHARS = 300
+# Titles in ``more``.
+_FURTHER_TITLES = ("collection-title", "title-short", "event-title", "original-title")
 _YEAR = re.compile(r"\d{4}")
 
 
@@ -64,6 +69,8 @@ class LibraryItem:
     ``more`` are all other facts by name: those that CSL knows under its names ("edition", "publisher-place"), the
     rest under the names that the bibliography has for them. ``collections`` are names; those of subcollections
     include the names above: "Thesis/Chapter 2".
+    ``cased`` are the titles that stand in title case as BibTeX has them, under the names that CSL has for them,
+    each with the places in it that keep their case (``title_case``). All other titles are in sentence case.
     """
 
     key: str
@@ -87,6 +94,13 @@ class LibraryItem:
     attachments: tuple[Attachment, ...] = ()
     annotations: tuple[Annotation, ...] = ()
     more: tuple[tuple[str, str], ...] = ()
+    cased: tuple[tuple[str, Kept], ...] = ()
+
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """The titles that may be in title case, by their names in CSL."""
+        further = {name: text for name, text in self.more if name in _FURTHER_TITLES}
+        return {**further, "title": self.title, "container-title": self.container}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.libraries.attachment_fields import read_file_field
-from server.libraries.citing import CitedPlace, write_citations
+from server.libraries.citing import CitedPlace, csl_fields, write_citations
+from server.libraries.cleaning import clean_item
 from server.libraries.facts import facts_of, item_of
 from server.libraries.latex import decode
 from server.libraries.reading import SUFFIXES, Bibliography, pack, read_bibliography, unpack
@@ -74,7 +75,103 @@ def test_an_entry_of_bibtex_has_macros_accents_names_and_its_parents_fields() ->
         publisher="ACM",
         pages="1–10",
         tags=("x", "y", "z"),
+        cased=(("title", ((3, 4), (12, 13))), ("container-title", ())),
     )
+
+
+# A title as a file of BibTeX has it, and in sentence case.
+TITLES: dict[str, str] = {
+    "Deep Learning For {NASA}: A Survey": "Deep learning for <NASA>: A survey",
+    "the art of {B}ayes and {Sentence of Words}": "The art of <Bayes> and <Sentence of Words>",
+    "{The Whole Title}": "<The Whole Title>",
+    "McDonald and O'Reilly on DNA, GAN-Based Men/Women": "McDonald and O'Reilly on DNA, GAN-based men/women",
+    "Vitamin C, Part I: {mRNA} of A Cell and X-Rays": "Vitamin C, part I: <mRNA> of a cell and X-rays",
+    "What Next? Two Views! Of vs. small. The End": "What next? Two views! Of vs. small. The end",
+    'On "Good" Things: "Bad" (Ones) -- And More; More': 'On "good" things: "Bad" (ones) – and more; more',
+    r"{\'E}tale Na{\"i}ve Maps of $A \to B$ {\em In Vitro}": "<Étale> naïve maps of $A \\to B$ <In Vitro>",
+    r"\emph{Homo Sapiens} at \url{http://X.org/A} by {\TeX}": "Homo sapiens at <http://X.org/A> by <TeX>",
+    "THE ART OF A MACHINE": "THE ART OF A MACHINE",
+    "Python: Introduction": "Python: Introduction",
+    "{mRNA} Editing in 3D": "<mRNA> editing in 3D",
+    "pandas: a library": "Pandas: A library",
+}
+
+
+def _marked(title: str) -> str:
+    return title.replace('<span class="nocase">', "<").replace("</span>", ">")
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_titles_of_bibtex_are_in_sentence_case_but_for_what_braces_protect(title: str) -> None:
+    (item,) = _items(f"@article{{a, title={{{title}}}}}", ".bib").values()
+    assert _marked(csl_fields(item)["title"]) == TITLES[title]
+    assert item.title.casefold() == TITLES[title].replace("<", "").replace(">", "").casefold()
+
+
+def test_titles_of_books_and_series_are_in_title_case_in_bibtex_and_names_of_journals_are_not() -> None:
+    entry = (
+        "@incollection{a, title={A View}, booktitle={The Big {Book}}, series={Lecture Notes}, shorttitle={A V}}"
+    )
+    (book,) = _items(entry, ".bib").values()
+    titles = {name: _marked(text) for name, text in csl_fields(book).items() if "title" in name}
+    assert titles == {
+        "title": "A view",
+        "container-title": "The big <Book>",
+        "collection-title": "Lecture notes",
+        "title-short": "A V",
+    }
+    (article,) = _items("@article{a, title={A View}, journal={Journal of Things}}", ".bib").values()
+    assert csl_fields(article)["container-title"] == "Journal of Things"
+    entry = "@article{a, title={A View}, subtitle={The {Next} One}, titleaddon={with More}}"
+    (part,) = _items(entry, ".bib").values()
+    assert _marked(csl_fields(part)["title"]) == "A view: The <Next> one. with more"
+
+
+@pytest.mark.parametrize(
+    ("language", "title"),
+    [
+        ("", "Das ding an sich"),
+        ("langid={american},", "Das ding an sich"),
+        ("language={English},", "Das ding an sich"),
+        ("langid={german},", "Das Ding an Sich"),
+        ("language={German},", "Das Ding an Sich"),
+        ("hyphenation={ngerman},", "Das Ding an Sich"),
+        ("langid={latin},", "Das Ding an Sich"),
+    ],
+)
+def test_only_titles_in_english_are_in_title_case_in_bibtex(language: str, title: str) -> None:
+    (item,) = _items(f"@book{{a, {language} title={{Das Ding an Sich}}}}", ".bib").values()
+    assert (item.title, csl_fields(item)["title"]) == ("Das Ding an Sich", title)
+
+
+def test_titles_of_other_formats_are_in_the_case_that_they_have() -> None:
+    for text, suffix in (
+        ("TY  - BOOK\nID  - a\nTI  - A Big Book\nER  -\n", ".ris"),
+        ('[{"id": "a", "type": "book", "title": "A Big Book"}]', ".json"),
+    ):
+        assert csl_fields(_items(text, suffix)["a"])["title"] == "A Big Book"
+
+
+def test_the_case_of_titles_is_a_fact_of_documents_and_those_without_it_keep_theirs() -> None:
+    (item,) = _items("@book{a, title={Deep Learning for {NASA}}}", ".bib").values()
+    facts = facts_of(item)
+    assert (facts["work.title"], facts["work.title-case"]) == ("Deep Learning for NASA", ["title 18-22"])
+    assert item_of("", (), facts) == item
+    former = item_of("", (), {name: fact for name, fact in facts.items() if name != "work.title-case"})
+    assert former is not None
+    assert csl_fields(former)["title"] == "Deep Learning for NASA"
+
+
+@pytest.mark.parametrize("stated", ["title 3-x", "title 90-95", "title 5-3", "abstract 0-3", "", "title -1-2"])
+def test_places_that_a_document_makes_up_protect_nothing(stated: str) -> None:
+    item = item_of("", (), {"citekey": "a", "work.title": "A Big Book", "work.title-case": ["title", stated]})
+    assert item is not None
+    assert csl_fields(clean_item(item))["title"] == "A big book"
+
+
+def test_places_are_left_out_where_the_title_was_cleaned() -> None:
+    item = LibraryItem("a", "a", "book", "A\x00 Big Book", cased=(("title", ((2, 5),)),))
+    assert clean_item(item).cased == ()
 
 
 def test_dates_and_concatenated_macros_of_biblatex_are_read() -> None:
@@ -454,7 +551,7 @@ def test_entries_of_bibtex_have_again_what_they_had() -> None:
     items = _items(FURTHER, ".bib")
     written = {key: write_citations([(item, CitedPlace())], "bibtex").entries[0] for key, item in items.items()}
     assert written["m"].startswith("@mastersthesis{m,")
-    for line in ("title = {{On $x^2$}}", "author = {Roe, Ann and others}", "doi = {10.1000/a_b}", "month = {3}"):
+    for line in ("title = {On $x^2$}", "author = {Roe, Ann and others}", "doi = {10.1000/a_b}", "month = {3}"):
         assert f"  {line}" in written["m"]
     assert "author = {King, Jr., Martin}" in written["r"]
     again = _items("\n".join(written.values()), ".bib")

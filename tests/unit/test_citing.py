@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from client_sdk.calls import CHOICES
 from server.contracts.citing import Style
-from server.libraries.citing import STYLES, CitedPlace, sort_key, write_citations
+from server.libraries.citing import STYLES, CitedPlace, csl_fields, sort_key, write_citations
 from server.libraries.cleaning import clean_item
 from server.libraries.item_types import CSL_TYPES, TO_BIBTEX
 from server.libraries.reading import read_bibliography
@@ -319,6 +319,54 @@ def test_an_entry_that_was_written_is_read_as_the_same_work(item: LibraryItem) -
             name: _typeset(value) if isinstance(value, str) and suffix == ".bib" else value
             for name, value in plain.items()
         }
+
+
+DEEP = r"""@inproceedings{a, author={Roe, Ann}, year={2001}, title={Deep Learning For {mRNA}: A Survey of {B}ayes},
+booktitle={The Big Book of {\'E}tale Things}}"""
+
+
+@pytest.mark.parametrize(
+    ("style", "title"),
+    [
+        ("apa", "Deep learning for mRNA: A survey of Bayes."),
+        ("harvard", "‘Deep learning for mRNA: A survey of Bayes’, in The big book of Étale things."),
+        ("ieee", "“Deep learning for mRNA: A survey of Bayes,” in The big book of Étale things, 2001."),
+        ("vancouver", "Deep learning for mRNA: A survey of Bayes. In: The big book of Étale things."),
+        ("chicago", "“Deep Learning for mRNA: A Survey of Bayes.” In The Big Book of Étale Things."),
+        ("mla", "“Deep Learning for mRNA: A Survey of Bayes.” The Big Book of Étale Things"),
+        ("csl-json", '"Deep learning for <span class=\\"nocase\\">mRNA</span>: A survey of'),
+        ("bibtex", "title = {Deep Learning For {mRNA}: A Survey of {B}ayes},"),
+        ("bibtex", "booktitle = {The Big Book of {É}tale Things}"),
+    ],
+)
+def test_titles_of_bibtex_have_the_capitals_of_each_style(style: CitationStyle, title: str) -> None:
+    (item,) = read_bibliography(DEEP, ".bib").items
+    assert title in describe(item, style)
+
+
+@pytest.mark.parametrize(
+    ("title", "written"),
+    [
+        ("On silver of DNA in Rome: The end", "On silver of {DNA} in {Rome}: {The} end"),
+        ("iron and the next: a view of $A_n$", "{iron} and the next: {a} view of $A_n$"),
+        ("On Silver And Gold", "{On Silver And Gold}"),
+    ],
+)
+def test_titles_in_sentence_case_have_braces_where_bibtex_would_change_them(title: str, written: str) -> None:
+    item = LibraryItem("a", "a", "chapter", title, container=title, more=(("collection-title", title),))
+    entry = describe(item, "bibtex")
+    for name in ("title", "booktitle", "series"):
+        assert f"  {name} = {{{written}}}" in entry
+    (read,) = read_bibliography(entry, ".bib").items
+    for name in ("title", "container-title", "collection-title"):
+        assert re.sub("<[^>]*>", "", csl_fields(read)[name]) == title
+    german = replace(item, language="de-DE")
+    assert f"  title = {{{{{title}}}}}" in describe(german, "bibtex")
+
+
+def test_what_follows_a_word_that_keeps_its_case_is_not_the_first_of_a_title() -> None:
+    (item,) = read_bibliography("@book{a, title={A View: {NASA} and {TCP} over {the} Sea}}", ".bib").items
+    assert "A View: NASA and TCP over the Sea" in describe(item, "chicago")
 
 
 def test_markdown_is_escaped_and_the_container_is_in_italics() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from server.backends.base import FACTS, FOLDER
 from server.contracts.documents import ListDocuments
 from server.errors import WinnowError
+from server.libraries.facts import TITLE_CASE
 from server.locators import work_fields
 from server.models import DocumentRecord, Filters
 from server.operations.base import Answer, RequestContext
@@ -29,8 +30,8 @@ _MOST_VALUES, _MOST_FIELDS = 20, 50
 _LABELS = ("vendor", "doc_tag", "tags", "environment", "repository")
 _LOOK_EVERY = 256  # documents between two looks at the clock
 _TOO_MANY_KEYS = "group_by: more than {most:,} keys; narrow with path or where, or list the documents instead"
-# Fields of front matter that a row states elsewhere.
-_STATED = frozenset({*_LABELS, "title", "created", "date", "updated", "lastmod", "repo"})
+# Fields of front matter that a row states elsewhere, or that are for programs alone.
+_STATED = frozenset({*_LABELS, "title", "created", "date", "updated", "lastmod", "repo", TITLE_CASE})
 
 
 def list_documents(context: RequestContext, request: ListDocuments) -> Answer:
