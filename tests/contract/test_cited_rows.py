@@ -123,6 +123,15 @@ async def test_a_list_of_documents_states_a_work_once_and_all_of_more_than_five_
     assert len(many["fields"]["authors"]) == 6
 
 
+async def test_a_list_of_documents_has_the_title_of_the_file_without_the_places_that_braces_protect(
+    kb: KnowledgeBase,
+) -> None:
+    rows = (await _ask(kb, "kb.documents")).payload["results"]
+    many = next(row for row in rows if row["file"] == "library.bib#many2001")
+    assert (many["title"], many["fields"]["work.title"]) == ("Lanterns of many hands", "Lanterns of many hands")
+    assert {name for row in rows for name in row["fields"] if name.startswith("work.title")} == {"work.title"}
+
+
 async def test_copies_of_a_text_pieces_and_sections_have_the_work(kb: KnowledgeBase) -> None:
     repeats = (await _ask(kb, "kb.repeats", min_chars=20)).payload["results"]
     places = {place["file"]: _work_of(place) for row in repeats for place in row["places"]}

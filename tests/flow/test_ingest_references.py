@@ -80,6 +80,7 @@ def test_documents_get_the_facts_of_their_entries_and_entries_without_a_file_are
         "doi": "10.1000/ohm",
         "container": "Annals",
         "work.title": "The galvanic circuit",
+        "work.title-case": ["title"],
         "work.keywords": ["current", "law"],
     }
     assert held["piles.md"].metadata["citekey"] == "volt"
