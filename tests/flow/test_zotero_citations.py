@@ -93,5 +93,5 @@ def test_what_zotero_and_its_field_extra_state_of_a_work_is_written_again(store:
     assert (entry["original-date"], entry["note"]) == ({"date-parts": [[1826]]}, "read twice")
     assert entry["custom"] == {"rights": "public domain"}
     (bibtex,) = _cite(store, NOTE, "bibtex")["entries"]
-    for line in ("address = {Berlin}", "series = {Physics of Metals}", "rights = {public domain}"):
+    for line in ("address = {Berlin}", "series = {Physics of {Metals}}", "rights = {public domain}"):
         assert line in bibtex
