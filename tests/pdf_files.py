@@ -184,19 +184,22 @@ class _Writer:
         )
 
     def _drawn(self) -> int:
-        """A font whose letters from a to z are rectangles, 30 units high; that of "i" is 4 units wide."""
+        """A font whose letters are rectangles, 30 units high; that of "i" is 4 units wide.
+
+        Its letters are those from a to z, and five ligatures whose names say nothing, as dvips writes them.
+        """
         wide, narrow = (
             self._add("<<", f"{width} 0 0 0 {width - 2} 30 d1 0 0 {width - 2} 30 re f".encode())
             for width in (20, 6)
         )
-        letters = "abcdefghijklmnopqrstuvwxyz"
-        drawings = " ".join(f"/{letter} {narrow if letter == 'i' else wide} 0 R" for letter in letters)
-        widths = " ".join("6" if letter == "i" else "20" for letter in letters)
-        names = " ".join(f"/{letter}" for letter in letters)
+        names = {code: f"a{code}" for code in range(27, 32)} | {code: chr(code) for code in range(97, 123)}
+        drawings = " ".join(f"/{name} {narrow if name == 'i' else wide} 0 R" for name in names.values())
+        widths = " ".join("6" if names.get(code) == "i" else "20" for code in range(27, 123))
+        stated = " ".join(f"{code} /{name}" for code, name in names.items())
         return self._add(
-            f"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 20 30] /FontMatrix [1 0 0 1 0 0] /FirstChar 97"
+            f"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 20 30] /FontMatrix [1 0 0 1 0 0] /FirstChar 27"
             f" /LastChar 122 /Widths [{widths}] /CharProcs << {drawings} >> /Resources << >>"
-            f" /Encoding << /Type /Encoding /Differences [97 {names}] >> >>"
+            f" /Encoding << /Type /Encoding /Differences [{stated}] >> >>"
         )
 
     def _form(self, form: Form, resources: str) -> int:

@@ -10,7 +10,7 @@ import pytest
 
 from server.ingest.documents import UnreadableFile
 from server.ingest.formats import pdf_liteparse, pdf_pdfium
-from server.ingest.formats.parsed_file import FormatReader, ParsedFile, ReadOptions
+from server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ParsedFile, ReadOptions
 from server.ingest.formats.pdf import ocr
 from server.ingest.formats.pdf.document import bounded_texts, open_pdf
 from server.ingest.formats.pdf.layout import Box as Edges
@@ -531,6 +531,22 @@ def test_a_narrow_letter_of_a_font_whose_stated_size_is_small_is_seen(read: Read
         "passages",
         "i",
         "store",
+    ]
+
+
+def test_ligatures_that_their_font_does_not_name_are_those_of_tex() -> None:
+    """The first reader would take them for other letters ("eftect"), and leaves the file to the second."""
+    words = ("e\x1bect", "de\x1cne", "\x1dawed", "e\x1ecient", "ba\x1fed")
+    file = build_pdf(PdfFile([[*PAGE, *(Drawn(50, 600 - 20 * row, word) for row, word in enumerate(words))]]))
+    with pytest.raises(NotForThisReader, match="page 1 has ligatures that their font does not name"):
+        pdf_liteparse.read(io.BytesIO(file), ReadOptions())
+    text = pdf_pdfium.read(io.BytesIO(file), ReadOptions()).text
+    assert [word for word in ("effect", "define", "flawed", "efficient", "baffled") if word in text.split()] == [
+        "effect",
+        "define",
+        "flawed",
+        "efficient",
+        "baffled",
     ]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import pypdfium2  # type: ignore[import-untyped]
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
+from server.ingest.formats.parsed_file import NotForThisReader
 from server.ingest.formats.pdf.document import OpenPdf
 from server.ingest.formats.pdf.layout import Box
 from server.ingest.formats.pdf.torn_words import HYPHEN, HYPHENS
@@ -32,6 +33,22 @@ _HYPHEN_CODES = frozenset(map(ord, HYPHENS))
 # In sizes of the font.
 _HIGHEST_BOX = 1.7
 _MOST_CHARS = 500_000
+# Bitmap fonts of TeX (Type 3) do not name their letters: PDFium gives the codes of the encoding T1 (Cork), and
+# liteparse letters of another encoding ("eftect" for "effect"). Brackets of formulas have some of these codes, too.
+_TEX_LETTERS: Mapping[int, str] = MappingProxyType(
+    {
+        0x10: "\u201c",
+        0x11: "\u201d",
+        0x15: "\u2013",
+        0x16: "\u2014",
+        0x1B: "ff",
+        0x1C: "fi",
+        0x1D: "fl",
+        0x1E: "ffi",
+        0x1F: "ffl",
+    }
+)
+_UNNAMED_LIGATURE = re.compile(r"[A-Za-z][\x1b-\x1f]|[\x1b-\x1f][a-z]")
 # Divides a word at the end of a line; within a line it is printed as a hyphen.
 _SOFT_HYPHEN = 0xAD
 # How wide the letters of the usual fonts of one width are, in sizes; how exactly, and from how many letters on.
@@ -129,7 +146,7 @@ class _Characters:
         count = min(self.textpage.count_chars(), _MOST_CHARS)
         codes = [pdfium.FPDFText_GetUnicode(self.textpage, place) for place in range(count)]
         line: list[tuple[int, str]] = []
-        for place, letter in enumerate(map(_letter, codes)):
+        for place, letter in enumerate(_letters(codes)):
             if codes[place] == _SOFT_HYPHEN and not self._ends_line(place, codes):
                 letter = "-"
             if letter != "\n" and not self._is_hidden(place):
@@ -193,6 +210,22 @@ def _box_of_line(boxes: Sequence[Box], size: float) -> Box:
     usual = [box for box in boxes if box.height <= _HIGHEST_BOX * size] or boxes
     top, bottom = min(box.top for box in usual), max(box.bottom for box in usual)
     return Box(min(box.left for box in boxes), top, max(box.right for box in boxes), bottom)
+
+
+def has_unnamed_letters(text: str) -> bool:
+    """Whether the text of a page has ligatures by their codes in TeX's fonts: see ``_TEX_LETTERS``."""
+    return _UNNAMED_LIGATURE.search(text) is not None
+
+
+def _letters(codes: Sequence[int]) -> Iterator[str]:
+    """The characters of a page; codes of TeX's fonts are letters where the page has ligatures by such codes."""
+    if not has_unnamed_letters("".join(chr(code) if code < 0xD800 else " " for code in codes)):
+        yield from map(_letter, codes)
+        return
+    for place, code in enumerate(codes):
+        beside = codes[max(place - 1, 0) : place + 2]
+        is_text = any(chr(other).isalnum() for other in beside if 0x20 < other < 0xD800)
+        yield _TEX_LETTERS.get(code) or _letter(code) if is_text else _letter(code)
 
 
 def _letter(code: int) -> str:
@@ -292,11 +325,16 @@ class LostText:
             self._document.close()
 
     def find(self, number: int, lines: Sequence[Line], *, has_hidden: bool) -> list[Line]:
-        """The lost lines of a page; of one that has hidden text, too (``has_hidden``), only bullets."""
+        """The lost lines of a page; of one that has hidden text, too (``has_hidden``), only bullets.
+
+        Raises ``NotForThisReader`` where the letters of liteparse are others than those that are printed.
+        """
         page = self._document[number - 1]
         try:
             text = page.get_textpage()
             try:
+                if has_unnamed_letters(text.get_text_range()):
+                    raise NotForThisReader(f"page {number} has ligatures that their font does not name")
                 found = list(_uncovered(text, page.get_height(), lines))
             finally:
                 text.close()
