@@ -34,7 +34,7 @@ _HYPHEN_CODES = frozenset(map(ord, HYPHENS))
 _HIGHEST_BOX = 1.7
 _MOST_CHARS = 500_000
 # Bitmap fonts of TeX (Type 3) do not name their letters: PDFium gives the codes of the encoding T1 (Cork), and
-# liteparse letters of another encoding ("eftect" for "effect"). Brackets of formulas have some of these codes, too.
+# liteparse letters of another encoding ("eftect" for "effect"). Brackets of formulas have some of these codes.
 _TEX_LETTERS: Mapping[int, str] = MappingProxyType(
     {
         0x10: "\u201c",
