@@ -34,9 +34,10 @@ FAMILIES: Mapping[str, int] = {
     "research": 3,
     "claims": 5,
     "prompt_packs": 5,
-    "quotes": 3,
+    "quotes": 6,
     "tool_packs": 13,
     "backups": 3,
+    "forged_results": 1,
 }
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(3600)]
 
