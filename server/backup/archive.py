@@ -57,6 +57,7 @@ _TIME_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
 
 _STRICT = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 _Name = Annotated[str, Field(pattern=PROJECT_NAME)]
+_Source = Annotated[str, Field(max_length=5_000)]
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -81,13 +82,17 @@ class BackupManifest(BaseModel):
 
 
 class BackedProject(BaseModel):
-    """A project: its settings, and the names of the sources that its documents came from."""
+    """A project: its settings, and the names of the sources that its documents came from.
+
+    ``references``: see ``pair_references``; None in a backup of a version that did not note them.
+    """
 
     model_config = _STRICT
 
     name: _Name
     settings: ProjectSettings | None = None
-    ingested_from: Annotated[tuple[Annotated[str, Field(max_length=5_000)], ...], Field(max_length=100_000)] = ()
+    ingested_from: Annotated[tuple[_Source, ...], Field(max_length=100_000)] = ()
+    references: Annotated[dict[_Source, _Source], Field(max_length=100_000)] | None = None
 
 
 class ProjectsPart(BaseModel):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,15 +29,17 @@ from server.backup.archive import (
     SourcesPart,
     create_private,
 )
+from server.backup.references import has_suffix_of_bibliography, pair_references
 from server.claims.exchange import export_lines
 from server.claims.notebook_heads import were_written
 from server.claims.sqlite_store import SqliteClaimStore, claims_path
 from server.claims.store import Notebook
 from server.errors import WinnowError
 from server.ingest.file_discovery import IMPORTED
+from server.ingest.references.references import has_entry
 from server.jobs.job_files import JobFiles
 from server.keys.key_file import read_keys
-from server.watching.sources import read_sources
+from server.watching.sources import WatchedSource, read_sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,8 @@ def make_backup(store: Path, path: Path) -> BackupReport:
 
 
 def _write(store: Path, writer: BackupWriter) -> BackupReport:
-    projects = _read_projects(store)
     sources, keys, listing = read_sources(store), read_keys(store), JobFiles(store).list_jobs()
+    projects = _read_projects(store, sources)
     writer.add_part(PROJECTS, ProjectsPart(projects=projects))
     writer.add_part(SOURCES, SourcesPart(sources=sources))
     writer.add_part(KEYS, KeysPart(keys=keys))
@@ -107,15 +109,34 @@ def _write(store: Path, writer: BackupWriter) -> BackupReport:
     )
 
 
-def _read_projects(store: Path) -> tuple[BackedProject, ...]:
+def _read_projects(store: Path, watched: Sequence[WatchedSource]) -> tuple[BackedProject, ...]:
     require_catalogue(store)
     if not (store / CATALOGUE).exists():
         return ()
     with closing(Catalogue(store / CATALOGUE)) as catalogue:
-        facts = catalogue.primary_facts()
-    return tuple(
-        BackedProject(name=name, settings=settings, ingested_from=sources)
-        for name, (settings, sources) in sorted(facts.items())
+        return tuple(
+            BackedProject(
+                name=name,
+                settings=settings,
+                ingested_from=sources,
+                references=_read_references(catalogue, name, sources, watched),
+            )
+            for name, (settings, sources) in sorted(catalogue.primary_facts().items())
+        )
+
+
+def _read_references(
+    catalogue: Catalogue, project: str, sources: Sequence[str], watched: Sequence[WatchedSource]
+) -> dict[str, str]:
+    """The bibliographies of these sources. That of a library of Zotero is the library."""
+    stamps = {each: catalogue.stamps(project, each).values() for each in sources if Path(each).is_absolute()}
+    return dict(
+        pair_references(
+            [source for source, marks in stamps.items() if any(map(has_entry, marks))],
+            # The entries of a bibliography are no files that have stamps, unlike those of a collection.
+            [source for source, marks in stamps.items() if has_suffix_of_bibliography(source) and not marks],
+            [one.references for one in watched if one.project == project and one.references],
+        )
     )
 
 

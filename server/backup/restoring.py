@@ -33,6 +33,7 @@ from server.backup.archive import (
     ProjectsPart,
     SourcesPart,
 )
+from server.backup.references import has_suffix_of_bibliography, pair_references
 from server.claims.exchange import check_lines, import_lines
 from server.claims.notebook_heads import heads_path
 from server.claims.sqlite_store import FOLDER, SqliteClaimStore, claims_path
@@ -67,11 +68,15 @@ class BackedNotebook:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup whose every part was checked. ``archive`` must stay open until it is restored."""
+    """A backup whose every part was checked. ``archive`` must stay open until it is restored.
+
+    ``references`` are by project those of ``pair_references``.
+    """
 
     archive: BackupArchive
     settings: dict[str, ProjectSettings]
     ingested_from: dict[str, tuple[str, ...]]
+    references: dict[str, Mapping[str, str]]
     sources: tuple[WatchedSource, ...]
     keys: tuple[AccessKey, ...]
     jobs: tuple[Job, ...]
@@ -108,11 +113,22 @@ def read_backup(file: BinaryIO, name: str) -> Backup:
         archive,
         {one.name: one.settings for one in projects if one.settings},
         {one.name: one.ingested_from for one in projects},
+        {one.name: _references_of(one) for one in projects},
         sources,
         keys,
         jobs,
         _read_notebooks(archive),
     )
+
+
+def _references_of(project: BackedProject) -> Mapping[str, str]:
+    """Where the backup has not noted them: its bibliographies by their names, and every folder has one of them."""
+    if project.references is not None:
+        return project.references
+    sources = [source for source in project.ingested_from if Path(source).is_absolute()]
+    bibliographies = [source for source in sources if has_suffix_of_bibliography(source)]
+    rest = [source for source in sources if source not in bibliographies]
+    return pair_references(rest if bibliographies else (), bibliographies)
 
 
 def _refuse_twins(archive: BackupArchive, part: str, names: list[str]) -> None:

@@ -27,12 +27,16 @@ from server.claims.store import Notebook
 from server.commands.backups import backup, restore
 from server.findings import Finding
 from server.health.primary_data import CHECKS
+from server.ingest.pipeline import Target, ingest_paths
 from server.jobs.job_files import JobFiles
 from server.jobs.records import JobRequest, new_job
 from server.keys.key_file import add_key, new_key, read_keys
 from server.projects.settings import ProjectSettings
 from server.settings_loading import load_settings
 from server.watching.sources import WatchedSource, change_sources, read_sources
+from tests.flow.test_ingest_references import Library, library
+
+__all__ = ["library"]  # a fixture
 
 BOOK, OTHER_BOOK = Notebook("notes"), Notebook("team/papers")
 SETTINGS = {"notes": ProjectSettings(top_k=9), "team/papers": ProjectSettings(citation_style="apa")}
@@ -107,6 +111,71 @@ def test_a_store_that_is_lost_is_restored_from_its_backup(store: Path, file: Pat
     code, report = run(restore.app, file, "--store", tmp_path / "new")
     assert (code, report["projects"], report["notebooks"], report["kept"]) == (0, 2, 2, [])
     assert data_of(tmp_path / "new") == data_of(store)
+
+
+def _forget_references(file: Path) -> None:
+    """Leave out of a backup what versions before did not note."""
+    with zipfile.ZipFile(file) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    facts = json.loads(entries["projects.json"])
+    for project in facts["projects"]:
+        del project["references"]
+    part = entries["projects.json"] = json.dumps(facts).encode()
+    manifest = json.loads(entries[MANIFEST])
+    manifest["entries"]["projects.json"] = {"bytes": len(part), "digest": sha256(part).hexdigest()}
+    entries[MANIFEST] = json.dumps(manifest).encode()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+
+
+def _next_after(file: Path, place: Path, new: Path) -> Any:
+    """The commands that a restore into a new store names; ``file`` is the backup of the store ``place``."""
+    assert run(backup.app, file, "--store", place)[0] == 0
+    return run(restore.app, file, "--store", new)[1]["next"]
+
+
+def test_each_next_command_has_the_bibliography_of_its_source_and_the_store(
+    target: Target, library: Library, tmp_path: Path
+) -> None:
+    """Followed as they are, papers keep their citekeys; a collection in JSON is no bibliography."""
+    library.ingest(target)
+    plain, data, new = tmp_path / "plain words", tmp_path / "data.json", tmp_path / "new store"
+    plain.mkdir()
+    (plain / "a.md").write_text("# A\n\nA text.\n", "utf-8")
+    data.write_text('[{"_id": "1", "title": "One", "text": "The first text."}]', "utf-8")
+    ingest_paths(target, [plain, data])
+    sources = [str(data), str(library.file), str(library.papers), str(plain)]
+    assert target.catalogue.sources("p") == sources
+    ends = f"--project p --store '{new}'"
+    papers = f"winnow ingest {library.papers} --references {library.file} {ends}"
+    steps = [f"winnow ingest {data} {ends}", papers, f"winnow ingest '{plain}' {ends}"]
+    assert _next_after(tmp_path / "1.backup", tmp_path / "store", new) == steps
+    _forget_references(tmp_path / "1.backup")
+    assert papers in run(restore.app, tmp_path / "1.backup", "--store", new)[1]["next"]
+
+
+def test_a_bibliography_that_left_no_document_is_asked_for_and_a_watched_one_named(
+    target: Target, library: Library, tmp_path: Path
+) -> None:
+    """Where every entry has a file, only the files tell that there was one."""
+    library.write("ohm", "volt")
+    library.ingest(target)
+    new = tmp_path / "new"
+    command = f"winnow ingest {library.papers} --references {{}} --project p --store {new}"
+    note = " (FILE: the bibliography of these documents)"
+    assert _next_after(tmp_path / "1.backup", tmp_path / "store", new) == [command.format("FILE") + note]
+    other = WatchedSource(id="o", paths=(str(tmp_path / "o"),), project="p", references=str(library.file))
+    change_sources(tmp_path / "store", lambda before: [*before, other])
+    steps = [command.format(library.file), f"winnow watch --store {new}"]
+    assert _next_after(tmp_path / "2.backup", tmp_path / "store", new) == steps
+
+
+def test_a_next_command_of_the_default_store_names_no_store(
+    store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert _next_after(tmp_path / "b", store, tmp_path / "data" / "winnow") == ["winnow watch"]
 
 
 def test_a_backup_is_for_its_owner_alone_and_replaces_nothing(store: Path, file: Path, tmp_path: Path) -> None:

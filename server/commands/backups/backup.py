@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
-from server.commands.terminal.stores import settings_of_store
+from server.commands.terminal.stores import settings_of_store, store_option
 from server.text.printable import one_line
 from server.text.sizes import count_of
 
@@ -41,6 +41,7 @@ def backup(
     if as_json:
         print_json({"file": str(file), **asdict(report)})
         return
+    where = store_option(settings.store)
     print_lines(
         f"{one_line(str(file))}: {count_of(report.projects, 'project')}, "
         f"{count_of(report.sources, 'watched source')}, {count_of(report.keys, 'key')}, "
@@ -48,8 +49,11 @@ def backup(
         f"{count_of(report.notebooks, 'notebook')} of claims ({report.bytes:,} bytes)",
         *(
             f"not in it: the documents of project {name}, which were imported; keep their archive, or run: "
-            f"winnow project export {name} FILE"
+            f"winnow project export {name} FILE{where}"
             for name in report.imported
         ),
-        *(f"not in it: {name}, which cannot be read; winnow job list says more" for name in report.damaged_jobs),
+        *(
+            f"not in it: {name}, which cannot be read; winnow job list{where} says more"
+            for name in report.damaged_jobs
+        ),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
+from server.commands.terminal.stores import store_option
 from server.errors import WinnowError
 from server.settings_loading import load_settings
 from server.text.printable import one_line
@@ -62,7 +64,7 @@ def restore(
                     report = write(settings.store, backup)
         except OSError as error:
             raise WinnowError("NOT_FOUND", f"{file} cannot be read: {error.strerror or error}") from None
-    steps = _next_steps(backup)
+    steps = _next_steps(backup, settings.store)
     if as_json:
         kept = [str(path) for path in report.kept]
         made_at = backup.archive.manifest.made_at
@@ -90,21 +92,44 @@ def _refuse_running_servers(store: Path) -> None:
         )
 
 
-def _next_steps(backup: Backup) -> list[str]:
+def _next_steps(backup: Backup, store: Path) -> list[str]:
     """The commands that make the documents again. Sources that are watched are read by their watcher."""
+    where, steps = store_option(store), list[str]()
+    for project, sources in sorted(backup.ingested_from.items()):
+        references = backup.references[project]
+        watched = {
+            path for one in backup.sources if one.project == project for path in (*one.paths, one.references)
+        }
+        rest = [source for source in sources if source not in watched]
+        named = {references[source] for source in rest if references.get(source, source) != source}
+        found = [_step_of(source, project, references.get(source)) for source in rest if source not in named]
+        steps += [f"winnow {command}{where}{note}" for command, note in found if command]
+    return [*steps, *([f"winnow watch{where}"] if backup.sources else [])]
+
+
+def _step_of(source: str, project: str, references: str | None) -> tuple[str, str]:
+    """The command that reads a source again, "" for none, and a note.
+
+    ``references`` is the bibliography of the source: itself where it is one, "" an unknown one, None for none.
+    """
     from server.ingest.file_discovery import IMPORTED
     from server.watching.sources import ZOTERO
 
-    watched = {(path, one.project) for one in backup.sources for path in one.paths}
-    steps = []
-    for project, sources in sorted(backup.ingested_from.items()):
-        for source in sources:
-            if source.startswith(IMPORTED):
-                steps.append(f"winnow project import FILE --name {project} (of {one_line(source)})")
-            elif source.startswith(ZOTERO):
-                steps.append(f"winnow zotero ingest --project {project} (of {one_line(source)})")
-            elif Path(source).is_absolute() and (source, project) not in watched:
-                bibliography = Path(source).suffix.lower() in (".bib", ".ris", ".json")
-                what = f"--references {one_line(source)}" if bibliography else one_line(source)
-                steps.append(f"winnow ingest {what} --project {project}")
-    return [*steps, *(["winnow watch"] if backup.sources else [])]
+    path = _quote(source)
+    if source.startswith(IMPORTED):
+        return f"project import FILE --name {project}", f" (of {one_line(source)})"
+    if source.startswith(ZOTERO):
+        return f"zotero ingest --project {project}", f" (of {one_line(source)})"
+    if not Path(source).is_absolute():
+        return "", ""
+    if references is None:
+        return f"ingest {path} --project {project}", ""
+    if not references:
+        note = " (FILE: the bibliography of these documents)"
+        return f"ingest {path} --references FILE --project {project}", note
+    what = f"--references {_quote(references)}"
+    return f"ingest {what if references == source else f'{path} {what}'} --project {project}", ""
+
+
+def _quote(path: str) -> str:
+    return shlex.quote(one_line(path))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from server.backends.files import store_folder
 from server.settings import Settings, default_store
 from server.settings_loading import load_settings
+from server.text.printable import one_line
 
 
 def settings_of_store(store: str | None) -> Settings:
@@ -24,3 +26,8 @@ def require_store(store: Path) -> None:
 def require_index(store: Path) -> None:
     """Check that the store has an index. Raises ``WinnowError("NOT_FOUND")`` with the stores that there are."""
     store_folder.require_index(store, default_store())
+
+
+def store_option(store: Path) -> str:
+    """What a command that is advised needs to reach this store, with a blank before it; "" for the default one."""
+    return "" if store == default_store() else f" --store {shlex.quote(one_line(str(store)))}"
