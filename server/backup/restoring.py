@@ -85,7 +85,11 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """What a restore did. ``kept``: the new names of what was replaced."""
+    """What a restore did. ``kept``: the new names of what was replaced.
+
+    ``revoked`` are the names of keys that were active in the backup and stay revoked, because the store had them
+    revoked or removed; ``reactivated`` those that are active again, because the store had lost its keys.
+    """
 
     projects: int
     sources: int
@@ -93,6 +97,8 @@ class RestoreReport:
     jobs: int
     notebooks: int
     kept: tuple[Path, ...]
+    revoked: tuple[str, ...] = ()
+    reactivated: tuple[str, ...] = ()
 
 
 def read_backup(file: BinaryIO, name: str) -> Backup:
@@ -176,6 +182,7 @@ def restore(store: Path, backup: Backup) -> RestoreReport:
 
     The caller holds the store. Raises ``WinnowError`` where the disk refuses.
     """
+    keys = _keys_to_restore(store, backup.keys)
     states, kept = _states(store, backup), list[Path]()
     with map_os_errors(store):
         if states[_SETTINGS] != "same":
@@ -185,7 +192,7 @@ def restore(store: Path, backup: Backup) -> RestoreReport:
             source_file.replace_sources(store, backup.sources)
         if states[_KEYS] != "same":
             kept += _set_aside(store / key_file.FILE)
-            key_file.replace_keys(store, backup.keys)
+            key_file.replace_keys(store, keys.keys)
         kept += _restore_jobs(store, backup.jobs)
         if states[_CLAIMS] != "same":
             if states[_CLAIMS] == "other":
@@ -200,6 +207,8 @@ def restore(store: Path, backup: Backup) -> RestoreReport:
         jobs=len(backup.jobs),
         notebooks=len(backup.notebooks),
         kept=tuple(kept),
+        revoked=keys.revoked,
+        reactivated=keys.reactivated,
     )
 
 
@@ -210,12 +219,47 @@ def _states(store: Path, backup: Backup) -> Mapping[str, _State]:
     return {
         _SETTINGS: _settings_state(store, backup.settings),
         _SOURCES: _records_state(lambda: source_file.read_sources(store), backup.sources),
-        _KEYS: _records_state(lambda: key_file.read_keys(store), backup.keys),
+        _KEYS: _records_state(lambda: key_file.read_keys(store), _keys_to_restore(store, backup.keys).keys),
         _JOBS: "other"
         if any(JobFiles(store).read(job.id) for job in _other_jobs(store, backup.jobs))
         else "absent",
         _CLAIMS: _claims_state(store, backup.notebooks),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _RestoredKeys:
+    """The keys that a restore writes, and the names of two kinds of them, as in ``RestoreReport``."""
+
+    keys: tuple[AccessKey, ...]
+    revoked: tuple[str, ...] = ()
+    reactivated: tuple[str, ...] = ()
+
+
+def _keys_to_restore(store: Path, wanted: Sequence[AccessKey]) -> _RestoredKeys:
+    """The keys of the backup. What the store ended of them stays ended: a revocation is for good."""
+    now = int(time.time())
+    active = [key for key in wanted if key.state(now) == "active"]
+    try:
+        here = {key.id: key for key in key_file.read_keys(store)}
+        is_known = key_file.state_of(store) is not None
+    except WinnowError:  # damaged, or gone
+        is_known = False
+    if not is_known:  # nothing tells what was revoked
+        return _RestoredKeys(tuple(wanted), reactivated=tuple(key.name for key in active))
+    keys = tuple(_with_ends(key, here.get(key.id), now) for key in wanted)
+    revoked = {key.id for key in keys if key.revoked_at is not None}
+    return _RestoredKeys(keys, revoked=tuple(key.name for key in active if key.id in revoked))
+
+
+def _with_ends(key: AccessKey, here: AccessKey | None, now: int) -> AccessKey:
+    """The key of a backup with its revocation and its later secret in the store; one that it lacks was removed."""
+    if here is None:
+        return key if key.revoked_at is not None else key.model_copy(update={"revoked_at": now})
+    if (here.rotated_at or 0) > (key.rotated_at or 0):  # the earlier secret ended
+        fields = ("salt", "digest", "tail", "rotated_at")
+        key = key.model_copy(update={name: getattr(here, name) for name in fields})
+    return key if here.revoked_at is None else key.model_copy(update={"revoked_at": here.revoked_at})
 
 
 def _settings_state(store: Path, settings: Mapping[str, ProjectSettings]) -> _State:

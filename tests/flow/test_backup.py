@@ -30,7 +30,7 @@ from server.health.primary_data import CHECKS
 from server.ingest.pipeline import Target, ingest_paths
 from server.jobs.job_files import JobFiles
 from server.jobs.records import JobRequest, new_job
-from server.keys.key_file import add_key, new_key, read_keys
+from server.keys.key_file import add_key, new_key, read_keys, remove_key, revoke_key, rotate_key
 from server.projects.settings import ProjectSettings
 from server.settings_loading import load_settings
 from server.watching.sources import WatchedSource, change_sources, read_sources
@@ -203,6 +203,36 @@ def test_nothing_of_a_store_is_replaced_unless_that_is_asked_for(store: Path, fi
     assert (code, len(report["kept"])) == (0, 3)
     assert all(Path(path).exists() for path in report["kept"])
     assert (data_of(store)["settings"], len(read_keys(store))) == (SETTINGS, 1)
+
+
+def test_what_the_store_ended_of_its_keys_stays_ended(store: Path, tmp_path: Path) -> None:
+    """A key that was revoked, one that was removed, and a secret that was rotated; the report names the keys."""
+    for number, name in enumerate(("bob", "cleo", "dan")):
+        add_key(store, new_key(name, 2_000 + number)[0], 2_000)
+    assert run(backup.app, tmp_path / "b", "--store", store)[0] == 0
+    revoke_key(store, "ann", 3_000)
+    revoke_key(store, "bob", 3_000)
+    remove_key(store, "bob", 3_000)
+    rotated = rotate_key(store, "cleo", 3_000)[0]
+    add_key(store, new_key("eve", 4_000)[0], 4_000)
+    for options in (["--replace"], []):  # as after a kill
+        code, report = run(restore.app, tmp_path / "b", "--store", store, *options)
+        assert (code, report["revoked"], report["reactivated"]) == (0, ["ann", "bob"], [])
+        ann, bob, cleo, dan = read_keys(store)
+        assert [key.state(5_000) for key in (ann, bob, cleo, dan)] == ["revoked", "revoked", "active", "active"]
+        assert (ann.revoked_at, cleo) == (3_000, rotated)
+
+
+@pytest.mark.parametrize("loss", [Path.unlink, lambda path: path.write_text("{", "utf-8")])
+def test_keys_that_are_active_again_after_a_loss_are_named(
+    loss: Callable[[Path], object], store: Path, file: Path
+) -> None:
+    """Nothing tells any more which of them were revoked."""
+    revoke_key(store, "ann", 3_000)
+    loss(store / "keys.json")
+    code, report = run(restore.app, file, "--store", store, "--replace")
+    assert (code, report["revoked"], report["reactivated"]) == (0, [], ["ann"])
+    assert [key.state(5_000) for key in read_keys(store)] == ["active"]
 
 
 def test_jobs_that_went_on_stay_and_others_are_kept_beside_the_restored_ones(store: Path, file: Path) -> None:

@@ -27,6 +27,9 @@ refused. Where the store has other settings, sources, keys, jobs or claims than 
 and they are named; with --replace they are replaced, and kept under another name (...replaced-TIME). After an
 interruption run the same command again. End the store's servers first (and: winnow engine stop).
 
+A key that the store has revoked or removed stays revoked, whatever the backup says, and a secret that was rotated
+since stays. The report names such keys, and those that are active again because the store had lost its keys.
+
 Restored quotes count as unchecked until the next ingest or winnow claims check. Documents are not in the file: the
 last lines name what to ingest again.
 
@@ -64,7 +67,8 @@ def restore(
                     report = write(settings.store, backup)
         except OSError as error:
             raise WinnowError("NOT_FOUND", f"{file} cannot be read: {error.strerror or error}") from None
-    steps = _next_steps(backup, settings.store)
+    where = store_option(settings.store)
+    steps = _next_steps(backup, where)
     if as_json:
         kept = [str(path) for path in report.kept]
         made_at = backup.archive.manifest.made_at
@@ -78,6 +82,11 @@ def restore(
         f"{count_of(report.keys, 'key')}, {count_of(report.jobs, 'job')}, "
         f"{count_of(report.notebooks, 'notebook')} of claims",
         *(f"what was there before: {path}" for path in report.kept),
+        *(f"key {name} is active in the backup, and stays revoked as in the store" for name in report.revoked),
+        *(
+            f"key {name} is active again; revoke it if it was revoked since: winnow key revoke {name}{where}"
+            for name in report.reactivated
+        ),
         *(f"next: {step}" for step in steps),
     )
 
@@ -92,9 +101,9 @@ def _refuse_running_servers(store: Path) -> None:
         )
 
 
-def _next_steps(backup: Backup, store: Path) -> list[str]:
+def _next_steps(backup: Backup, where: str) -> list[str]:
     """The commands that make the documents again. Sources that are watched are read by their watcher."""
-    where, steps = store_option(store), list[str]()
+    steps = list[str]()
     for project, sources in sorted(backup.ingested_from.items()):
         references = backup.references[project]
         watched = {
