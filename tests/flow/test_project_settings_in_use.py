@@ -109,6 +109,18 @@ async def test_projects_of_one_server_are_searched_each_by_its_own_settings(
             assert winnow("engine", "stop", "--store", str(settings.store)).returncode == 0
 
 
+def test_a_change_by_another_process_holds_also_after_ingests_of_this_one(
+    settings: Settings, backends: Backends, docs: Path
+) -> None:
+    """Sealing what an ingest changed leaves this process its locks: its log is not removed under it."""
+    ingest(settings, backends, "usual", docs)
+    ingest(settings, backends, "meaning", docs)
+    for style in ("mla", "apa"):
+        store = ("--store", str(settings.store))
+        assert winnow("project", "set", "meaning", "--citation-style", style, *store).returncode == 0
+        assert backends.catalogue.project_settings("meaning").citation_style == style
+
+
 # Every operation that ranks passages, its arguments, and where its answer has the way.
 RANKED: Mapping[str, tuple[dict[str, Any], tuple[str | int, ...]]] = {
     "semantic_search": ({"query": "proxy zebra"}, ("search_mode",)),

@@ -143,11 +143,9 @@ def unseal(folder: Path) -> bool:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Flush a file or folder to the disk. Not by a descriptor of its own: closing it would end SQLite's locks."""
+    with closing(DescriptorUse(path)) as use:
+        os.fsync(use.descriptor)
 
 
 def is_sealed(folder: Path) -> bool:
