@@ -85,7 +85,7 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """What a restore did. ``kept``: the new names of what was replaced.
+    """What a restore did, in the counts of ``BackupReport``. ``kept``: the new names of what was replaced.
 
     ``revoked`` are the names of keys that were active in the backup and stay revoked, because the store had them
     revoked or removed; ``reactivated`` those that are active again, because the store had lost its keys.
@@ -201,7 +201,7 @@ def restore(store: Path, backup: Backup) -> RestoreReport:
                 heads_path(claims_path(store)).unlink(missing_ok=True)
             _restore_claims(store, backup)
     return RestoreReport(
-        projects=len(backup.settings),
+        projects=len(backup.ingested_from),
         sources=len(backup.sources),
         keys=len(backup.keys),
         jobs=len(backup.jobs),

@@ -178,6 +178,17 @@ def test_a_next_command_of_the_default_store_names_no_store(
     assert _next_after(tmp_path / "b", store, tmp_path / "data" / "winnow") == ["winnow watch"]
 
 
+def test_both_commands_count_the_same_in_the_same_words(store: Path, tmp_path: Path) -> None:
+    """Also projects without settings of their own."""
+    with closing(Catalogue(store / CATALOGUE)) as catalogue:
+        catalogue.begin_write("plain")
+        catalogue.finish_write("plain")
+    file = tmp_path / "b"
+    counts = "3 projects, 1 watched source, 1 key, 1 job, 2 notebooks of claims"
+    for app, place in ((backup.app, store), (restore.app, tmp_path / "new")):
+        assert counts in CliRunner().invoke(app, [str(file), "--store", str(place)]).stdout
+
+
 def test_a_backup_is_for_its_owner_alone_and_replaces_nothing(store: Path, file: Path, tmp_path: Path) -> None:
     """It holds digests of keys. A second backup of the same name, or through a link, is refused."""
     assert stat.S_IMODE(file.stat().st_mode) == 0o600

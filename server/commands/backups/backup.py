@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from server.commands.backups.counts import describe_counts
 from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
 from server.commands.terminal.stores import settings_of_store, store_option
 from server.text.printable import one_line
-from server.text.sizes import count_of
 
 app = command()
 
@@ -43,10 +43,7 @@ def backup(
         return
     where = store_option(settings.store)
     print_lines(
-        f"{one_line(str(file))}: {count_of(report.projects, 'project')}, "
-        f"{count_of(report.sources, 'watched source')}, {count_of(report.keys, 'key')}, "
-        f"{count_of(report.jobs, 'job')}, "
-        f"{count_of(report.notebooks, 'notebook')} of claims ({report.bytes:,} bytes)",
+        f"{one_line(str(file))}: {describe_counts(report)} ({report.bytes:,} bytes)",
         *(
             f"not in it: the documents of project {name}, which were imported; keep their archive, or run: "
             f"winnow project export {name} FILE{where}"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from server.commands.backups.counts import describe_counts
 from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
 from server.commands.terminal.stores import store_option
 from server.errors import WinnowError
 from server.settings_loading import load_settings
 from server.text.printable import one_line
-from server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from server.backup.restoring import Backup
@@ -77,10 +77,7 @@ def restore(
         )
         return
     print_lines(
-        f"{settings.store} has, as of {backup.archive.manifest.made_at}: "
-        f"{count_of(report.projects, 'project')} with settings, {count_of(report.sources, 'watched source')}, "
-        f"{count_of(report.keys, 'key')}, {count_of(report.jobs, 'job')}, "
-        f"{count_of(report.notebooks, 'notebook')} of claims",
+        f"restored into {settings.store}, as of {backup.archive.manifest.made_at}: {describe_counts(report)}",
         *(f"what was there before: {path}" for path in report.kept),
         *(f"key {name} is active in the backup, and stays revoked as in the store" for name in report.revoked),
         *(

@@ -1,0 +1,31 @@
+"""What ``winnow backup`` and ``winnow restore`` say of a backup, in the same words."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from server.text.sizes import count_of
+
+
+class Counts(Protocol):
+    """How much of each kind a backup holds."""
+
+    @property
+    def projects(self) -> int: ...
+    @property
+    def sources(self) -> int: ...
+    @property
+    def keys(self) -> int: ...
+    @property
+    def jobs(self) -> int: ...
+    @property
+    def notebooks(self) -> int: ...
+
+
+def describe_counts(counts: Counts) -> str:
+    """What a backup holds in words, the same when it is made and when it is restored."""
+    return (
+        f"{count_of(counts.projects, 'project')}, {count_of(counts.sources, 'watched source')}, "
+        f"{count_of(counts.keys, 'key')}, {count_of(counts.jobs, 'job')}, "
+        f"{count_of(counts.notebooks, 'notebook')} of claims"
+    )
