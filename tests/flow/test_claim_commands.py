@@ -7,6 +7,7 @@ import sqlite3
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,22 @@ def test_a_check_finds_quotes_and_follows_the_document(place: Place) -> None:
     assert "MISSING" in place.text("report")
 
 
+def test_a_check_of_a_project_checks_its_notebooks_alone(place: Place) -> None:
+    with closing(SqliteClaimStore(claims_path(place.store))) as claims:
+        for notebook in (Notebook("other"), Notebook("other", "0" * 8)):
+            claims.add(notebook, _entry("b", "Backups stay.").model_copy(update={"project": "other"}))
+    names = {
+        project: [row["notebook"] for row in place.run("check", *project)[1]["notebooks"]]
+        for project in ((), ("--project", "default"), ("--project", "other"))
+    }
+    other = ["other", f"other --key {'0' * 8}"]
+    assert names == {
+        (): ["default", *other],
+        ("--project", "default"): ["default"],
+        ("--project", "other"): other,
+    }
+
+
 def test_a_check_fails_where_the_history_was_altered(place: Place) -> None:
     with closing(sqlite3.connect(claims_path(place.store))) as connection, connection:
         connection.execute("UPDATE history SET body = replace(body, '90 days', '9 days')")
@@ -156,8 +173,10 @@ def test_a_report_says_which_claims_contradict_each_other(place: Place) -> None:
     assert "contradicted" not in place.text("report")
 
 
-@pytest.mark.parametrize("command", ["export", "report"])
-@pytest.mark.parametrize("option", ["--project", "--key"])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [*product(["export", "report"], ["--project", "--key"]), ("check", "--project")],
+)
 def test_a_notebook_in_which_nobody_wrote_is_an_error_that_names_those_there_are(
     place: Place, command: str, option: str
 ) -> None:

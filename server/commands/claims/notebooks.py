@@ -130,14 +130,16 @@ def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow claims check", "winnow claims check --json"))
-def check(store: Store = None, as_json: Json = False) -> None:
+def check(project: Project = None, store: Store = None, as_json: Json = False) -> None:
     """Look for every quote of every notebook again, and check that no change was altered or removed.
+
+    With --project only the notebooks of that project are checked.
 
     Names the quotes that do not stand in their documents now, and entries of another status with the reason. Exits
     with 1 where a change was altered or removed.
     """
-    with report_errors(as_json=as_json), _opened_if_written(store, None) as (settings, claims):
-        rows = [] if claims is None else _check_all(settings, claims)
+    with report_errors(as_json=as_json), _opened_if_written(store, project) as (settings, claims):
+        rows = [] if claims is None else _check_all(settings, claims, project)
     if as_json:
         print_json({"notebooks": rows})
     elif rows:
@@ -148,17 +150,25 @@ def check(store: Store = None, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def _check_all(settings: Settings, claims: SqliteClaimStore) -> list[dict[str, Any]]:
-    """What a check of each notebook found."""
+def _check_all(settings: Settings, claims: SqliteClaimStore, project: str | None) -> list[dict[str, Any]]:
+    """What a check of each notebook found; of a project only those of its own.
+
+    Raises ``WinnowError("NOT_FOUND")`` for a project in whose notebooks nobody wrote.
+    """
     from server.backends.catalogue import Catalogue
     from server.claims.life_cycle import check_notebook
+    from server.claims.store import Notebook
     from server.claims.verifying import CurrentIndex
     from server.models import Filters
     from server.opening import catalogue_path
 
+    notebooks = claims.notebooks()
+    wanted = [each for each in notebooks if project is None or each.project == project]
+    if not wanted:
+        raise _unwritten(Notebook(settings.project), notebooks)
     rows = []
     with closing(Catalogue(catalogue_path(settings))) as catalogue:
-        for notebook in claims.notebooks():
+        for notebook in wanted:
             index = CurrentIndex(catalogue, Filters(notebook.project))
             report = check_notebook(claims, notebook, index, time.time())
             rows.append(
@@ -384,8 +394,12 @@ def _notebook(settings: Settings, claims: SqliteClaimStore, key: str, *, may_be_
         return written
     if may_be_empty:
         return wanted[0]
-    there = "; ".join(map(_name, notebooks[:_MOST_NAMED])) or "none"
-    raise WinnowError("NOT_FOUND", f"nobody wrote in the notebook {_name(wanted[0])}; there are: {there}")
+    raise _unwritten(wanted[0], notebooks)
+
+
+def _unwritten(notebook: Notebook, others: Sequence[Notebook]) -> WinnowError:
+    there = "; ".join(map(_name, others[:_MOST_NAMED])) or "none"
+    return WinnowError("NOT_FOUND", f"nobody wrote in the notebook {_name(notebook)}; there are: {there}")
 
 
 def _contradictions(
