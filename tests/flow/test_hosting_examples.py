@@ -89,6 +89,16 @@ def statuses(folder: Path, port: int, key: str, *paths: str) -> list[int]:
     return found
 
 
+def status_of_post(folder: Path, port: int, key: str, size: int) -> int:
+    """The status of a body of so many bytes that is no message."""
+    trusted = ssl.create_default_context(cafile=str(folder / "chain.pem"))
+    accepted = "application/json, text/event-stream"
+    headers = {"Host": HOST, "X-API-Key": key, "Accept": accepted, "Content-Type": "application/json"}
+    with httpx.Client(verify=trusted, headers=headers, timeout=LIMIT, trust_env=False) as client:
+        address, extensions = f"https://127.0.0.1:{port}/mcp", {"sni_hostname": HOST}
+        return client.post(address, content=b" " * size, extensions=extensions).status_code
+
+
 def check_proxy(folder: Path, port: int, key: str) -> None:
     """Whether the proxy hands requests over, and the server behind it redirects none."""
     until(lambda: statuses(folder, port, key, "/health/live") == [200])
@@ -118,6 +128,7 @@ def test_behind_nginx_with_tls_a_key_is_never_sent_elsewhere(tmp_path: Path) -> 
         command = [nginx, "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
         with start_process(command, stderr=subprocess.DEVNULL):
             check_proxy(tmp_path, tls, key)
+            assert status_of_post(tmp_path, tls, key, 3 << 20) == 400  # the server's own answer
 
 
 def test_behind_caddy_with_tls_a_key_is_never_sent_elsewhere(tmp_path: Path) -> None:
@@ -143,6 +154,7 @@ def test_systemd_reads_the_unit_which_ends_the_server_alone(tmp_path: Path) -> N
     unit = configparser.RawConfigParser()
     unit.read_string(example(HOSTING, "ini"))
     assert unit["Service"]["KillMode"] == "process"
+    assert "--project handbook " in unit["Service"]["ExecStart"]
     analyze = program("systemd-analyze")
     text = example(HOSTING, "ini").replace("/usr/local/bin/winnow", sys.executable)
     text = text.replace("User=winnow", "User=root")
@@ -169,7 +181,7 @@ def test_prometheus_scrapes_a_server(tmp_path: Path) -> None:
     with served(tmp_path / "store", *tls) as (port, key):
         (tmp_path / "winnow.key").write_text(key)
         text = example(MONITORING, "yaml").replace("/etc/prometheus", str(tmp_path))
-        text = text.replace(f"{HOST}:8765", f"localhost:{port}")
+        text = text.replace(f"{HOST}:443", f"localhost:{port}")
         trusted = f"    tls_config: {{ca_file: {tmp_path}/chain.pem}}\n"
         (tmp_path / "prometheus.yml").write_text(f"global: {{scrape_interval: 1s}}\n{text}{trusted}")
         own = f"127.0.0.1:{free_port()}"
