@@ -21,6 +21,7 @@ app = command()
 
 Record = Mapping[str, Any]
 
+_SHOWN = 50  # lines of a table: two screens
 _HASH_CHARS = 12
 _CELL_CHARS = 60
 
@@ -35,7 +36,16 @@ def audit(
         str | None,
         typer.Option("--tool", metavar="NAME", help="only calls of this tool", show_default=False),
     ] = None,
-    last: Annotated[int, typer.Option("--last", metavar="N", min=1, help="the last N executions and calls")] = 50,
+    last: Annotated[
+        int | None,
+        typer.Option(
+            "--last",
+            metavar="N",
+            min=1,
+            help="the last N executions and calls (50; with --json and --since, all)",
+            show_default=False,
+        ),
+    ] = None,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
@@ -52,11 +62,18 @@ def audit(
         ]
         summary = {**_summarize(executions), "calls": _summarize_calls(calls)}
         if as_json:
-            print_json({"summary": summary, "executions": executions[-last:], "calls": calls[-last:]})
+            # A program that names a time counts what it gets: by default nothing of that time is left out.
+            most = last or (_SHOWN if start is None else max(len(executions), len(calls), 1))
+            shown = {"executions": executions[-most:], "calls": calls[-most:]}
+            left_out = {"executions": max(0, len(executions) - most), "calls": max(0, len(calls) - most)}
+            print_json({"summary": summary, **shown, "left_out": left_out})
             return
+        most = last or _SHOWN
         if name in (None, "execute_code"):
-            print_lines(*_format_table(executions[-last:]), "", _format_summary(summary), "")
-        print_lines(*_format_table(calls[-last:], _CALL_COLUMNS), "", _format_call_summary(summary["calls"]))
+            print_lines(*_format_table(executions[-most:]), "")
+            print_lines(*_tell_left_out(executions, most, "executions"), _format_summary(summary), "")
+        print_lines(*_format_table(calls[-most:], _CALL_COLUMNS), "")
+        print_lines(*_tell_left_out(calls, most, "calls"), _format_call_summary(summary["calls"]))
 
 
 def _read_records(settings: Settings, since: datetime | None, kind: Kind) -> Iterator[dict[str, Any]]:
@@ -98,6 +115,13 @@ def _summarize_calls(records: Sequence[Record]) -> dict[str, Any]:
 
 def _count_verdicts(records: Sequence[Record]) -> dict[str, int]:
     return dict(sorted(Counter(str(record.get("verdict")) for record in records).items()))
+
+
+def _tell_left_out(records: Sequence[Record], most: int, what: str) -> list[str]:
+    """How many of the records are in the table, where that is not all."""
+    if len(records) <= most:
+        return []
+    return [f"the last {most:,} of {len(records):,} {what}; --last N shows more"]
 
 
 def _format_summary(summary: Record) -> str:

@@ -276,3 +276,27 @@ def test_the_audit_s_command_reads_both_and_filters_by_tool(store: Path, tmp_pat
     assert len(run_audit("--json", "--tool", "execute_code")["executions"]) == 1
     assert "2 calls (1 TIMEOUT, 1 ok); 4 rows, 20 tokens" in run_audit("--tool", "kb.search")
     assert run_audit("--json", "--since", "2200-01-01")["summary"]["calls"]["count"] == 0
+
+
+def test_the_audit_s_command_says_what_it_leaves_out_and_gives_a_program_all_of_a_time(tmp_path: Path) -> None:
+    folder = load_settings(store=tmp_path).audit_folder
+    calls = AuditLog(folder, 10_000_000, 9, "calls")
+    for number in range(193):
+        calls.write({"tool": "help", "verdict": "ok", "rows": number, "tokens": 1})
+
+    def run_audit(*flags: str) -> Any:
+        result = CliRunner().invoke(app, ["--store", str(tmp_path), *flags])
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout) if "--json" in flags else result.stdout
+
+    def numbers(*flags: str) -> tuple[int, int]:
+        answer = run_audit("--json", *flags)
+        return len(answer["calls"]), answer["left_out"]["calls"]
+
+    assert numbers("--since", "7d") == (193, 0)
+    assert numbers("--since", "7d", "--last", "10") == (10, 183)
+    assert numbers() == (50, 143)
+    assert numbers("--last", "500") == (193, 0)
+    assert numbers("--since", "2200-01-01") == (0, 0)
+    assert "the last 50 of 193 calls; --last N shows more" in run_audit("--since", "7d")
+    assert "of 193 calls" not in run_audit("--last", "193")
