@@ -2,7 +2,8 @@
 
 Theory of operation. The file is looked at before each use, by its state, and read again when that has changed: a
 key that is revoked, rotated or added counts from the next request on. A server that has seen one key needs keys
-from then on, also when the file is deleted, damaged or has only revoked keys; then it accepts none.
+from then on, also when the file is deleted, damaged or has only revoked keys; then it accepts none. The log says
+when a file that was in use cannot be used any more, and when it can again.
 
 scrypt takes tens of milliseconds. So a key that was verified is remembered with the hash that it matched, by a
 digest under a secret of this process: the table holds nothing that a client could send. It outlives changes of the
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import secrets
 import time
 from collections import OrderedDict
@@ -28,6 +30,7 @@ from server.errors import WinnowError
 from server.keys.hashing import matches
 from server.keys.key_file import is_lost, read_keys, state_of
 from server.keys.records import MAX_KEYS, AccessKey, KeyText
+from server.runtime.logs import log
 
 # A client that connects at the start waits for those before it: eight take a second at most.
 _MAX_WAITING = 8
@@ -130,6 +133,7 @@ class KeyRing:
         state = state_of(self._store)
         if state == self._state:
             return
+        is_in_use, before = self._state is not _NO_STATE, self._problem
         self._state = state
         try:
             is_allowed = self._allows_loss and is_lost(self._store)
@@ -138,3 +142,7 @@ class KeyRing:
             keys, self._problem = (), error.message
         self._keys = MappingProxyType({key.id: key for key in keys})
         self._is_needed = self._is_needed or bool(keys) or bool(self._problem)
+        if is_in_use and self._problem and not before:
+            log("the keys cannot be used, so every key is refused", level=logging.ERROR, why=self._problem)
+        elif before and not self._problem:
+            log("the keys can be used again", keys=len(keys))

@@ -16,7 +16,11 @@ _STILL_OPENING = "the store is still being opened, or its engine does not answer
 
 
 class Readiness:
-    """Says why a server is not ready. ``open`` waits until its store is open, and raises ``WinnowError``."""
+    """Says why a server is not ready. ``open`` waits until its store is open, and raises ``WinnowError``.
+
+    ``checks``: by name, more reasons that a transport knows, "" for none. They are asked each time, and everybody
+    may read them.
+    """
 
     def __init__(self, open: Callable[[], Awaitable[None]], drain: Drain) -> None:
         self._open = open
@@ -24,6 +28,7 @@ class Readiness:
         self._asking = asyncio.Lock()
         self._reasons: tuple[str, ...] = ()
         self._until = 0.0
+        self.checks: dict[str, Callable[[], str]] = {}
 
     async def reasons(self) -> tuple[str, ...]:
         """Why the server is not ready, in sentences; empty if it is."""
@@ -33,7 +38,11 @@ class Readiness:
             if time.monotonic() >= self._until:
                 self._reasons = await self._ask()
                 self._until = time.monotonic() + _VALID_SECONDS
-        return self._reasons
+        return (*self.public_reasons(), *self._reasons)
+
+    def public_reasons(self) -> tuple[str, ...]:
+        """Those that a probe without a key is told, too: they name nothing of this computer."""
+        return tuple(filter(None, (check() for check in self.checks.values())))
 
     async def _ask(self) -> tuple[str, ...]:
         try:

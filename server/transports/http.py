@@ -15,7 +15,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.runtime.draining import Drain
-from server.transports.access.authentication import Authentication
+from server.transports.access.authentication import KEYS_UNUSABLE, Authentication
 from server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
 from server.transports.access.open_sessions import OpenSessions
 from server.transports.access.tls import tls_protocol
@@ -132,6 +132,7 @@ def http_application(
         application.add_exception_handler(status, answer_refused)
     shared = OpenSessions(_add_headers(_reword_refusals(application)), PATH, max_sessions)
     authenticated = Authentication(shared, access, describe_refusal)
+    operations.readiness.checks["keys"] = lambda: KEYS_UNUSABLE if access.keys.problem else ""
     operations.figures["access"] = lambda: {
         "rejected_keys": authenticated.failures.total,
         "blocked_addresses": authenticated.failures.count_waiting(),

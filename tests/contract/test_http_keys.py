@@ -29,6 +29,7 @@ from server.keys.records import KeyText
 from server.monitoring.readiness import Readiness
 from server.runtime.draining import Drain
 from server.settings import Settings
+from server.transports.access.authentication import KEYS_UNUSABLE
 from server.transports.access.failed_attempts import FREE_ATTEMPTS
 from server.transports.access.http_access import HttpAccess
 from server.transports.addresses import parse_networks
@@ -360,6 +361,43 @@ async def test_a_server_that_needed_keys_never_does_without(
         (keys / FILE).unlink()
         (keys / "moved").rename(keys / FILE)
         assert (await http.get("/health", headers=red.headers)).status_code == 200
+
+
+@pytest.mark.parametrize("loss", ["gone", "older"])
+async def test_a_server_whose_keys_are_lost_is_not_ready_and_logs_the_loss_and_its_end_once(
+    application: Application,
+    access: HttpAccess,
+    red: Client,
+    keys: Path,
+    loss: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def logged() -> list[str]:
+        return [f"{line.levelname} {line.message}" for line in caplog.records if " be used" in line.message]
+
+    older = (keys / FILE).read_bytes()
+    make_client(keys, "later")
+    now = (keys / FILE).read_bytes()
+    with caplog.at_level("INFO", "winnow"):
+        async with requests(application, access) as http:
+            assert (await http.get("/health/ready")).json() == {"status": "ready"}
+            (keys / FILE).unlink()
+            if loss == "older":
+                (keys / FILE).write_bytes(older)
+                (keys / FILE).chmod(0o600)
+            for _ in range(2):
+                answer = await http.get("/health/ready")
+                assert (answer.status_code, answer.json()) == (
+                    503,
+                    {"status": "not ready", "reasons": [KEYS_UNUSABLE]},
+                )
+                assert (await http.get("/health", headers=red.headers)).status_code == 503
+            assert logged() == ["ERROR the keys cannot be used, so every key is refused"]
+            (keys / FILE).write_bytes(now)
+            (keys / FILE).chmod(0o600)
+            assert (await http.get("/health/ready")).json() == {"status": "ready"}
+            assert (await http.get("/health", headers=red.headers)).status_code == 200
+    assert logged()[1:] == ["INFO the keys can be used again"]
 
 
 async def test_a_store_without_keys_serves_every_client_until_it_has_one(

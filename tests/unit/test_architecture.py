@@ -128,7 +128,7 @@ ROOMS: Mapping[str, str] = {
     "server.claims": "server.backends server.backends.base server.errors server.ids server.locators server.models "
     "server.quotes server.runtime server.settings server.text",
     # access keys: no room below the transports and commands reads them
-    "server.keys": "server.backends server.errors server.models server.text",
+    "server.keys": "server.backends server.errors server.models server.runtime server.text",
     # the seam, and the rooms that use it
     "server.operations": "server.backends.base server.claims server.jobs server.libraries "
     "server.projects.settings "

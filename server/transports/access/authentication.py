@@ -58,6 +58,8 @@ CHECK_SECONDS = 1.0
 _PROBES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"/health/live": ("GET", "HEAD"), "/health/ready": ("GET", "HEAD")}
 )
+# Said to everybody; why it is so is in the log alone, because it names files.
+KEYS_UNUSABLE = "the server cannot use its file of keys; its operator runs: winnow key list"
 IS_PROBE = "winnow.probe"  # in a request's scope: it passed without the key that others need
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _CHALLENGE: Mapping[str, str] = MappingProxyType({"www-authenticate": "Bearer"})
@@ -164,7 +166,7 @@ class Authentication:
             scope[IS_PROBE] = True
             return None
         if self._access.keys.problem:
-            raise _Refusal(503, "the server cannot use its file of keys; its operator runs: winnow key list")
+            raise _Refusal(503, KEYS_UNUSABLE)
         try:
             name, text = _find_text(scope["headers"])
             if tokens is None or name == b"x-api-key" or KeyText.parse(text):

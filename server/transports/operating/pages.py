@@ -1,7 +1,8 @@
 """The pages of an HTTP server for its operator: ``/health``, ``/health/live``, ``/health/ready``, ``/metrics``.
 
 The counters of a server are of all its clients, so a key for some projects does not read them. Probes have no key:
-``live`` and ``ready`` answer without one (``authentication.py``), and then say nothing but whether it is so.
+``live`` and ``ready`` answer without one (``authentication.py``), and then say nothing but whether it is so, and
+where no key can be used, that too: every request is told this.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ def build_pages(operations: Operations) -> list[Route]:
     async def show_ready(request: Request) -> JSONResponse:
         reasons = await operations.readiness.reasons()
         state = "not ready" if reasons else "ready"
-        shown = {} if request.scope.get(IS_PROBE) or _is_confined(request) else {"reasons": list(reasons)}
+        is_outsider = request.scope.get(IS_PROBE) or _is_confined(request)
+        told = operations.readiness.public_reasons() if is_outsider else reasons
+        shown = {} if is_outsider and not told else {"reasons": list(told)}
         return JSONResponse({"status": state, **shown}, 503 if reasons else 200, _PROBE_HEADERS)
 
     return [
