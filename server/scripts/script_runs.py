@@ -12,13 +12,24 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, Usage, looks_possible
+from sandbox import (
+    CallError,
+    Limits,
+    Outcome,
+    Reply,
+    Sandbox,
+    SandboxUnavailable,
+    Usage,
+    WallReport,
+    Walls,
+    looks_possible,
+)
 from server.contracts.base import Tier
 from server.errors import WinnowError
 from server.knowledge import OPERATIONS, SCRIPT, Answer, Caller, Knowledge
@@ -296,28 +307,33 @@ class Scripts:
         Raises:
             WinnowError: SANDBOX_UNAVAILABLE if the sandbox is not running.
         """
-        if self._sandbox is None:
+        sandbox = self._sandbox
+        if sandbox is None:
             raise WinnowError("SANDBOX_UNAVAILABLE", f"{self.why_not}; run `winnow doctor`")
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
         # The session of the script's sender, so that direct calls can read what the script found.
         caller = self._kb.caller(client, SCRIPT, secrets.token_hex(8))
         meter = _Meter(self._kb, caller, self._allowance)
         began = time.monotonic()
+        execution_id = new_execution_id()
         with span("script"):
-            outcome = await self._sandbox.run(
-                code,
-                client=queue_key(client),
-                call=meter.call,
-                left=meter.budget,
-                limits=replace(self._limits, wall_seconds=seconds),
-                count_tokens=self._kb.count_tokens,
-                on_progress=progress,
-                skills=self.shelf.for_scripts().to_job() if self.shelf.is_named_in(code) else None,
-            )
+            try:
+                outcome = await sandbox.run(
+                    code,
+                    client=queue_key(client),
+                    call=meter.call,
+                    left=meter.budget,
+                    limits=replace(self._limits, wall_seconds=seconds),
+                    count_tokens=self._kb.count_tokens,
+                    on_progress=progress,
+                    skills=self.shelf.for_scripts().to_job() if self.shelf.is_named_in(code) else None,
+                )
+            except asyncio.CancelledError:
+                self._record(_cancelled(sandbox.walls, meter, began), code, description, meter, execution_id)
+                raise
             usage = outcome.usage
             annotate(status=outcome.status, sdk_calls=usage.sdk_calls, tokens_kept_out=usage.tokens_kept_out)
         self._kb.metrics.count_wait(max(0.0, time.monotonic() - began - outcome.usage.wall_ms / 1000))
-        execution_id = new_execution_id()
         outcome = replace(outcome, warnings=meter.warnings.lines())
         outcome = self._store_large_result(outcome, caller, execution_id)
         self._record(outcome, code, description, meter, execution_id)
@@ -372,6 +388,18 @@ class Scripts:
         if self._sandbox is not None:
             await self._sandbox.close()
             self._sandbox = None
+
+
+def _cancelled(walls: Sequence[WallReport], meter: _Meter, began: float) -> Outcome:
+    """The outcome of a script whose call was cancelled: what is known here of what it used, with its wait."""
+    usage = Usage(
+        wall_ms=(time.monotonic() - began) * 1000,
+        sdk_calls=len(meter.calls),
+        rows=sum(call.get("rows", 0) for call in meter.calls),
+    )
+    stood = tuple(wall.name for wall in walls if wall.stands)
+    missing = tuple(wall.name for wall in walls if not wall.stands and not wall.reinforces)
+    return Outcome("cancelled", usage=usage, walls=Walls(stood, missing))
 
 
 def _exit_code(outcome: Outcome) -> int:

@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from server import __version__
@@ -35,6 +35,8 @@ from server.transports.limits import RateLimit
 if TYPE_CHECKING:
     from server.prompts.library import PromptLibrary
 
+# The verdict of a call whose client went away or cancelled it, whose key ended, or that the server's end gave up.
+_CANCELLED = "cancelled"
 _LIMIT_KINDS = {"execute_code": "script"}
 _LOGGED_ARGUMENTS = ("query", "question", "code")
 # Errors are bounded separately: they are in no budget.
@@ -77,6 +79,18 @@ class ApplicationServices(Protocol):
 async def read_prompts(application: ApplicationServices) -> PromptLibrary:
     """The prompts of the application; at their first use their files are read, outside the event loop."""
     return await asyncio.to_thread(lambda: application.prompts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a call ended, for the logs. ``tokens`` are those of all that was sent."""
+
+    trace_id: str
+    verdict: str
+    ms: float
+    rows: int = 0
+    tokens: int = 0
+    alert: HarvestAlert | None = None
 
 
 class Dispatcher:
@@ -189,10 +203,28 @@ class Dispatcher:
         ``beside`` renders what the transport sends besides the payload; its size is bounded and counts as usage.
         ``is_fresh``: the answer is from no cache.
 
-        Raises only when cancelled: errors are results too.
+        Raises only when cancelled: errors are results too. A call that is cancelled has its line in the logs, too.
         """
         started, trace_id = time.perf_counter(), str(uuid.uuid4())
         trace_of_call.set(trace_id)
+        try:
+            return await self._answer(tool, arguments, client, progress, address, beside, is_fresh, started)
+        except asyncio.CancelledError:
+            self._log_call(tool, arguments, client, _Ending(trace_id, _CANCELLED, _ms_since(started)))
+            raise
+
+    async def _answer(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        client: str,
+        progress: Callable[[float, str], Awaitable[None]],
+        address: str,
+        beside: Beside,
+        is_fresh: bool,
+        started: float,
+    ) -> CallResult:
+        trace_id = trace_of_call.get()
         error: WinnowError | None = None
         alert: HarvestAlert | None = None
         try:
@@ -219,7 +251,11 @@ class Dispatcher:
             size, duration_ms = await self._measure_payload(result), _ms_since(started)
             answer, sent = await self._measure(_build_result(tool, result, trace_id, duration_ms), size, beside)
         self._kb.metrics.count_answer(tool.name, sent.tokens, sent.bytes, failed=result.failed)
-        self._log_call(tool, arguments, client, trace_id, duration_ms, result, error, sent, alert)
+        if result.failed:
+            self._kb.metrics.count_refusal("call", result.payload["error"]["details"]["reason"])
+        verdict = error.reason if error else result.payload.get("status", "ok")
+        rows = 0 if result.failed else _count_rows(result.payload)
+        self._log_call(tool, arguments, client, _Ending(trace_id, verdict, duration_ms, rows, sent.tokens, alert))
         return answer
 
     async def _watch_listing(
@@ -274,24 +310,12 @@ class Dispatcher:
         usage = {"tokens": sent.tokens, "bytes": sent.bytes, "tokenizer": self._kb.tokenizer}
         return replace(draft, usage=usage), sent
 
-    def _log_call(
-        self,
-        tool: Tool,
-        arguments: Mapping[str, Any],
-        client: str,
-        trace_id: str,
-        duration_ms: float,
-        result: ToolResult,
-        error: WinnowError | None,
-        size: Size,
-        alert: HarvestAlert | None,
-    ) -> None:
+    def _log_call(self, tool: Tool, arguments: Mapping[str, Any], client: str, ending: _Ending) -> None:
+        """Count a call and write its line to the log and to the audit log. Waits for nothing."""
         asked = self._redact(arguments, plain=self._settings.log_queries)
-        verdict = error.reason if error else result.payload.get("status", "ok")
-        self._kb.metrics.count_call(tool.name, verdict, duration_ms / _MS_PER_SECOND)
-        if result.failed:
-            self._kb.metrics.count_refusal("call", result.payload["error"]["details"]["reason"])
-        log("call", tool=tool.name, trace_id=trace_id, duration_ms=duration_ms, verdict=verdict, asked=asked)
+        trace_id, verdict, ms = ending.trace_id, ending.verdict, ending.ms
+        self._kb.metrics.count_call(tool.name, verdict, ms / _MS_PER_SECOND)
+        log("call", tool=tool.name, trace_id=trace_id, duration_ms=ms, verdict=verdict, asked=asked)
         if self._audit is None:
             return
         scope = {"scope": fingerprint(arguments["scope"])} if arguments.get("scope") else {}
@@ -303,10 +327,10 @@ class Dispatcher:
             "arguments": fingerprint(arguments),
             **scope,
             "verdict": verdict,
-            "ms": duration_ms,
-            "rows": 0 if result.failed else _count_rows(result.payload),
-            "tokens": size.tokens,
-            **({"alert": {"harvest": asdict(alert)}} if alert else {}),
+            "ms": ms,
+            "rows": ending.rows,
+            "tokens": ending.tokens,
+            **({"alert": {"harvest": asdict(ending.alert)}} if ending.alert else {}),
         }
         # Not in a thread: writing one line takes less time than handing it over.
         self._audit.write(record)

@@ -11,7 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
+from mcp import Client
 from typer.testing import CliRunner
 
 from server.app import open_application
@@ -21,7 +23,10 @@ from server.runtime.audit import AuditLog, fingerprint, read_records, since_of
 from server.settings import Settings
 from server.settings_loading import load_settings
 from server.transports.dispatch import Dispatcher
+from server.transports.facade.service import FacadeService
+from server.transports.protocol import build_server
 from server.transports.wire import call_tool
+from tests.serving import serve
 
 DAY = 86_400
 
@@ -300,3 +305,58 @@ def test_the_audit_s_command_says_what_it_leaves_out_and_gives_a_program_all_of_
     assert numbers("--since", "2200-01-01") == (0, 0)
     assert "the last 50 of 193 calls; --last N shows more" in run_audit("--since", "7d")
     assert "of 193 calls" not in run_audit("--last", "193")
+
+
+async def _until_audited(settings: Settings, before: tuple[int, int]) -> list[dict[str, Any]]:
+    """The new line of calls and the new line of executions."""
+    async with asyncio.timeout(30):
+        while True:
+            lines = [
+                list(read_records(settings.audit_folder, kind=kind))[seen:]
+                for kind, seen in zip(("calls", "executions"), before, strict=True)
+            ]
+            if all(lines):
+                return [line for (line,) in lines]
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.walls
+@pytest.mark.parametrize("door", ["facade", "mcp"])
+def test_a_script_whose_client_leaves_has_its_lines(store: Path, door: str) -> None:
+    settings = load_settings(store=store, project="handbook", embedding="off")
+    script = {"code": "kb.search('backups')\nwhile True: pass", "timeout": 50}
+
+    async def send_and_leave(http: httpx2.AsyncClient, server: Any) -> None:
+        if door == "facade":
+            await http.post("/mcp/tool/execute_code", json=script)
+        else:
+            async with Client(server, mode="legacy") as client:
+                await client.call_tool("execute_code", script)
+
+    async def leave() -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        async with open_application(settings, wait_for_model=False) as application:
+            await application.ready()
+            dispatcher = Dispatcher(application.context, settings)
+            server, facade = build_server(dispatcher, application), FacadeService(dispatcher, application)
+            before = tuple(
+                len(list(read_records(settings.audit_folder, kind=kind))) for kind in ("calls", "executions")
+            )
+            async with (
+                serve(server, facade=facade) as (host, port),
+                httpx2.AsyncClient(base_url=f"http://{host}:{port}", timeout=60) as http,
+            ):
+                sending = asyncio.create_task(send_and_leave(http, server))
+                while not application.scripts.queue["running"]:
+                    await asyncio.sleep(0.05)
+                await asyncio.sleep(0.5)
+                sending.cancel()
+                await asyncio.gather(sending, return_exceptions=True)
+                return await _until_audited(settings, before), application.kb.metrics.snapshot()
+
+    (call, execution), metrics = asyncio.run(leave())
+    assert (call["tool"], call["verdict"], call["ms"] > 0) == ("execute_code", "cancelled", True)
+    assert (execution["verdict"], execution["trace_id"]) == ("cancelled", call["trace_id"])
+    assert (execution["sdk_calls"], execution["source_bytes"]) == (1, len(script["code"]))
+    assert execution["walls"]["stood"]
+    assert metrics["calls"]["execute_code"]["verdicts"] == {"cancelled": 1}
+    assert metrics["scripts"]["endings"] == {"cancelled": 1}
