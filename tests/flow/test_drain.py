@@ -71,16 +71,17 @@ def test_a_pipe_gives_a_script_up_that_takes_too_long(store: Path) -> None:
         pipe.send(id=4, method="ping")
         pipe.answer(4)
         assert pipe.stop(signal.SIGTERM) == 0
+    assert scripts_of(store)[-1] != "ok"
 
 
 @contextmanager
-def served(store: Path) -> Iterator[tuple[subprocess.Popen[Any], str]]:
+def served(store: Path, **environment: str) -> Iterator[tuple[subprocess.Popen[Any], str]]:
     """A server over HTTP, and its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
     command = [WINNOW, "serve", "--store", store, "--project", "handbook", "--http", address]
-    with start_process(command, env={**os.environ, **ALONE}, stderr=subprocess.DEVNULL) as process:
+    with start_process(command, env={**os.environ, **ALONE, **environment}, stderr=subprocess.DEVNULL) as process:
         until(lambda: get(address, "/health/ready")[0] == 200)
         yield process, address
 
@@ -132,6 +133,36 @@ def test_an_http_server_answers_the_script_that_runs_refuses_what_comes_and_is_n
         assert (status, str(RESULT) in body) == (200, True)
         assert process.wait(LIMIT) == 0
     assert scripts_of(store) == [*before, "ok"]
+
+
+@pytest.mark.walls
+@pytest.mark.parametrize("door", ["facade", "mcp"])
+def test_a_call_over_http_that_the_end_gives_up_is_told_so_and_has_its_line(store: Path, door: str) -> None:
+    before, code = scripts_of(store), "while True: pass"
+
+    def post(address: str) -> tuple[int, dict[str, str], dict[str, Any]]:
+        script = {"code": code, "timeout": 60}
+        if door == "mcp":
+            status, headers, body = call(address, {"name": "execute_code", "arguments": script})
+            return status, headers, json.loads(body)["error"]
+        request = urllib.request.Request(
+            f"http://{address}/mcp/tool/execute_code",
+            json.dumps(script).encode(),
+            {"content-type": "application/json"},
+        )
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=LIMIT)
+        return refused.value.code, dict(refused.value.headers), json.load(refused.value)["errors"][0]
+
+    with served(store, WINNOW_DRAIN_SECONDS="0.2") as (process, address), ThreadPoolExecutor(1) as threads:
+        running = threads.submit(post, address)
+        until(lambda: get(address, "/health")[1]["queue"]["running"] == 1)
+        process.send_signal(signal.SIGTERM)
+        status, headers, error = running.result()
+        assert (status, headers["retry-after"], error["details"]["reason"]) == (503, "5", "SHUTTING_DOWN")
+        assert error["details"]["retryable"] is True
+        assert process.wait(LIMIT) == 0
+    assert scripts_of(store) == [*before, "cancelled"]
 
 
 def frame(**message: Any) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -42,8 +42,8 @@ _REASONS = {
 class CountedRequests:
     """ASGI middleware that counts requests in progress and refusals, and refuses calls while the server ends.
 
-    A GET of ``stream_path`` stays open for events. ``body_of`` builds the JSON body of a refusal from the path and
-    the error.
+    Refused are calls that come then, and those in progress that the end gives up. A GET of ``stream_path`` stays
+    open for events. ``body_of`` builds the JSON body of a refusal from the path and the error.
     """
 
     def __init__(
@@ -67,7 +67,10 @@ class CountedRequests:
             await self._app(scope, receive, send)
             return
 
+        sent: list[Message] = []
+
         async def count_and_send(message: Message) -> None:
+            sent[:] = [message]
             if message["type"] == "http.response.start":
                 self._count(message["status"])
             await send(message)
@@ -78,7 +81,17 @@ class CountedRequests:
             await self._refuse(scope["path"])(scope, receive, count_and_send)
         else:
             with self._drain.request():
-                await self._app(scope, receive, count_and_send)
+                await self._answer(scope, receive, count_and_send, sent)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, sent: Sequence[Message]) -> None:
+        """Pass a call on; where the server's end gives it up before anything was ``sent``, say so."""
+        try:
+            await self._app(scope, receive, send)
+        except asyncio.CancelledError:
+            # uvicorn would send a 500 without a word about the end.
+            if sent or not self._drain.is_draining:
+                raise
+            await self._refuse(scope["path"])(scope, receive, send)
 
     def _is_stream(self, scope: Scope) -> bool:
         return (scope["method"], scope["path"]) == ("GET", self._stream_path) or _LISTENS in scope["headers"]
