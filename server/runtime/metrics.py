@@ -51,7 +51,7 @@ class Metrics:
     had its share), ``quotes``, ``excerpts``, ``excerpts_truncated`` and ``harvest_alerts``. Scripts are counted by
     status, with their calls, the rows they read and the tokens they kept out of a model's context. Refusals are
     counted by the door at which they happened and a reason: ``call`` and ``read`` with the reasons of
-    ``server.errors``, ``http`` with the names that the transports give.
+    ``server.errors``, ``http`` with those of the façade, and before that with names of statuses.
     """
 
     def __init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -89,6 +90,35 @@ async def test_the_schemas_that_discovery_names_are_no_reads_of_a_client(setting
         seen = [(await http.get(path)).status_code for path in named]
         assert seen == [200] * len(named)
         assert (await http.get("/mcp/discover")).status_code == 429
+
+
+async def test_refusals_over_http_are_counted_by_their_true_reasons(settings: Settings) -> None:
+    few = settings.model_copy(update={"reads_per_minute": 1, "calls_per_minute": 1})
+    async with (
+        open_application(few, wait_for_model=False) as application,
+        facade_of(application) as (http, _, operations),
+    ):
+        seen = [(await http.get("/mcp/discover")).status_code for _ in range(2)]
+        seen.append((await http.post("/mcp/tool/kb.search", json={"query": 1})).status_code)
+        seen.append((await http.post("/mcp/tool/kb.search", json={"query": "backups"})).status_code)
+        seen.append((await http.post("/mcp/tool/kb.search", content=b"x")).status_code)
+        seen.append((await http.get("/nowhere")).status_code)
+        head = f"POST /mcp/tool/kb.search HTTP/1.1\r\nhost: {http.base_url.host}:{http.base_url.port}\r\n"
+        _, left = await asyncio.open_connection(http.base_url.host, http.base_url.port)
+        left.write(f"{head}content-type: application/json\r\ncontent-length: 9\r\n\r\n".encode())
+        await left.drain()
+        left.close()
+        async with asyncio.timeout(30):
+            while "CLIENT_LEFT" not in (counted := operations.metrics.snapshot()["refusals"].get("http", {})):
+                await asyncio.sleep(0.05)
+    assert seen == [200, 429, 400, 429, 415, 404]
+    assert counted == {
+        "RATE_LIMIT": 2,
+        "INVALID_REQUEST": 1,
+        "MEDIA_TYPE": 1,
+        "not found": 1,
+        "CLIENT_LEFT": 1,
+    }
 
 
 async def test_no_route_redirects_and_one_with_a_slash_too_many_is_a_404(application: Application) -> None:

@@ -61,6 +61,7 @@ PROBLEMS: Mapping[str, tuple[Code, int]] = MappingProxyType(
         "INPUT_BYTES": (Code.INVALID_INPUT, 413),
         "KEY_REUSED": (Code.INVALID_INPUT, 422),
         "REFUSED": (Code.INVALID_INPUT, 403),
+        "CLIENT_LEFT": (Code.INVALID_INPUT, 400),
         "METHOD": (Code.UNSUPPORTED, 405),
         "MEDIA_TYPE": (Code.UNSUPPORTED, 415),
     }

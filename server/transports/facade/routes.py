@@ -29,6 +29,7 @@ from server.transports.facade.notebooks import NotebookRoute, arguments_of, by_p
 from server.transports.facade.openapi import describe_api
 from server.transports.facade.problems import Refusal, problem_of_error, problem_of_status, refusal
 from server.transports.facade.service import Asker, FacadeService, Invocation, too_large
+from server.transports.operating.draining import REFUSAL
 from server.transports.sessions import KEY_NAME
 
 _JSON = "application/json"
@@ -124,6 +125,8 @@ def _endpoint(facade: FacadeService, answering: _Answering, name: str) -> Callab
 
         with continued(request.headers), span("request", "server", method=name):
             envelope = await facade.answer(in_envelope(), asker, request.path_params.get("name", "")[:100])
+        if envelope.problem is not None:
+            request.scope[REFUSAL] = envelope.problem.details["reason"]
         is_plain = envelope.problem is None and not envelope.meta
         return _respond(envelope.data if is_plain else envelope.as_json(), envelope.status, envelope.headers)
 
@@ -193,7 +196,7 @@ async def _read_json(request: Request, most: int = MAX_INPUT_BYTES) -> Any:
     try:
         return json.loads(await _read_body(request, most), parse_constant=_refuse_constant)
     except ClientDisconnect:
-        raise refusal("REFUSED", "the client has closed the connection") from None
+        raise refusal("CLIENT_LEFT", "the client has closed the connection") from None
     except (ValueError, RecursionError):
         raise refusal(
             "INVALID_REQUEST", 'the body is not JSON in UTF-8; send an object, such as {"query": "…"}'
@@ -221,7 +224,7 @@ async def _while_connected(request: Request, answering: Coroutine[Any, Any, Enve
     try:
         await asyncio.wait((call, left), return_when=asyncio.FIRST_COMPLETED)
         if not call.done():
-            raise refusal("REFUSED", "the client has closed the connection")
+            raise refusal("CLIENT_LEFT", "the client has closed the connection")
         return call.result()
     finally:
         for task in (call, left):

@@ -25,11 +25,14 @@ from server.runtime.metrics import Metrics
 _OPERATORS_ROUTES = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
 # The header of a request that stays open for events, in the protocol of 2026.
 _LISTENS = (b"mcp-method", b"subscriptions/listen")
+# In a request's scope: the reason of its refusal, where its route states one. A status has several of them.
+REFUSAL = "winnow.refusal"
+# The reason of a refusal by its status, where no route stated one.
 _REASONS = {
     400: "malformed",
     401: "unauthorized",
     403: "forbidden",
-    404: "unknown route",
+    404: "not found",
     405: "method",
     406: "not acceptable",
     413: "too large",
@@ -72,7 +75,7 @@ class CountedRequests:
         async def count_and_send(message: Message) -> None:
             sent[:] = [message]
             if message["type"] == "http.response.start":
-                self._count(message["status"])
+                self._count(scope.get(REFUSAL, ""), message["status"])
             await send(message)
 
         if scope["path"] in _OPERATORS_ROUTES or self._is_stream(scope):
@@ -102,9 +105,9 @@ class CountedRequests:
         headers = {"retry-after": f"{error.retry_after_s:.0f}", "connection": "close"}
         return JSONResponse(self._body_of(path, error), 503, headers)
 
-    def _count(self, status: int) -> None:
+    def _count(self, stated: str, status: int) -> None:
         if status >= 400:
-            self._metrics.count_refusal("http", _REASONS.get(status, "other"))
+            self._metrics.count_refusal("http", stated or _REASONS.get(status, "other"))
 
 
 class DrainingServer(uvicorn.Server):
