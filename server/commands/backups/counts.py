@@ -7,7 +7,7 @@ from typing import Protocol
 from server.text.sizes import count_of
 
 
-class Counts(Protocol):
+class BackupCounts(Protocol):
     """How much of each kind a backup holds."""
 
     @property
@@ -22,7 +22,7 @@ class Counts(Protocol):
     def notebooks(self) -> int: ...
 
 
-def describe_counts(counts: Counts) -> str:
+def describe_counts(counts: BackupCounts) -> str:
     """What a backup holds in words, the same when it is made and when it is restored."""
     return (
         f"{count_of(counts.projects, 'project')}, {count_of(counts.sources, 'watched source')}, "
