@@ -25,7 +25,7 @@ from sandbox.protocol.limits import Layers, Limits
 from sandbox.protocol.outcome import CountTokens, HostCall, Left, Outcome, SandboxUnavailable, WallReport, Walls
 from sandbox.runners import runner_table
 from sandbox.runners.runner import Runner, RunnerChild
-from sandbox.walls.tiers import is_accepted
+from sandbox.walls.tiers import find_tier, is_accepted
 
 from .execution import CallHandler, Execution
 from .progress import Progress
@@ -294,8 +294,10 @@ def _check_walls(runner: Runner, accepted: frozenset[str]) -> None:
     if is_accepted(names, accepted):
         return
     if accepted:
+        tier = find_tier(names)
+        or_tier = f", or the tier {tier.name}" if tier else ""
         raise SandboxUnavailable(
-            f"accept_missing is {sorted(accepted)}, but missing are {sorted(names)}: name exactly these",
+            f"accepted is {sorted(accepted)}, but missing are {sorted(names)}: name exactly these{or_tier}",
             tuple(sorted(names)),
         )
     raise SandboxUnavailable(f"not every wall stands ({reasons})", tuple(sorted(names)))
