@@ -538,3 +538,13 @@ def test_what_a_reader_says_of_a_file_is_short_printable_lines() -> None:
     assert cleaned is not None
     assert (cleaned.reader, cleaned.pages, cleaned.hidden_runs) == ("pdf", 10**9, 0)
     assert (len(cleaned.needs_ocr), cleaned.notes) == (100_000, ("a b",) * 1_000)
+
+
+def test_a_page_within_a_form_has_its_text_without_what_the_form_offers_to_choose(tmp_path: Path) -> None:
+    """Some programs write the whole body of a page into one form."""
+    page = (
+        "<body><form action=x><h1>Rules</h1><p>Passages are kept for ninety days.</p>"
+        "<select><option>Dansk<option>Eesti</select><button>Send</button></form></body>"
+    )
+    text = only(write(tmp_path, "form.html", page)).text
+    assert text.split() == ["#", "Rules", "Passages", "are", "kept", "for", "ninety", "days."]

@@ -31,7 +31,7 @@ _IN_TARGETS = {ord(mark): f"%{ord(mark):02X}" for mark in " ()<>"}
 
 # Where the text of a page is, the likeliest first.
 _BODIES = ("main", "[role=main]", "article")
-_INVISIBLE_TAGS = "script style noscript template svg nav footer iframe form button head"
+_INVISIBLE_TAGS = "script style noscript template svg nav footer iframe button select head"
 _INVISIBLE = frozenset(_INVISIBLE_TAGS.split())
 _HEADINGS = {f"h{depth}": "#" * depth for depth in range(1, 7)}
 _BLOCK_TAGS = """
