@@ -119,8 +119,9 @@ def heading_node_id(document: Document, path: Path) -> str:
 
 
 def clean_title(title: str) -> str:
-    """Clean a title for a node: one line, without control characters, at most ``TITLE_CHARS``."""
-    return " ".join(_UNPRINTABLE.sub(" ", title[: 4 * TITLE_CHARS]).split())[:TITLE_CHARS]
+    """Clean a title for a node: one line without control signs and blanks of no width, at most ``TITLE_CHARS``."""
+    seen = title[: 4 * TITLE_CHARS].replace("\u200b", "")
+    return " ".join(_UNPRINTABLE.sub(" ", seen).split())[:TITLE_CHARS]
 
 
 def _without_title(path: Path, title: str) -> Path:
