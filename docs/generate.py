@@ -15,18 +15,18 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from server.cli import COMMANDS
-from server.commands.terminal.flags import bounds_of, default_of, values_of
-from server.configuration.permissions import TOPICS, Setter
-from server.contracts import flat_schema
-from server.prompts.library import load_prompts
-from server.reference.guides import playbook, recipes
-from server.reference.schemas import answer_table, arguments_table, table
-from server.reference.sdk import sdk_reference
-from server.settings import Settings
-from server.tools import TOOLS, Tool
-from server.transports.resources import PAGES as PAGES_BY_URI
-from server.transports.resources import TEMPLATES
+from winnow.server.cli import COMMANDS
+from winnow.server.commands.terminal.flags import bounds_of, default_of, values_of
+from winnow.server.configuration.permissions import TOPICS, Setter
+from winnow.server.contracts import flat_schema
+from winnow.server.prompts.library import load_prompts
+from winnow.server.reference.guides import playbook, recipes
+from winnow.server.reference.schemas import answer_table, arguments_table, table
+from winnow.server.reference.sdk import sdk_reference
+from winnow.server.settings import Settings
+from winnow.server.tools import TOOLS, Tool
+from winnow.server.transports.resources import PAGES as PAGES_BY_URI
+from winnow.server.transports.resources import TEMPLATES
 
 FOLDER = Path(__file__).parent
 GENERATED = "<!-- Written by docs/generate.py from the code. Change it there. -->"

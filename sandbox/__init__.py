@@ -13,9 +13,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sandbox.parent.sandbox import Sandbox, probe
-    from sandbox.protocol.limits import Layers, Limits
-    from sandbox.protocol.outcome import (
+    from winnow.sandbox.parent.sandbox import Sandbox, probe
+    from winnow.sandbox.protocol.limits import Layers, Limits
+    from winnow.sandbox.protocol.outcome import (
         CallError,
         CountTokens,
         HostCall,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         WallReport,
         Walls,
     )
-    from sandbox.runners.availability import looks_possible
+    from winnow.sandbox.runners.availability import looks_possible
 
 __all__ = [
     "CallError",

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from sandbox import Outcome, Reply, Sandbox
+from winnow.sandbox import Outcome, Reply, Sandbox
 
 from . import control, suite, surface
 from .suite import Attack

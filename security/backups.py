@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 PARTS: Mapping[str, bytes] = MappingProxyType(
     {"projects.json": b'{"projects": [{"name": "brought", "settings": {"top_k": 3}}]}', "keys.json": b"{}"}

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 STORE = ("--store", "store", "--project", "p")
 _HANGS_SECONDS = 2.0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 STYLES = ("pandoc", "apa", "bibtex", "csl-json", "markdown")
 _PAGE = "# Lanterns\n\nA lantern burns oil until the morning, says this page.\n"

@@ -59,14 +59,22 @@ def _serve(channel: socket.socket) -> None:
 
 
 def _run_attack(program: bytes) -> None:
-    sys.path.insert(0, str(Path(__file__).parents[1]))  # the SDK is all that is added to plain Python
+    sys.path.insert(0, str(Path(__file__).parents[2]))  # the SDK is all that is added to plain Python
     if b"client_sdk" in program:
-        import client_sdk.transport
-
-        client_sdk.transport.connect(_call)
+        _offer_sdk()
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(program, "<attack>", "exec"), names)
     print(names.get("result"))  # trusts the script's own result
+
+
+def _offer_sdk() -> None:
+    """Connect the SDK, and give it the name that scripts import it by."""
+    from winnow import client_sdk
+    from winnow.client_sdk import transport
+
+    transport.connect(_call)
+    ours = {name: module for name, module in sys.modules.items() if name.startswith(client_sdk.__name__)}
+    sys.modules.update({name.removeprefix("winnow."): module for name, module in ours.items()})
 
 
 def _call(method: str, params: Mapping[str, Any], each: Sequence[Mapping[str, Any]] = ()) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from security.surface import ALONE, winnow
+from winnow.security.surface import ALONE, winnow
 
 PAGE = (
     "---\nenvironment: {environment}\nvendor: {vendor}\n{field}: {value}\n---\n# {title}\n\n"

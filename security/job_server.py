@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 SECRET = "a-private-word"
 # The settings of the server, beside ``ingest_roots``.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 _SECONDS = 2.0
 _COMMANDS = (("ingest", "notes"), ("search", "backups"), ("doctor",))

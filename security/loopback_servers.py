@@ -19,14 +19,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from security.surface import ALONE, winnow
+from winnow import SEARCH_PATH
+from winnow.security.surface import ALONE, winnow
 
 ROUTES = ("/mcp", "/health", "/nowhere")
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 MODERN = REVISIONS[-1]
 COOKIE = "winnow-session"
-_ROOT = str(Path(__file__).parents[1])
-_WINNOW = "import sys; sys.path.insert(0, sys.argv.pop(1)); from server.cli import main; main()"
+_WINNOW = "import sys; sys.path.insert(0, sys.argv.pop(1)); from winnow.server.cli import main; main()"
 _SECONDS = 50.0
 _LOCAL = "host: localhost"
 _STORE = ("--store", "store", "--project", "p")
@@ -68,7 +68,7 @@ def serve_product(host: str = "127.0.0.1", *options: str) -> Iterator[int]:
         port = int(free.getsockname()[1])
     Path("store").mkdir(exist_ok=True)
     served = ["serve", *_STORE, "--http", f"{host}:{port}", *options]
-    command = [sys.executable, "-I", "-B", "-c", _WINNOW, _ROOT, *served]
+    command = [sys.executable, "-I", "-B", "-c", _WINNOW, SEARCH_PATH, *served]
     with subprocess.Popen(command, env=_environment(), stderr=subprocess.DEVNULL) as process:
         try:
             _wait(process, host, port)
@@ -209,7 +209,7 @@ def exchange_lines(sent: Sequence[bytes], *, program: str = "", seconds: float =
 def serve_on_pipe(program: str = "", *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run a server on a pipe: ``winnow serve``, or a ``program`` without protection, with further ``options``."""
     Path("store").mkdir(exist_ok=True)
-    command = [sys.executable, "-I", "-B", "-c", program or _WINNOW, _ROOT, "serve", *_STORE, *options]
+    command = [sys.executable, "-I", "-B", "-c", program or _WINNOW, SEARCH_PATH, "serve", *_STORE, *options]
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command, env=_environment(), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL

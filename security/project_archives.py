@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 PAGE: Mapping[str, Any] = MappingProxyType(
     {"uri": "new.md", "type": "markdown", "title": "New", "text": "# New\n\nA lantern from an archive.\n"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from server.errors import WinnowError
-from server.prompts.library import load_prompts
+from winnow.server.errors import WinnowError
+from winnow.server.prompts.library import load_prompts
 
 _SPECIFICATION = """\
 title: Ask

@@ -8,19 +8,19 @@ import sys
 import threading
 from pathlib import Path
 
-from security import reader_child
-from server.ingest.documents import RawDocument, UnreadableFile
-from server.ingest.formats.format_table import Format
-from server.ingest.parsing import parser, walled_children
-from server.ingest.parsing.parser import ParserProcess
-from server.ingest.parsing.reader_pool import ReaderPool
+from winnow import SEARCH_PATH
+from winnow.security import reader_child
+from winnow.server.ingest.documents import RawDocument, UnreadableFile
+from winnow.server.ingest.formats.format_table import Format
+from winnow.server.ingest.parsing import parser, walled_children
+from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.parsing.reader_pool import ReaderPool
 
 BREACHED = "BREACHED"
-_ROOT = str(Path(__file__).parents[1])
 _PLAIN = (
     "import os, sys; sys.path.insert(0, sys.argv[1]); os.dup2(int(sys.argv[2]), 103); "
     "os.dup2(int(sys.argv[3]), 4); os.dup2(103, 3); "
-    "from security import reader_child; reader_child.prepare(uses_ocr=False)()"
+    "from winnow.security import reader_child; reader_child.prepare(uses_ocr=False)()"
 )
 _FORMAT = Format("pdf", ("attack",))
 
@@ -86,7 +86,7 @@ def answer_plainly(code: str, seconds: float = 20.0) -> bytes:
     ours, theirs = socket.socketpair()
     with ours, theirs, open("plain", "r+b") as document:
         inherited = [theirs.fileno(), document.fileno()]
-        command = [sys.executable, "-B", "-c", _PLAIN, _ROOT, *map(str, inherited)]
+        command = [sys.executable, "-B", "-c", _PLAIN, SEARCH_PATH, *map(str, inherited)]
         with subprocess.Popen(command, pass_fds=inherited, stderr=subprocess.DEVNULL) as process:
             theirs.close()
             timer = threading.Timer(seconds, process.kill)

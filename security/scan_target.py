@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from security.surface import ALONE, winnow
+from winnow.security.surface import ALONE, winnow
 
 STORE = ("--store", "store", "--project", "p")
 # A walk ends after ten seconds; the rest is for starting the command on a busy machine.

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sandbox import Outcome
-from security.surface import winnow
+from winnow.sandbox import Outcome
+from winnow.security.surface import winnow
 
 # The settings of a server over that store.
 STORE = MappingProxyType({"store": "store", "project": "p", "daemon": "off", "embedding": "off"})

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 _READ = "import tomllib; settings = tomllib.load(open('winnow.toml', 'rb'))"
 _READ_SECONDS = 5.0

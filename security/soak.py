@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from sandbox import Limits, Reply, Sandbox
+from winnow.sandbox import Limits, Reply, Sandbox
 
 from . import suite
 from .suite import Attack

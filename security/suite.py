@@ -25,7 +25,7 @@ defines two functions without parameters, each of which returns whether the atta
     # surface: held | seconds: 120
     # A title of 20,000 digits stops the ingest of the files beside it.
     from pathlib import Path
-    from security.surface import winnow
+    from winnow.security.surface import winnow
 
     def control():    # the same attack on an unprotected equivalent: it must succeed
         return ...
@@ -56,7 +56,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
-from sandbox import Layers, Limits, Outcome, Status
+from winnow.sandbox import Layers, Limits, Outcome, Status
 
 ATTACKS_FOLDER = Path(__file__).parent / "attacks"
 BREACHED = "BREACHED"

@@ -12,10 +12,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from server.errors import WinnowError
-from server.toolpacks.offering import PackShelf
-from server.toolpacks.running import PackRunner
-from server.toolpacks.strikes import Strikes
+from winnow.server.errors import WinnowError
+from winnow.server.toolpacks.offering import PackShelf
+from winnow.server.toolpacks.running import PackRunner
+from winnow.server.toolpacks.strikes import Strikes
 
 FOLDER = Path("packs")
 _HEAD = 'import json, os, sys\ngiven = json.loads(sys.stdin.readline())["input"]["q"]\n'

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 # A server of the project "mine".
 SERVER = MappingProxyType(

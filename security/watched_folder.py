@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 STORE = ("--store", "store")
 SECRET = "a-private-word"

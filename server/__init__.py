@@ -1,7 +1,4 @@
-"""winnow: an MCP server over a user's own knowledge base.
+"""The server over a user's own knowledge base: retrieval, tools, transports and commands.
 
 The rooms of this package and who may import whom are drawn in docs/architecture.md.
 """
-
-__version__ = "0.1.0"
-__all__ = ["__version__"]

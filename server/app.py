@@ -12,31 +12,31 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from server import __version__
-from server.backends.files.disk_use import measure_disk
-from server.engine.client import EngineKnowledge
-from server.engine.sharing import has_engine, shares_engine
-from server.errors import WinnowError
-from server.jobs.queue import JobQueue, JobRunner
-from server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
-from server.monitoring.capacities import Alerts
-from server.monitoring.ingest_lag import measure_lag
-from server.monitoring.readiness import Readiness
-from server.runtime.draining import Drain
-from server.runtime.logs import log
-from server.runtime.priority import SWITCH_SECONDS
-from server.runtime.reports.traces import shut_down_traces
-from server.scripts.script_runs import Scripts
-from server.settings import Settings
-from server.tools import Context
+from winnow import __version__
+from winnow.server.backends.files.disk_use import measure_disk
+from winnow.server.engine.client import EngineKnowledge
+from winnow.server.engine.sharing import has_engine, shares_engine
+from winnow.server.errors import WinnowError
+from winnow.server.jobs.queue import JobQueue, JobRunner
+from winnow.server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
+from winnow.server.monitoring.capacities import Alerts
+from winnow.server.monitoring.ingest_lag import measure_lag
+from winnow.server.monitoring.readiness import Readiness
+from winnow.server.runtime.draining import Drain
+from winnow.server.runtime.logs import log
+from winnow.server.runtime.priority import SWITCH_SECONDS
+from winnow.server.runtime.reports.traces import shut_down_traces
+from winnow.server.scripts.script_runs import Scripts
+from winnow.server.settings import Settings
+from winnow.server.tools import Context
 
 if TYPE_CHECKING:
-    from server.ingest.report import Progress
-    from server.jobs.records import Job, JobResult
-    from server.opening import Backends
-    from server.prompts.library import PromptLibrary
-    from server.tools.operator_tools import OperatorTools
-    from server.watching.watcher import Watcher
+    from winnow.server.ingest.report import Progress
+    from winnow.server.jobs.records import Job, JobResult
+    from winnow.server.opening import Backends
+    from winnow.server.prompts.library import PromptLibrary
+    from winnow.server.tools.operator_tools import OperatorTools
+    from winnow.server.watching.watcher import Watcher
 
 
 class Application:
@@ -78,7 +78,7 @@ class Application:
     async def _watch(self, kb: KnowledgeBase) -> None:
         if not self._watches:
             return
-        from server.watching.store_watcher import watcher_of
+        from winnow.server.watching.store_watcher import watcher_of
 
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
@@ -96,7 +96,7 @@ class Application:
     @cached_property
     def prompts(self) -> PromptLibrary:
         """The prompts, read at their first use."""
-        from server.prompts.library import load_prompts
+        from winnow.server.prompts.library import load_prompts
 
         library = load_prompts(self.settings.prompt_packs)
         for each in library.left_out:
@@ -119,7 +119,7 @@ class Application:
     def _operator_tools(self) -> OperatorTools | None:
         if not self.settings.tool_packs:
             return None
-        from server.tools.operator_tools import OperatorTools
+        from winnow.server.tools.operator_tools import OperatorTools
 
         return OperatorTools(self.settings)
 
@@ -184,7 +184,7 @@ def make_knowledge_base(settings: Settings, *, wait_for_model: bool, runs_jobs: 
     def open_library() -> Library:
         # Vector stores and model runtimes take half a second to import, so they are imported in the opener's
         # thread.
-        from server.opening import open_backends
+        from winnow.server.opening import open_backends
 
         backends = open_backends(settings, wait_for_model=wait_for_model)
         if runs_jobs:
@@ -192,7 +192,7 @@ def make_knowledge_base(settings: Settings, *, wait_for_model: bool, runs_jobs: 
         return backends
 
     def run(job: Job, on_progress: Callable[[Progress], None]) -> JobResult:
-        from server.jobs.ingesting import run_ingest
+        from winnow.server.jobs.ingesting import run_ingest
 
         return run_ingest(settings, cast("Backends", kb.library()), job, on_progress)
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 import typer
 
-# command -> (module in server.commands, one line of help); the order is the order of `winnow --help`
+# command -> (module in winnow.server.commands, one line of help); the order is the order of `winnow --help`
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "demo": ("demo", "index this Python's documentation and answer from it over MCP"),
@@ -112,7 +112,7 @@ def _run(arguments: Sequence[str]) -> None:
         sys.stdout.write(_usage())
         raise SystemExit(0 if arguments else 2)
     if arguments[0] in ("--version", "-V"):
-        from server import __version__
+        from winnow import __version__
 
         sys.stdout.write(f"winnow {__version__}\n")
         raise SystemExit(0)
@@ -123,7 +123,7 @@ def _run(arguments: Sequence[str]) -> None:
         raise SystemExit(2)
     if name != "config":  # it shows them itself
         _report_ignored_settings()
-    module = importlib.import_module(f"server.commands.{COMMANDS[name][0]}")
+    module = importlib.import_module(f"winnow.server.commands.{COMMANDS[name][0]}")
     app: typer.Typer = module.app
     app(args=list(arguments[1:]), prog_name=f"winnow {name}")
 
@@ -142,8 +142,8 @@ def _refuse_near_words(arguments: Sequence[str]) -> None:
 
 def _report_ignored_settings() -> None:
     """Report ignored values of configuration files on stderr. The command itself reports invalid settings."""
-    from server.errors import WinnowError
-    from server.settings_loading import load
+    from winnow.server.errors import WinnowError
+    from winnow.server.settings_loading import load
 
     with suppress(WinnowError):
         sys.stderr.writelines(f"winnow: {line}\n" for line in load().ignored_lines())

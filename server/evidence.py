@@ -22,9 +22,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from server.text.limits import MAX_QUOTE_CHARS
-from server.text.spans import Span, clip, match_spans, matches, next_word, terms, word_before
-from server.text.tokens import count_tokens, first_tokens, last_tokens
+from winnow.server.text.limits import MAX_QUOTE_CHARS
+from winnow.server.text.spans import Span, clip, match_spans, matches, next_word, terms, word_before
+from winnow.server.text.tokens import count_tokens, first_tokens, last_tokens
 
 # The spans whose similarity is computed, and the characters of each that are used (more than the model reads).
 SIMILAR_SPANS = 24

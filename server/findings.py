@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from server.settings import Settings
+from winnow.server.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
 
-from server.contracts import (
+from winnow.server.contracts import (
     EntitiesForSections,
     ExpandExcerpt,
     ExtractEvidence,
@@ -39,15 +39,15 @@ from server.contracts import (
     SemanticSearch,
     parse,
 )
-from server.contracts.citing import Cite
-from server.contracts.corpus import Count, Scan
-from server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
-from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus
-from server.contracts.research import InspectCollection, ListProjects, QueryProject, QueryProjectHybrid
-from server.contracts.scripting import CountTokens, HybridSearch, Rerank
-from server.contracts.search import IndexState
-from server.errors import WinnowError
-from server.operations.base import (
+from winnow.server.contracts.citing import Cite
+from winnow.server.contracts.corpus import Count, Scan
+from winnow.server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
+from winnow.server.contracts.jobs import IngestFromSource, JobCancel, JobStatus
+from winnow.server.contracts.research import InspectCollection, ListProjects, QueryProject, QueryProjectHybrid
+from winnow.server.contracts.scripting import CountTokens, HybridSearch, Rerank
+from winnow.server.contracts.search import IndexState
+from winnow.server.errors import WinnowError
+from winnow.server.operations.base import (
     DIRECT,
     SCRIPT,
     Answer,
@@ -59,19 +59,19 @@ from server.operations.base import (
     add_warnings,
     count_answer_tokens,
 )
-from server.operations.citing import cite_rows
-from server.operations.claims.table import OF_CLAIMS, WRITING
-from server.operations.core.table import OF_CORE, SEARCHING
-from server.operations.corpus.counting import count
-from server.operations.corpus.documents import list_documents
-from server.operations.corpus.reading import read_document
-from server.operations.corpus.repeats import find_repeats
-from server.operations.corpus.scan import scan
-from server.operations.evidence import extract_evidence, retrieve_evidence
-from server.operations.excerpts import expand_excerpt, read_excerpt
-from server.operations.fetching import fetch
-from server.operations.graph.vendors import find_vendor_info
-from server.operations.graph.walks import (
+from winnow.server.operations.citing import cite_rows
+from winnow.server.operations.claims.table import OF_CLAIMS, WRITING
+from winnow.server.operations.core.table import OF_CORE, SEARCHING
+from winnow.server.operations.corpus.counting import count
+from winnow.server.operations.corpus.documents import list_documents
+from winnow.server.operations.corpus.reading import read_document
+from winnow.server.operations.corpus.repeats import find_repeats
+from winnow.server.operations.corpus.scan import scan
+from winnow.server.operations.evidence import extract_evidence, retrieve_evidence
+from winnow.server.operations.excerpts import expand_excerpt, read_excerpt
+from winnow.server.operations.fetching import fetch
+from winnow.server.operations.graph.vendors import find_vendor_info
+from winnow.server.operations.graph.walks import (
     graph_children,
     graph_describe,
     graph_entities_for_sections,
@@ -80,32 +80,32 @@ from server.operations.graph.walks import (
     graph_paths,
     graph_sections_for_entities,
 )
-from server.operations.jobs import cancel_job, queue_ingest, show_job
-from server.operations.kb import kb_search
-from server.operations.legacy import get_section_text, search_sections
-from server.operations.research.collections import inspect_collection
-from server.operations.research.index_state import read_index_state
-from server.operations.research.projects import list_projects
-from server.operations.research.queries import query, query_hybrid
-from server.operations.scripting import count_texts, hybrid_search, rerank
-from server.operations.search import semantic_search
-from server.operations.state import IN_SESSION, over_session
-from server.runtime.caches import CacheCounters
-from server.runtime.call_threads import CallThreads
-from server.runtime.deadlines import deadline_after
-from server.runtime.metrics import Metrics
-from server.runtime.remote import backend_figures
-from server.runtime.reports.store_figures import StoreFigures
-from server.runtime.reports.traces import annotate, span
-from server.sessions.passage_store import PassageStore, PassageStoreCounters, StoredPassage
-from server.sessions.result_store import ResultStore
-from server.sessions.rights import settings_for
-from server.sessions.saved_values import SavedValues
-from server.settings import MIB, Settings
-from server.text.tokens import count_tokens, encoding_name, first_tokens, is_loaded
+from winnow.server.operations.jobs import cancel_job, queue_ingest, show_job
+from winnow.server.operations.kb import kb_search
+from winnow.server.operations.legacy import get_section_text, search_sections
+from winnow.server.operations.research.collections import inspect_collection
+from winnow.server.operations.research.index_state import read_index_state
+from winnow.server.operations.research.projects import list_projects
+from winnow.server.operations.research.queries import query, query_hybrid
+from winnow.server.operations.scripting import count_texts, hybrid_search, rerank
+from winnow.server.operations.search import semantic_search
+from winnow.server.operations.state import IN_SESSION, over_session
+from winnow.server.runtime.caches import CacheCounters
+from winnow.server.runtime.call_threads import CallThreads
+from winnow.server.runtime.deadlines import deadline_after
+from winnow.server.runtime.metrics import Metrics
+from winnow.server.runtime.remote import backend_figures
+from winnow.server.runtime.reports.store_figures import StoreFigures
+from winnow.server.runtime.reports.traces import annotate, span
+from winnow.server.sessions.passage_store import PassageStore, PassageStoreCounters, StoredPassage
+from winnow.server.sessions.result_store import ResultStore
+from winnow.server.sessions.rights import settings_for
+from winnow.server.sessions.saved_values import SavedValues
+from winnow.server.settings import MIB, Settings
+from winnow.server.text.tokens import count_tokens, encoding_name, first_tokens, is_loaded
 
 if TYPE_CHECKING:  # its records are built at import, which a handshake does not wait for
-    from server.jobs.queue import JobQueue
+    from winnow.server.jobs.queue import JobQueue
 
 __all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Library"]
 

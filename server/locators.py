@@ -16,10 +16,10 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-from server.libraries.facts import item_of
-from server.models import Document, DocumentText, DocumentType, Passage, Place, PlaceKind
-from server.text.printable import one_line
-from server.text.sizes import count_of
+from winnow.server.libraries.facts import item_of
+from winnow.server.models import Document, DocumentText, DocumentType, Passage, Place, PlaceKind
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 LOCATOR_CHARS, LINK_CHARS = 300, 1_200
 _LABEL_CHARS, _FILE_CHARS = 80, 1_000

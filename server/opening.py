@@ -11,33 +11,33 @@ from threading import Thread
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
-from server.backends.base import ContradictionModel, Reranker, VectorStore, admits
-from server.backends.catalogue import Binding, Catalogue
-from server.backends.files.lock import HOLDER, StoreLock
-from server.backends.files.store_folder import CATALOGUE, REPAIR, map_os_errors, prepare_store
-from server.backends.graphs.damaged_graph import DamagedGraph
-from server.backends.graphs.document_facts import SqliteFactStore
-from server.backends.graphs.sqlite_graph import SqliteGraph
-from server.backends.models.embedders import LazyEmbedder
-from server.backends.models.weights import DIMENSION
-from server.backends.vectors.current_store import BuildVectors, CurrentVectors
-from server.backends.vectors.index_build import build_in_subprocess
-from server.backends.vectors.migration import check_finished
-from server.backends.vectors.reindex_plan import folder_name, remove_leftovers
-from server.claims.library import ClaimLibrary
-from server.errors import WinnowError
-from server.graph.base import GraphStore, Scope
-from server.models import Document, Filters, Labels
-from server.retrieval.hybrid import Retriever
-from server.runtime.logs import log
-from server.runtime.reports.store_figures import ProjectSize, StoreFigures
-from server.runtime.waits import WaitSummary
-from server.settings import Settings
-from server.text.languages import is_mixed, load_language_model
-from server.text.matching import is_glob
+from winnow.server.backends.base import ContradictionModel, Reranker, VectorStore, admits
+from winnow.server.backends.catalogue import Binding, Catalogue
+from winnow.server.backends.files.lock import HOLDER, StoreLock
+from winnow.server.backends.files.store_folder import CATALOGUE, REPAIR, map_os_errors, prepare_store
+from winnow.server.backends.graphs.damaged_graph import DamagedGraph
+from winnow.server.backends.graphs.document_facts import SqliteFactStore
+from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
+from winnow.server.backends.models.embedders import LazyEmbedder
+from winnow.server.backends.models.weights import DIMENSION
+from winnow.server.backends.vectors.current_store import BuildVectors, CurrentVectors
+from winnow.server.backends.vectors.index_build import build_in_subprocess
+from winnow.server.backends.vectors.migration import check_finished
+from winnow.server.backends.vectors.reindex_plan import folder_name, remove_leftovers
+from winnow.server.claims.library import ClaimLibrary
+from winnow.server.errors import WinnowError
+from winnow.server.graph.base import GraphStore, Scope
+from winnow.server.models import Document, Filters, Labels
+from winnow.server.retrieval.hybrid import Retriever
+from winnow.server.runtime.logs import log
+from winnow.server.runtime.reports.store_figures import ProjectSize, StoreFigures
+from winnow.server.runtime.waits import WaitSummary
+from winnow.server.settings import Settings
+from winnow.server.text.languages import is_mixed, load_language_model
+from winnow.server.text.matching import is_glob
 
 if TYPE_CHECKING:  # it brings an HTTP library, which most servers do without
-    from server.claims.http_notebook import HttpNotebook
+    from winnow.server.claims.http_notebook import HttpNotebook
 
 # Filters whose documents are cached: the ids of 100,000 documents take about 10 MB.
 _SCOPES = 16
@@ -200,7 +200,7 @@ def open_library(settings: Settings) -> ClaimLibrary:
         return ClaimLibrary(settings.store)
 
     def reach() -> HttpNotebook:
-        from server.claims.http_notebook import HttpNotebook
+        from winnow.server.claims.http_notebook import HttpNotebook
 
         return HttpNotebook(address.whole, token.get_secret_value() if token else "")
 
@@ -345,7 +345,7 @@ def _reranker_of(settings: Settings) -> Callable[[], Reranker | None]:
 
     @cache
     def loaded() -> Reranker:
-        from server.backends.models.cross_encoder import CrossEncoder
+        from winnow.server.backends.models.cross_encoder import CrossEncoder
 
         return CrossEncoder(folder)
 
@@ -359,7 +359,7 @@ def _nli_model_of(settings: Settings) -> Callable[[], ContradictionModel | None]
 
     @cache
     def loaded() -> ContradictionModel:
-        from server.backends.models.entailment import EntailmentModel
+        from winnow.server.backends.models.entailment import EntailmentModel
 
         return EntailmentModel(folder)
 
@@ -438,7 +438,7 @@ def _embeddings(catalogue: Catalogue, vectors: CurrentVectors, embedder: LazyEmb
 
 def open_neo4j(settings: Settings, *, space: str = "", query_seconds: float | None = None) -> GraphStore:
     """Open the graph on the server at ``neo4j_url``; ``query_seconds`` overrides the store's own limit."""
-    from server.backends.graphs.neo4j import QUERY_SECONDS, Neo4jGraph
+    from winnow.server.backends.graphs.neo4j import QUERY_SECONDS, Neo4jGraph
 
     assert settings.neo4j_url is not None
     password = settings.neo4j_password
@@ -452,7 +452,7 @@ def open_neo4j(settings: Settings, *, space: str = "", query_seconds: float | No
 
 
 def _points_at_once(settings: Settings) -> int:
-    from server.backends.vectors.edge import points_between_builds
+    from winnow.server.backends.vectors.edge import points_between_builds
 
     return points_between_builds(settings.index_memory_mb)
 
@@ -460,7 +460,7 @@ def _points_at_once(settings: Settings) -> int:
 def _open_embedded(
     settings: Settings, binding: Binding, *, is_unlocked: bool, is_built_by_caller: bool = False
 ) -> VectorStore:
-    from server.backends.vectors.edge import EdgeStore
+    from winnow.server.backends.vectors.edge import EdgeStore
 
     return EdgeStore(
         settings.store,
@@ -473,7 +473,7 @@ def _open_embedded(
 
 
 def _open_server(settings: Settings, identity: str, binding: Binding) -> VectorStore:
-    from server.backends.vectors.qdrant import CollectionLayout, QdrantStore
+    from winnow.server.backends.vectors.qdrant import CollectionLayout, QdrantStore
 
     assert settings.qdrant_url is not None
     key = settings.qdrant_api_key

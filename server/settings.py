@@ -13,8 +13,8 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
-from server.configuration.addresses import Address
-from server.configuration.value_types import (
+from winnow.server.configuration.addresses import Address
+from winnow.server.configuration.value_types import (
     EmbedderName,
     Factor,
     Folders,
@@ -26,7 +26,7 @@ from server.configuration.value_types import (
     ToolSets,
     split_table,
 )
-from server.models import PROJECT_NAME, DocumentType, Environment
+from winnow.server.models import PROJECT_NAME, DocumentType, Environment
 
 MIB = 1024 * 1024
 

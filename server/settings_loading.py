@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from server.configuration.addresses import to_address
-from server.configuration.permissions import KEYS, SETTERS, Setter
-from server.configuration.projects import narrow_projects, with_first_project
-from server.configuration.sources import IgnoredValue, Source, SourcedValue, SourceRank, sources, user_file
-from server.errors import WinnowError, own_words
-from server.settings import Settings
-from server.text.printable import one_line
+from winnow.server.configuration.addresses import to_address
+from winnow.server.configuration.permissions import KEYS, SETTERS, Setter
+from winnow.server.configuration.projects import narrow_projects, with_first_project
+from winnow.server.configuration.sources import IgnoredValue, Source, SourcedValue, SourceRank, sources, user_file
+from winnow.server.errors import WinnowError, own_words
+from winnow.server.settings import Settings
+from winnow.server.text.printable import one_line
 
 # Further environment variables of a setting.
 _OTHER_VARIABLES: Mapping[str, str] = MappingProxyType(

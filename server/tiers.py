@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from server.contracts.base import PREVIEW_CHARS, Mode, Tier
-from server.locators import cited_fields
-from server.models import Passage
-from server.text import stated_facts
-from server.text.framing import notice
-from server.text.printable import one_line, printable, shorten
-from server.text.spans import preview
-from server.text.tokens import count_tokens
+from winnow.server.contracts.base import PREVIEW_CHARS, Mode, Tier
+from winnow.server.locators import cited_fields
+from winnow.server.models import Passage
+from winnow.server.text import stated_facts
+from winnow.server.text.framing import notice
+from winnow.server.text.printable import one_line, printable, shorten
+from winnow.server.text.spans import preview
+from winnow.server.text.tokens import count_tokens
 
 # Limits of the structured content of one direct answer, which is the larger of its two forms; both together may
 # take twice as much. Hosts warn at 10,000 tokens and cut at 25,000; the byte limit is the smallest message size of

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from server.transports.access.http_access import Certificate
+from winnow.server.transports.access.http_access import Certificate
 
 
 def make_certificate(folder: Path, password: bytes = b"", *, host: str = "localhost") -> Certificate:

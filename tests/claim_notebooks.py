@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from server.app import Application
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.opening import Backends, open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.notebooks import application_over
+from winnow.server.app import Application
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import Backends, open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 QUOTE = "Backups are kept for ninety days."
 OTHER_QUOTE = "Old backups are deleted on Sundays."

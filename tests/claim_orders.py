@@ -16,21 +16,21 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from server.claims.comparing import compare_entries, pair_friction, standing
-from server.claims.life_cycle import check_notebook, comparisons_of
-from server.claims.records import Comparison, Entry, Verdict
-from server.claims.sqlite_store import SqliteClaimStore
-from server.claims.store import Notebook, View
-from server.claims.verifying import CurrentIndex, check_entry
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.knowledge import DIRECT, Caller, KnowledgeBase
-from server.models import Filters
-from server.opening import open_backends
-from server.sessions.identities import key_name
-from server.settings_loading import load_settings
 from tests.notebooks import Kept
 from tests.tiny_models import write_model
+from winnow.server.claims.comparing import compare_entries, pair_friction, standing
+from winnow.server.claims.life_cycle import check_notebook, comparisons_of
+from winnow.server.claims.records import Comparison, Entry, Verdict
+from winnow.server.claims.sqlite_store import SqliteClaimStore
+from winnow.server.claims.store import Notebook, View
+from winnow.server.claims.verifying import CurrentIndex, check_entry
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.knowledge import DIRECT, Caller, KnowledgeBase
+from winnow.server.models import Filters
+from winnow.server.opening import open_backends
+from winnow.server.sessions.identities import key_name
+from winnow.server.settings_loading import load_settings
 
 # Sentences of documents, each with what it says when its document was changed.
 SENTENCES = (

@@ -13,13 +13,13 @@ from hypothesis import settings as hypothesis_settings
 from mcp import ClientSession
 from mcp_types import CallToolResult
 
-from server.app import Application, open_application
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.plain_store import copy_store
+from winnow.server.app import Application, open_application
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 # Speed is measured, never asserted: an example takes as long as the load of the machine lets it take.
 _EXAMPLES = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

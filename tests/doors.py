@@ -17,18 +17,18 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from server.app import Application
-from server.runtime.draining import Drain
-from server.settings import Settings
-from server.transports.access.http_access import HttpAccess
-from server.transports.dispatch import Dispatcher
-from server.transports.facade.lsp import LspServer
-from server.transports.facade.lsp_frames import FrameDecoder, encode_frame
-from server.transports.facade.service import FacadeService
-from server.transports.http import PATH
-from server.transports.protocol import build_server
-from server.transports.stdio import Pipe, serve_pipe
 from tests.serving import OPEN, serve
+from winnow.server.app import Application
+from winnow.server.runtime.draining import Drain
+from winnow.server.settings import Settings
+from winnow.server.transports.access.http_access import HttpAccess
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.facade.lsp import LspServer
+from winnow.server.transports.facade.lsp_frames import FrameDecoder, encode_frame
+from winnow.server.transports.facade.service import FacadeService
+from winnow.server.transports.http import PATH
+from winnow.server.transports.protocol import build_server
+from winnow.server.transports.stdio import Pipe, serve_pipe
 
 DOORS = ("stdio", "2025-11-25", "2026-07-28", "facade", "lsp")
 HTTP_DOORS = DOORS[1:4]

@@ -12,15 +12,15 @@ from typing import Any
 import httpx2
 from mcp import Client
 
-from server.app import Application
-from server.knowledge import KnowledgeBase
-from server.opening import Backends
-from server.settings import Settings
-from server.transports.access.http_access import HttpAccess
-from server.transports.dispatch import Dispatcher
-from server.transports.facade.service import FacadeService
-from server.transports.protocol import build_server
 from tests.serving import OPEN, serve
+from winnow.server.app import Application
+from winnow.server.knowledge import KnowledgeBase
+from winnow.server.opening import Backends
+from winnow.server.settings import Settings
+from winnow.server.transports.access.http_access import HttpAccess
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.facade.service import FacadeService
+from winnow.server.transports.protocol import build_server
 
 _SECONDS = 60
 

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from starlette.types import Receive, Scope, Send
 
-from server.transports.addresses import listen
 from tests.serving import running
+from winnow.server.transports.addresses import listen
 
 AUDIENCE = "https://winnow.example.com/mcp"
 RSA_KEY = rsa.generate_private_key(65_537, 2_048)

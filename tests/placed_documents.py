@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from server.ingest.documents import RawDocument
-from server.ingest.pipeline import IngestReport, ingest_documents
-from server.ingest.target import target_of
-from server.models import DocumentType, Place, PlaceKind, Reading
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.ingest.documents import RawDocument
+from winnow.server.ingest.pipeline import IngestReport, ingest_documents
+from winnow.server.ingest.target import target_of
+from winnow.server.models import DocumentType, Place, PlaceKind, Reading
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 LOCATED = {"page_span", "page_labels", "locator", "link"}
 _PAGED = {"page", "slide", "sheet"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from server.backends.vectors.index_build import _copy_with_holes
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.backends.vectors.index_build import _copy_with_holes
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 
 def index_by_words(folder: Path, store: Path) -> Settings:

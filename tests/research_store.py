@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from server.ingest.documents import RawDocument
-from server.ingest.pipeline import ingest_documents
-from server.ingest.target import target_of
-from server.models import Place
-from server.opening import Backends, open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.tiny_models import write_model
+from winnow.server.ingest.documents import RawDocument
+from winnow.server.ingest.pipeline import ingest_documents
+from winnow.server.ingest.target import target_of
+from winnow.server.models import Place
+from winnow.server.opening import Backends, open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 MINE, THEIRS, HIDDEN = "citeloom/clean-arch", "citeloom/other", "private"
 _FILLER = "It was inspected in spring, cleaned in summer and painted in autumn by the crew of the yard. " * 9

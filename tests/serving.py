@@ -11,13 +11,13 @@ from pathlib import Path
 import uvicorn
 from mcp.server import Server
 
-from server.keys.key_ring import KeyRing
-from server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
-from server.transports.addresses import listen
-from server.transports.connections import BoundedProtocol
-from server.transports.facade.service import FacadeService
-from server.transports.http import MAX_SESSIONS, http_application, web_server
-from server.transports.operating.pages import Operations
+from winnow.server.keys.key_ring import KeyRing
+from winnow.server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
+from winnow.server.transports.addresses import listen
+from winnow.server.transports.connections import BoundedProtocol
+from winnow.server.transports.facade.service import FacadeService
+from winnow.server.transports.http import MAX_SESSIONS, http_application, web_server
+from winnow.server.transports.operating.pages import Operations
 
 _MINUTE = 60
 OPEN = HttpAccess(KeyRing(Path("no-store")), ("default",))

@@ -6,14 +6,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.keys.key_file import add_key, new_key
-from server.keys.records import AccessKey
-from server.opening import open_backends
-from server.sessions.identities import key_name
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.keys.key_file import add_key, new_key
+from winnow.server.keys.records import AccessKey
+from winnow.server.opening import open_backends
+from winnow.server.sessions.identities import key_name
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 RED, BLUE = "red-team", "blue-team"
 # A word that only the documents of this project hold: in their text, title and file name.

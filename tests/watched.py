@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.opening import Backends, open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.watching.sources import WatchedSource, change_sources
-from server.watching.status import PathStatus, read_status
-from server.watching.store_watcher import watcher_of
-from server.watching.watcher import Watcher
 from tests.patience import LIMIT
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import Backends, open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.watching.sources import WatchedSource, change_sources
+from winnow.server.watching.status import PathStatus, read_status
+from winnow.server.watching.store_watcher import watcher_of
+from winnow.server.watching.watcher import Watcher
 
 _POLL_SECONDS = 0.05
 # What an index is: its documents, its chunks and the ids of its vectors.

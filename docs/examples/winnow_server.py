@@ -1,5 +1,5 @@
 """The file that fastmcp.json names as its source. It serves what ``winnow serve`` serves."""
 
-from server.commands.fastmcp_server import create_mcp_server
+from winnow.server.commands.fastmcp_server import create_mcp_server
 
 __all__ = ["create_mcp_server"]

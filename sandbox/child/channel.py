@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from sandbox.protocol import frames
-from sandbox.protocol.limits import KIB
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.protocol.limits import KIB
 
 from .alarm import alarm
 

@@ -6,7 +6,7 @@ import io
 import time
 from typing import Any, Protocol
 
-from sandbox.protocol.frames import OUT_CHARS
+from winnow.sandbox.protocol.frames import OUT_CHARS
 
 
 class OutputChannel(Protocol):

@@ -19,10 +19,10 @@ from typing import Any, NoReturn
 import pydantic_monty
 from pydantic_monty import ExternalModule, Monty, MontyClassProxy, MontyError, MontySession
 
-from sandbox.protocol import frames, verdicts
-from sandbox.protocol.jobs import ScriptJob
-from sandbox.protocol.limits import MIB, Limits
-from sandbox.protocol.outcome import Outcome
+from winnow.sandbox.protocol import frames, verdicts
+from winnow.sandbox.protocol.jobs import ScriptJob
+from winnow.sandbox.protocol.limits import MIB, Limits
+from winnow.sandbox.protocol.outcome import Outcome
 
 from . import monty_sdk, results
 from .channel import ChildChannel
@@ -127,8 +127,8 @@ def _apply_walls(limits: Limits, tried: dict[str, list[Any]], *, trial: bool) ->
     """On Linux, apply the kernel walls that the interpreter inherits and can run behind; return their names."""
     if sys.platform != "linux":
         return []
-    from sandbox.walls import wall_table
-    from sandbox.walls.wall_resources import WallResources
+    from winnow.sandbox.walls import wall_table
+    from winnow.sandbox.walls.wall_resources import WallResources
 
     names = {name: os.readlink(f"/proc/self/ns/{name}") for name in ("user", "ipc", "uts")}
     resources = WallResources(limits, host_namespaces=names)

@@ -11,8 +11,8 @@ import ast
 from functools import cache
 from importlib.resources import files
 
-from client_sdk.calls import GREP_FIELDS
-from client_sdk.rows import ALIASES, COMMON_FIELDS, FIELDS, OPTIONAL_FIELDS, PLACE_FIELDS
+from winnow.client_sdk.calls import GREP_FIELDS
+from winnow.client_sdk.rows import ALIASES, COMMON_FIELDS, FIELDS, OPTIONAL_FIELDS, PLACE_FIELDS
 
 from .monty_calls import CALLS
 
@@ -60,7 +60,7 @@ cite = Cite()
 @cache
 def prelude() -> str:
     """The source text to feed before a script; its value is a list of the objects of ``NAMES``."""
-    source = files("client_sdk").joinpath("shaping.py").read_text("utf-8")
+    source = files("winnow.client_sdk").joinpath("shaping.py").read_text("utf-8")
     tree = ast.parse(source)
     tree.body = [statement for statement in tree.body if not _is_left_out(statement)]
     plain = ast.unparse(ast.fix_missing_locations(_Plain().visit(tree)))

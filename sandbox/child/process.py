@@ -14,9 +14,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn
 
-from sandbox.language.guards import script_builtins
-from sandbox.protocol.jobs import ScriptJob
-from sandbox.walls.profiles import RPC
+from winnow.sandbox.language.guards import script_builtins
+from winnow.sandbox.protocol.jobs import ScriptJob
+from winnow.sandbox.walls.profiles import RPC
 
 from . import script
 from .alarm import alarm

@@ -25,10 +25,10 @@ import socket
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from sandbox.protocol.limits import Limits
-from sandbox.walls import kernel, program_walls, wall_table
-from sandbox.walls.program_walls import PID_WALL, PROGRAM_WALLS, SCRATCH, SCRATCH_WALL, ProgramResources
-from sandbox.walls.wall_table import Wall
+from winnow.sandbox.protocol.limits import Limits
+from winnow.sandbox.walls import kernel, program_walls, wall_table
+from winnow.sandbox.walls.program_walls import PID_WALL, PROGRAM_WALLS, SCRATCH, SCRATCH_WALL, ProgramResources
+from winnow.sandbox.walls.wall_table import Wall
 
 _MOST_REQUEST = 4 * 1024 * 1024
 _CONTROL = 3

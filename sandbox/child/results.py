@@ -18,7 +18,7 @@ from collections import ChainMap, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sandbox.protocol.frames import INT_BITS, RESULT_NODES
+from winnow.sandbox.protocol.frames import INT_BITS, RESULT_NODES
 
 # The characters of all strings together. The limit of a result is far smaller; this one keeps a string that is
 # shared a thousand times from being written a thousand times before that limit is checked.

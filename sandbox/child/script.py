@@ -8,17 +8,18 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import client_sdk.transport
-from client_sdk.awaitable import Nothing
-from sandbox.diagnosis import error_reports, help_text, precheck, tracebacks, unawaited
-from sandbox.language import compiler, policy, refusals, script_source
-from sandbox.language.guards import methods, operands, script_builtins, trust
-from sandbox.language.guards.stand_ins import OFFERED
-from sandbox.modules import asyncio_loop, asyncio_module, copy_module, facades, library_changes, skills
-from sandbox.modules.printing_modules import OutputStreams, Stream, target_of
-from sandbox.protocol import frames
-from sandbox.protocol.jobs import ScriptJob
-from sandbox.protocol.limits import MIB, Limits
+from winnow import client_sdk
+from winnow.client_sdk import transport
+from winnow.client_sdk.awaitable import Nothing
+from winnow.sandbox.diagnosis import error_reports, help_text, precheck, tracebacks, unawaited
+from winnow.sandbox.language import compiler, policy, refusals, script_source
+from winnow.sandbox.language.guards import methods, operands, script_builtins, trust
+from winnow.sandbox.language.guards.stand_ins import OFFERED
+from winnow.sandbox.modules import asyncio_loop, asyncio_module, copy_module, facades, library_changes, skills
+from winnow.sandbox.modules.printing_modules import OutputStreams, Stream, target_of
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.protocol.jobs import ScriptJob
+from winnow.sandbox.protocol.limits import MIB, Limits
 
 from . import results
 from .alarm import TimeIsUp, alarm
@@ -86,7 +87,7 @@ def run(job: ScriptJob, channel: ChildChannel, *, fence: bool) -> bytes:
     """Run one script and return its last frame; nothing that the script does raises here."""
     console = Console(channel, job.stdout_bytes)
     reserve = bytes(_RESERVE_BYTES)
-    client_sdk.transport.connect(_Transport(channel, job.request_bytes))
+    transport.connect(_Transport(channel, job.request_bytes))
     try:
         ending = _run_to_end(job, console, _run_fenced if fence else _run_raw)
         console.flush()

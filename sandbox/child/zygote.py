@@ -30,13 +30,13 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol, cast
 
-from sandbox.protocol.answers import Answer, ChildReaped, ChildSpawned, ForkServerReady, WallResult
-from sandbox.protocol.jobs import SpawnRequest
-from sandbox.protocol.limits import Limits
-from sandbox.walls import breaches, kernel, seccomp, wall_table
-from sandbox.walls.profiles import PROFILES
-from sandbox.walls.wall_resources import WallResources
-from sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, FORK_SERVER_WALLS, PID_NAMESPACE, Wall
+from winnow.sandbox.protocol.answers import Answer, ChildReaped, ChildSpawned, ForkServerReady, WallResult
+from winnow.sandbox.protocol.jobs import SpawnRequest
+from winnow.sandbox.protocol.limits import Limits
+from winnow.sandbox.walls import breaches, kernel, seccomp, wall_table
+from winnow.sandbox.walls.profiles import PROFILES
+from winnow.sandbox.walls.wall_resources import WallResources
+from winnow.sandbox.walls.wall_table import CHILD_WALLS, EMPTY_ROOT, FORK_SERVER_WALLS, PID_NAMESPACE, Wall
 
 MESSAGE_BYTES = 64 * 1024
 _BREACHED, _REFUSED, _NOT_APPLIED = 10, 11, 12  # exit codes of a self-test

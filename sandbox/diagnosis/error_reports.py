@@ -14,18 +14,18 @@ import types
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import client_sdk
-from client_sdk import SDKError
-from sandbox.child.console import OutputLimitReached
-from sandbox.child.results import NotData
-from sandbox.language import refusals
-from sandbox.language.guards import trust
-from sandbox.language.refusals import Rejected
-from sandbox.language.script_source import FILE_NAME
-from sandbox.modules import asyncio_loop
-from sandbox.protocol import verdicts
-from sandbox.protocol.limits import Limits
-from sandbox.protocol.outcome import Outcome
+from winnow import client_sdk
+from winnow.client_sdk import SDKError
+from winnow.sandbox.child.console import OutputLimitReached
+from winnow.sandbox.child.results import NotData
+from winnow.sandbox.language import refusals
+from winnow.sandbox.language.guards import trust
+from winnow.sandbox.language.refusals import Rejected
+from winnow.sandbox.language.script_source import FILE_NAME
+from winnow.sandbox.modules import asyncio_loop
+from winnow.sandbox.protocol import verdicts
+from winnow.sandbox.protocol.limits import Limits
+from winnow.sandbox.protocol.outcome import Outcome
 
 from . import hints, unawaited
 from .tracebacks import has_call, script_frames, source_line

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-import client_sdk
-from client_sdk import claim_calls, graph_calls, kb_calls
-from client_sdk.client import SYNONYMS
-from client_sdk.suggestions import ask_for, suggest
-from sandbox.language.allow_list import ALLOWED
+from winnow import client_sdk
+from winnow.client_sdk import claim_calls, graph_calls, kb_calls
+from winnow.client_sdk.client import SYNONYMS
+from winnow.client_sdk.suggestions import ask_for, suggest
+from winnow.sandbox.language.allow_list import ALLOWED
 
 _SIMILARITY = 0.7  # from 0 to 1; see `suggest`
 _NEARLY_SAME = 0.85  # a name of the script that is so similar is meant before a function that does the same

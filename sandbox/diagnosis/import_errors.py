@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sandbox.language.allow_list import WITHHELD_MEMBERS, WITHHELD_MODULES
+from winnow.sandbox.language.allow_list import WITHHELD_MEMBERS, WITHHELD_MODULES
 
 from . import hints
 

@@ -16,12 +16,12 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import client_sdk
-from client_sdk.calls import CHOICES
-from client_sdk.rows import FIELDS
-from sandbox.language.advice import import_skill
-from sandbox.language.allow_list import ALLOWED
-from sandbox.language.transformer import Report
+from winnow import client_sdk
+from winnow.client_sdk.calls import CHOICES
+from winnow.client_sdk.rows import FIELDS
+from winnow.sandbox.language.advice import import_skill
+from winnow.sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.language.transformer import Report
 
 from . import hints
 from .script_facts import LEAVES, MEMBERS, SCOPES, ScriptFacts, field_of_get

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sandbox.language.allow_list import ALLOWED
-from sandbox.language.bound_names import every_node
+from winnow.sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.language.bound_names import every_node
 
 from . import hints
 

@@ -11,7 +11,7 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-from sandbox.language.script_source import FILE_NAME, split_lines
+from winnow.sandbox.language.script_source import FILE_NAME, split_lines
 
 _MOST_FRAMES = 12
 _MOST_LINKS = 8
@@ -60,7 +60,7 @@ def _full_name(cls: type) -> str:
     if (
         type(module) is not str
         or module in ("builtins", "__main__")
-        or module.startswith(("sandbox.", "client_sdk"))
+        or module.startswith(("winnow.sandbox.", "winnow.client_sdk"))
     ):
         return str(name)
     return f"{module}.{name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-from client_sdk.suggestions import suggest
+from winnow.client_sdk.suggestions import suggest
 
 from .allow_list import WITHHELD_MEMBERS, WITHHELD_MODULES
 

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any
 
-from sandbox.diagnosis import unawaited
+from winnow.sandbox.diagnosis import unawaited
 
 
 class CancelledError(BaseException):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.language.allow_list import ALLOWED
 
 from . import asyncio_locks, asyncio_loop, asyncio_queues, asyncio_waiting
 

@@ -15,9 +15,9 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sandbox.language import names
-from sandbox.language.guards import attributes, classes, trust
-from sandbox.language.refusals import Refused
+from winnow.sandbox.language import names
+from winnow.sandbox.language.guards import attributes, classes, trust
+from winnow.sandbox.language.refusals import Refused
 
 from .copy_module import deepcopy
 from .ordered_dict import OrderedDict

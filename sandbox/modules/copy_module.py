@@ -30,11 +30,11 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sandbox.language import names
-from sandbox.language.guards.script_builtins import identity
-from sandbox.language.guards.stand_ins import is_offered
-from sandbox.language.guards.trust import TRUSTED, WRITABLE_TYPES, is_script_function
-from sandbox.language.refusals import Refused
+from winnow.sandbox.language import names
+from winnow.sandbox.language.guards.script_builtins import identity
+from winnow.sandbox.language.guards.stand_ins import is_offered
+from winnow.sandbox.language.guards.trust import TRUSTED, WRITABLE_TYPES, is_script_function
+from winnow.sandbox.language.refusals import Refused
 
 from .functools_module import SingleDispatch, TypedCache
 from .ordered_dict import OrderedDict

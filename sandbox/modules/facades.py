@@ -20,12 +20,12 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
-import client_sdk
-from sandbox.diagnosis import import_errors
-from sandbox.language.allow_list import ALLOWED
-from sandbox.language.guards import classes, script_builtins, stand_ins, trust
-from sandbox.language.guards.freezing import freeze
-from sandbox.language.refusals import Refused
+from winnow import client_sdk
+from winnow.sandbox.diagnosis import import_errors
+from winnow.sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.language.guards import classes, script_builtins, stand_ins, trust
+from winnow.sandbox.language.guards.freezing import freeze
+from winnow.sandbox.language.refusals import Refused
 
 from . import (
     asyncio_loop,

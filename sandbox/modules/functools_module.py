@@ -21,7 +21,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from sandbox.language.guards import script_builtins, trust
+from winnow.sandbox.language.guards import script_builtins, trust
 
 
 def _wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:

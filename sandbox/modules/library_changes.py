@@ -20,9 +20,9 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sandbox.language import names
-from sandbox.language.guards.trust import TRUSTED, inherits_from
-from sandbox.language.refusals import Refused, kind_of
+from winnow.sandbox.language import names
+from winnow.sandbox.language.guards.trust import TRUSTED, inherits_from
+from winnow.sandbox.language.refusals import Refused, kind_of
 
 _numbers: Any = vars(statistics)
 _typing: Any = vars(typing)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from sandbox.diagnosis import tracebacks
-from sandbox.language.guards import attributes
-from sandbox.language.script_source import FILE_NAME
+from winnow.sandbox.diagnosis import tracebacks
+from winnow.sandbox.language.guards import attributes
+from winnow.sandbox.language.script_source import FILE_NAME
 
 from .printing_modules import OutputStreams
 

@@ -15,9 +15,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.child.console import Console
-from sandbox.diagnosis import tracebacks
-from sandbox.language.guards import script_builtins
+from winnow.sandbox.child.console import Console
+from winnow.sandbox.diagnosis import tracebacks
+from winnow.sandbox.language.guards import script_builtins
 
 # Three times CPython's default. Calls through C code take the stack of the child, which is 8 MiB: at twice this
 # depth a comparison that sorts overflows it.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox.language import compiler, policy, refusals, transformer
+from winnow.sandbox.language import compiler, policy, refusals, transformer
 
 from . import facades
 

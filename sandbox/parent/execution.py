@@ -12,12 +12,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from sandbox.protocol import frames, verdicts
-from sandbox.protocol.jobs import ScriptJob
-from sandbox.protocol.limits import KIB, MIB, WARM_BYTES, Limits
-from sandbox.protocol.outcome import CallError, CountTokens, HostCall, Left, Outcome, Reply, ScriptError, Usage
-from sandbox.runners.runner import ChildDeath, ChildGone, RunnerChild
-from sandbox.runners.turns import Turn
+from winnow.sandbox.protocol import frames, verdicts
+from winnow.sandbox.protocol.jobs import ScriptJob
+from winnow.sandbox.protocol.limits import KIB, MIB, WARM_BYTES, Limits
+from winnow.sandbox.protocol.outcome import (
+    CallError,
+    CountTokens,
+    HostCall,
+    Left,
+    Outcome,
+    Reply,
+    ScriptError,
+    Usage,
+)
+from winnow.sandbox.runners.runner import ChildDeath, ChildGone, RunnerChild
+from winnow.sandbox.runners.turns import Turn
 
 from .output_tail import OutputTail
 from .progress import Progress, ProgressReporter

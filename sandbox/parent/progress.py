@@ -11,7 +11,7 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable
 
-from sandbox.protocol.outcome import Usage
+from winnow.sandbox.protocol.outcome import Usage
 
 # Called with the usage so far and the script's latest message ("" where there is no new one).
 Progress = Callable[[Usage, str], Awaitable[None]]

@@ -20,12 +20,20 @@ from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Any, Literal
 
-from sandbox.protocol import verdicts
-from sandbox.protocol.limits import Layers, Limits
-from sandbox.protocol.outcome import CountTokens, HostCall, Left, Outcome, SandboxUnavailable, WallReport, Walls
-from sandbox.runners import runner_table
-from sandbox.runners.runner import Runner, RunnerChild
-from sandbox.walls.tiers import find_tier, is_accepted
+from winnow.sandbox.protocol import verdicts
+from winnow.sandbox.protocol.limits import Layers, Limits
+from winnow.sandbox.protocol.outcome import (
+    CountTokens,
+    HostCall,
+    Left,
+    Outcome,
+    SandboxUnavailable,
+    WallReport,
+    Walls,
+)
+from winnow.sandbox.runners import runner_table
+from winnow.sandbox.runners.runner import Runner, RunnerChild
+from winnow.sandbox.walls.tiers import find_tier, is_accepted
 
 from .execution import CallHandler, Execution
 from .progress import Progress

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from importlib.util import find_spec
 from types import MappingProxyType
 
-from sandbox.walls.tiers import NAMESPACE_WALLS, TIERS
+from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, TIERS
 
 from .runner_table import MANDATORY_WALLS
 
@@ -36,7 +36,7 @@ def _check_kernel(accepted: frozenset[str]) -> bool:
 
 def _missing_walls() -> frozenset[str]:
     """The walls that this kernel certainly does not offer."""
-    from sandbox.walls import kernel, seccomp
+    from winnow.sandbox.walls import kernel, seccomp
 
     missing = set()
     if not seccomp.is_supported() or not os.path.exists(_SECCOMP):

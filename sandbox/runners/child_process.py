@@ -30,9 +30,9 @@ from typing import Any
 
 import psutil
 
-from sandbox.protocol import frames
-from sandbox.protocol.limits import KIB, Limits
-from sandbox.protocol.outcome import SandboxUnavailable, WallReport
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.protocol.limits import KIB, Limits
+from winnow.sandbox.protocol.outcome import SandboxUnavailable, WallReport
 
 from .runner import ChildDeath, ChildGone
 

@@ -20,14 +20,14 @@ from pathlib import Path
 
 import RestrictedPython  # used by the child; imported here to locate it
 
-from sandbox.protocol import frames
-from sandbox.protocol.answers import ChildReaped, ChildSpawned, ForkServerReady, decode_answer
-from sandbox.protocol.jobs import SpawnRequest
-from sandbox.protocol.limits import KIB, WARM_BYTES, Layers, Limits
-from sandbox.protocol.outcome import SandboxUnavailable, WallReport
-from sandbox.walls import cgroups
-from sandbox.walls.cgroups import MemoryGroup
-from sandbox.walls.profiles import SCRIPT
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.protocol.answers import ChildReaped, ChildSpawned, ForkServerReady, decode_answer
+from winnow.sandbox.protocol.jobs import SpawnRequest
+from winnow.sandbox.protocol.limits import KIB, WARM_BYTES, Layers, Limits
+from winnow.sandbox.protocol.outcome import SandboxUnavailable, WallReport
+from winnow.sandbox.walls import cgroups
+from winnow.sandbox.walls.cgroups import MemoryGroup
+from winnow.sandbox.walls.profiles import SCRIPT
 
 from .launch import START_SECONDS, ForkServerProgram, end, launch, report_walls
 from .runner import ChildDeath, ChildGone
@@ -369,7 +369,7 @@ class ForkServer:
 
 def _describe_program(layers: Layers) -> ForkServerProgram:
     return ForkServerProgram(
-        module="sandbox.child.process",
+        module="winnow.sandbox.child.process",
         options={"fence": layers.fence},
         profile=SCRIPT,
         folders=(Path(RestrictedPython.__file__).resolve().parents[1],),

@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sandbox.protocol.answers import ForkServerReady
-from sandbox.protocol.limits import Limits
-from sandbox.protocol.outcome import WallReport
-from sandbox.walls import wall_table
-from sandbox.walls.cgroups import MemoryGroup
-from sandbox.walls.profiles import Profile
+from winnow import SEARCH_PATH
+from winnow.sandbox.protocol.answers import ForkServerReady
+from winnow.sandbox.protocol.limits import Limits
+from winnow.sandbox.protocol.outcome import WallReport
+from winnow.sandbox.walls import wall_table
+from winnow.sandbox.walls.cgroups import MemoryGroup
+from winnow.sandbox.walls.profiles import Profile
 
 START_SECONDS = 20.0  # ten times a start on a slow and busy machine
 
@@ -92,10 +93,10 @@ def _command(control: int, program: ForkServerProgram, limits: Limits) -> list[s
 
     Without -I, which would ignore the environment; the child gets no variable of ours.
     """
-    paths = list(dict.fromkeys([str(Path(__file__).resolve().parents[2]), *map(str, program.folders)]))
+    paths = list(dict.fromkeys([SEARCH_PATH, *map(str, program.folders)]))
     code = (
         f"import sys; sys.path[:0] = {paths!r}\n"
-        "from sandbox.child.zygote import main\n"
+        "from winnow.sandbox.child.zygote import main\n"
         f"main({control}, {os.getpid()}, program={program.module!r}, options={dict(program.options)!r}, "
         f"profile={program.profile.name!r}, limits={asdict(limits)!r}, walled={program.is_walled})"
     )

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NoReturn
 
-from sandbox.protocol.answers import Answer, ChildReaped, ChildSpawned, ForkServerReady, decode_answer
-from sandbox.protocol.frames import ProtocolError
-from sandbox.protocol.jobs import SpawnRequest
-from sandbox.protocol.limits import WARM_BYTES, Limits
-from sandbox.protocol.outcome import SandboxUnavailable
-from sandbox.walls import cgroups
+from winnow.sandbox.protocol.answers import Answer, ChildReaped, ChildSpawned, ForkServerReady, decode_answer
+from winnow.sandbox.protocol.frames import ProtocolError
+from winnow.sandbox.protocol.jobs import SpawnRequest
+from winnow.sandbox.protocol.limits import WARM_BYTES, Limits
+from winnow.sandbox.protocol.outcome import SandboxUnavailable
+from winnow.sandbox.walls import cgroups
 
 from .launch import START_SECONDS, ForkServerProgram, end, launch, report_walls
 

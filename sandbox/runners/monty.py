@@ -16,8 +16,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 
-from sandbox.protocol.limits import Limits
-from sandbox.protocol.outcome import SandboxUnavailable
+from winnow import SEARCH_PATH
+from winnow.sandbox.protocol.limits import Limits
+from winnow.sandbox.protocol.outcome import SandboxUnavailable
 
 from . import child_process
 from .child_process import ClaimedWall, Program, Spawner
@@ -110,8 +111,8 @@ def find_program() -> Program:
     binary = _find_binary()
     if spec is None or spec.origin is None or binary is None:
         raise SandboxUnavailable(f"the interpreter Monty is not installed: {INSTALL}")
-    paths = (str(Path(__file__).resolve().parents[2]), str(Path(spec.origin).resolve().parent.parent))
-    return Program("sandbox.child.monty_child", tuple(dict.fromkeys(paths)), {"binary": str(binary)})
+    paths = (SEARCH_PATH, str(Path(spec.origin).resolve().parent.parent))
+    return Program("winnow.sandbox.child.monty_child", tuple(dict.fromkeys(paths)), {"binary": str(binary)})
 
 
 def _find_binary() -> Path | None:

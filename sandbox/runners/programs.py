@@ -18,14 +18,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import psutil
 
-from sandbox.protocol.limits import KIB, MIB, Limits
-from sandbox.protocol.outcome import SandboxUnavailable, WallReport
-from sandbox.walls import cgroups
+from winnow import SEARCH_PATH
+from winnow.sandbox.protocol.limits import KIB, MIB, Limits
+from winnow.sandbox.protocol.outcome import SandboxUnavailable, WallReport
+from winnow.sandbox.walls import cgroups
 
 _READ_BYTES = 64 * KIB
 _ERROR_TAIL_BYTES = 4 * KIB
@@ -84,7 +84,7 @@ def run_program(call: ProgramCall, is_cancelled: Callable[[], bool] = lambda: Fa
 
 def try_program_walls(*, is_online: bool) -> tuple[WallReport, ...]:
     """Raise every wall of a program on this host, try what it forbids, and report on each."""
-    from sandbox.walls import program_walls
+    from winnow.sandbox.walls import program_walls
 
     ports = None if is_online else ()
     walls = program_walls.all_walls(program_walls.ProgramResources(Limits(), ports=ports))
@@ -201,8 +201,8 @@ def _held_by(process: psutil.Process) -> int:
 
 
 def _command(descriptor: int) -> list[str]:
-    root = str(Path(__file__).resolve().parents[2])
-    code = f"import sys; sys.path[:0] = [{root!r}]\nfrom sandbox.child.program import main\nmain({descriptor})"
+    path = f"import sys; sys.path[:0] = [{SEARCH_PATH!r}]\n"
+    code = f"{path}from winnow.sandbox.child.program import main\nmain({descriptor})"
     return [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", code]
 
 

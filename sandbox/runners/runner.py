@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sandbox.protocol.limits import Limits
-from sandbox.protocol.outcome import WallReport
+from winnow.sandbox.protocol.limits import Limits
+from winnow.sandbox.protocol.outcome import WallReport
 
 
 class ChildGone(Exception):

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-from sandbox.protocol.limits import Layers, Limits
-from sandbox.protocol.outcome import SandboxUnavailable, WallReport
-from sandbox.walls.tiers import find_tier
+from winnow.sandbox.protocol.limits import Layers, Limits
+from winnow.sandbox.protocol.outcome import SandboxUnavailable, WallReport
+from winnow.sandbox.walls.tiers import find_tier
 
 from .runner import Runner
 
@@ -66,7 +66,7 @@ async def start_runner(name: str, limits: Limits, layers: Layers, children: int)
 def failed_start_reports(name: str, reason: str) -> tuple[WallReport, ...]:
     """Reports for a runner that did not start: none of its walls stands."""
     if name == "auto" and sys.platform.startswith("linux"):
-        from sandbox.walls.wall_table import ALL_WALLS
+        from winnow.sandbox.walls.wall_table import ALL_WALLS
 
         return tuple(WallReport(wall.name, wall.protects, False, reason, wall.advice) for wall in ALL_WALLS)
     advice = _INSTEAD if name == "auto" else "follow the message, or set `sandbox` to auto"

@@ -11,7 +11,7 @@ import resource
 import socket
 from collections.abc import Callable
 
-from sandbox.protocol.limits import MIB
+from winnow.sandbox.protocol.limits import MIB
 
 from . import kernel
 from .profiles import RPC

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sandbox.protocol.limits import MIB
-from sandbox.protocol.outcome import WallReport
+from winnow.sandbox.protocol.limits import MIB
+from winnow.sandbox.protocol.outcome import WallReport
 
 _PREFIX = "winnow-"
 _ADVICE = "run the server as root, or under a service manager that delegates it a memory cgroup (Delegate=memory)"

@@ -23,7 +23,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sandbox.protocol.limits import MIB
+from winnow.sandbox.protocol.limits import MIB
 
 from . import kernel, seccomp, wall_table
 from .profiles import ONLINE_PROGRAM, PROGRAM

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 
-from sandbox.protocol.limits import Limits
+from winnow.sandbox.protocol.limits import Limits
 
 from .profiles import DOCUMENT, RPC, SCRIPT, Profile
 

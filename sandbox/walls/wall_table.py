@@ -24,7 +24,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sandbox.protocol.limits import MIB
+from winnow.sandbox.protocol.limits import MIB
 
 from . import breaches, kernel
 from .wall_resources import WallResources

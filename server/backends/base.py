@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from server.backends.store_reads import FilteredReads, ProjectReads
-from server.backends.text_store import TextStore
-from server.errors import WinnowError
-from server.models import (
+from winnow.server.backends.store_reads import FilteredReads, ProjectReads
+from winnow.server.backends.text_store import TextStore
+from winnow.server.errors import WinnowError
+from winnow.server.models import (
     Chunk,
     CollectionFacts,
     Document,
@@ -22,7 +22,7 @@ from server.models import (
     Place,
     Reading,
 )
-from server.text.matching import field_numbers, field_texts, fold_label, path_matcher
+from winnow.server.text.matching import field_numbers, field_texts, fold_label, path_matcher
 
 if TYPE_CHECKING:  # a server that shares an engine knows these names, and computes nothing
     import numpy as np

@@ -16,16 +16,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from server.backends import trigrams
-from server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
-from server.backends.document_places import PLACES_SCHEMA, DocumentPlaces, insert_places
-from server.backends.document_queries import DOCUMENT, batches_of, document_of, placeholders_of, texts_of
-from server.backends.files import seal
-from server.backends.files.lock import WRITER, StoreLock
-from server.backends.files.store_folder import CATALOGUE, FILES
-from server.backends.project_rows import CHANGED_COLUMN, NOW, PROJECT_SETTINGS_SCHEMA, STATE_COLUMNS, ProjectRows
-from server.backends.sqlite import Database, Layout, seal_databases
-from server.models import Chunk, Document, Passage
+from winnow.server.backends import trigrams
+from winnow.server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
+from winnow.server.backends.document_places import PLACES_SCHEMA, DocumentPlaces, insert_places
+from winnow.server.backends.document_queries import DOCUMENT, batches_of, document_of, placeholders_of, texts_of
+from winnow.server.backends.files import seal
+from winnow.server.backends.files.lock import WRITER, StoreLock
+from winnow.server.backends.files.store_folder import CATALOGUE, FILES
+from winnow.server.backends.project_rows import (
+    CHANGED_COLUMN,
+    NOW,
+    PROJECT_SETTINGS_SCHEMA,
+    STATE_COLUMNS,
+    ProjectRows,
+)
+from winnow.server.backends.sqlite import Database, Layout, seal_databases
+from winnow.server.models import Chunk, Document, Passage
 
 SCHEMA_VERSION = 8
 

@@ -9,9 +9,9 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from server.backends.document_queries import batches_of, placeholders_of, where_clause
-from server.backends.document_texts import CHUNKS, DocumentTexts
-from server.models import DocumentReading, Filters, Place, Reading
+from winnow.server.backends.document_queries import batches_of, placeholders_of, where_clause
+from winnow.server.backends.document_texts import CHUNKS, DocumentTexts
+from winnow.server.models import DocumentReading, Filters, Place, Reading
 
 PLACES_SCHEMA = """
 CREATE TABLE places (

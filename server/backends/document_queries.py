@@ -12,11 +12,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from server.backends.base import FACTS, FOLDER, AnyOf, admits, conditions, seconds_of
-from server.backends.sqlite import Database
-from server.models import Document, DocumentRecord, Filters, Labels
-from server.runtime.deadlines import check_deadline
-from server.text.matching import field_texts, literal_head
+from winnow.server.backends.base import FACTS, FOLDER, AnyOf, admits, conditions, seconds_of
+from winnow.server.backends.sqlite import Database
+from winnow.server.models import Document, DocumentRecord, Filters, Labels
+from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.text.matching import field_texts, literal_head
 
 DOCUMENT = (
     "id, project, uri, source, title, type, content_hash, vendor, doc_tag, tags, created, metadata,"

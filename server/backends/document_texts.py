@@ -9,9 +9,9 @@ import json
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
-from server.backends import trigrams
-from server.backends.document_queries import FilteredDocuments, texts_of, where_clause
-from server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts
+from winnow.server.backends import trigrams
+from winnow.server.backends.document_queries import FilteredDocuments, texts_of, where_clause
+from winnow.server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts
 
 _TEXT = "(SELECT CAST(text AS BLOB) FROM texts WHERE document_id = documents.id)"
 CHUNKS = "(SELECT count(*) FROM chunks WHERE document_id = documents.id)"

@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from server.backends.sqlite import Database
-from server.models import ProjectInfo
-from server.projects.settings import ProjectSettings, settings_from_json, settings_to_json
-from server.projects.states import HiddenProject, ProjectState
+from winnow.server.backends.sqlite import Database
+from winnow.server.models import ProjectInfo
+from winnow.server.projects.settings import ProjectSettings, settings_from_json, settings_to_json
+from winnow.server.projects.states import HiddenProject, ProjectState
 
 # Added by layout 7. ``changed``: when documents were last written or deleted (ISO 8601, UTC), "" if unknown.
 CHANGED_COLUMN = "changed TEXT NOT NULL DEFAULT ''"

@@ -18,11 +18,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from server.backends.files import seal
-from server.backends.files.descriptors import DescriptorUse
-from server.backends.files.private_folder import make_private
-from server.backends.files.store_folder import REPAIR, folder_error, free_mb
-from server.errors import WinnowError
+from winnow.server.backends.files import seal
+from winnow.server.backends.files.descriptors import DescriptorUse
+from winnow.server.backends.files.private_folder import make_private
+from winnow.server.backends.files.store_folder import REPAIR, folder_error, free_mb
+from winnow.server.errors import WinnowError
 
 BUSY_SECONDS = 10.0
 _POLL_SECONDS = 0.01

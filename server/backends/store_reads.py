@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from server.models import Document, DocumentRecord, Filters, Labels, ProjectInfo
-from server.projects.settings import ProjectSettings
-from server.projects.states import HiddenProject, ProjectState
+from winnow.server.models import Document, DocumentRecord, Filters, Labels, ProjectInfo
+from winnow.server.projects.settings import ProjectSettings
+from winnow.server.projects.states import HiddenProject, ProjectState
 
 
 class FilteredReads(Protocol):

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from server.models import ChunkSpan, DocumentReading, DocumentText, ExcludedText, Filters, NeededTexts, Place
+from winnow.server.models import (
+    ChunkSpan,
+    DocumentReading,
+    DocumentText,
+    ExcludedText,
+    Filters,
+    NeededTexts,
+    Place,
+)
 
 
 class TextStore(Protocol):

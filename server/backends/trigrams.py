@@ -15,8 +15,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from server.backends.sqlite import Database
-from server.models import NeededTexts
+from winnow.server.backends.sqlite import Database
+from winnow.server.models import NeededTexts
 
 # A scan of so many passages takes a third of a second.
 LEAST_PASSAGES = 100_000

@@ -27,14 +27,14 @@ from typing import Annotated, BinaryIO, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from server.claims.exchange import MAX_LINE_BYTES
-from server.ingest.documents import UnreadableFile
-from server.jobs.records import Job
-from server.keys.records import MAX_KEYS, AccessKey
-from server.models import PROJECT_NAME
-from server.projects.checked_archive import MANIFEST, ArchiveKind, CheckedArchive
-from server.projects.settings import ProjectSettings
-from server.watching.sources import WatchedSource
+from winnow.server.claims.exchange import MAX_LINE_BYTES
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.jobs.records import Job
+from winnow.server.keys.records import MAX_KEYS, AccessKey
+from winnow.server.models import PROJECT_NAME
+from winnow.server.projects.checked_archive import MANIFEST, ArchiveKind, CheckedArchive
+from winnow.server.projects.settings import ProjectSettings
+from winnow.server.watching.sources import WatchedSource
 
 FORMAT: Final = "winnow-backup"
 VERSION: Final = 1

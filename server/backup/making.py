@@ -13,9 +13,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.backends.catalogue import Catalogue
-from server.backends.files.store_folder import CATALOGUE, require_catalogue
-from server.backup.archive import (
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.files.store_folder import CATALOGUE, require_catalogue
+from winnow.server.backup.archive import (
     JOBS,
     KEYS,
     PROJECTS,
@@ -29,17 +29,17 @@ from server.backup.archive import (
     SourcesPart,
     create_private,
 )
-from server.backup.references import has_suffix_of_bibliography, pair_references
-from server.claims.exchange import export_lines
-from server.claims.notebook_heads import were_written
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.claims.store import Notebook
-from server.errors import WinnowError
-from server.ingest.file_discovery import IMPORTED
-from server.ingest.references.references import has_entry
-from server.jobs.job_files import JobFiles
-from server.keys.key_file import read_keys
-from server.watching.sources import WatchedSource, read_sources
+from winnow.server.backup.references import has_suffix_of_bibliography, pair_references
+from winnow.server.claims.exchange import export_lines
+from winnow.server.claims.notebook_heads import were_written
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.file_discovery import IMPORTED
+from winnow.server.ingest.references.references import has_entry
+from winnow.server.jobs.job_files import JobFiles
+from winnow.server.keys.key_file import read_keys
+from winnow.server.watching.sources import WatchedSource, read_sources
 
 
 @dataclass(frozen=True, slots=True)

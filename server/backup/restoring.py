@@ -17,11 +17,11 @@ from itertools import chain, count
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from server.backends.catalogue import Catalogue
-from server.backends.files.lock import ENGINE, HOLDER, RUNNER, WATCHER, WRITER, StoreLock
-from server.backends.files.private_file import write_private
-from server.backends.files.store_folder import CATALOGUE, map_os_errors
-from server.backup.archive import (
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.files.lock import ENGINE, HOLDER, RUNNER, WATCHER, WRITER, StoreLock
+from winnow.server.backends.files.private_file import write_private
+from winnow.server.backends.files.store_folder import CATALOGUE, map_os_errors
+from winnow.server.backup.archive import (
     JOBS,
     KEYS,
     PROJECTS,
@@ -33,20 +33,20 @@ from server.backup.archive import (
     ProjectsPart,
     SourcesPart,
 )
-from server.backup.references import has_suffix_of_bibliography, pair_references
-from server.claims.exchange import check_lines, import_lines
-from server.claims.notebook_heads import heads_path
-from server.claims.sqlite_store import FOLDER, SqliteClaimStore, claims_path
-from server.claims.store import Notebook
-from server.errors import WinnowError
-from server.ingest.documents import UnreadableFile
-from server.jobs.job_files import JobFiles
-from server.jobs.records import Job
-from server.keys import key_file
-from server.keys.records import AccessKey
-from server.projects.settings import ProjectSettings
-from server.watching import sources as source_file
-from server.watching.sources import WatchedSource
+from winnow.server.backup.references import has_suffix_of_bibliography, pair_references
+from winnow.server.claims.exchange import check_lines, import_lines
+from winnow.server.claims.notebook_heads import heads_path
+from winnow.server.claims.sqlite_store import FOLDER, SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.jobs.job_files import JobFiles
+from winnow.server.jobs.records import Job
+from winnow.server.keys import key_file
+from winnow.server.keys.records import AccessKey
+from winnow.server.projects.settings import ProjectSettings
+from winnow.server.watching import sources as source_file
+from winnow.server.watching.sources import WatchedSource
 
 _HOLDS = (ENGINE, HOLDER, WRITER, WATCHER, RUNNER)
 # The parts, as messages name them.

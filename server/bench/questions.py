@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.operations.base import Library
+from winnow.server.operations.base import Library
 
 WARMUP = 20  # questions asked before anything is measured
 

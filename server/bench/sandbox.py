@@ -14,9 +14,9 @@ from typing import Any
 
 import psutil
 
-from sandbox import Limits, Reply, Sandbox
-from server.bench import workloads
-from server.bench.figures import percentiles, time_ms
+from winnow.sandbox import Limits, Reply, Sandbox
+from winnow.server.bench import workloads
+from winnow.server.bench.figures import percentiles, time_ms
 
 AT_ONCE = 8
 _LIMITS = Limits(sdk_calls=10 * workloads.CALLS, wall_seconds=60.0, cpu_seconds=60, result_bytes=1024 * 1024)

@@ -17,13 +17,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from server.backends.base import Embedder, Vector
-from server.bench.figures import percentiles, time_ms
-from server.errors import WinnowError
-from server.knowledge import Answer, Caller, KnowledgeBase
-from server.models import Filters
-from server.opening import Backends
-from server.retrieval.lexical import build_query_vector
+from winnow.server.backends.base import Embedder, Vector
+from winnow.server.bench.figures import percentiles, time_ms
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import Answer, Caller, KnowledgeBase
+from winnow.server.models import Filters
+from winnow.server.opening import Backends
+from winnow.server.retrieval.lexical import build_query_vector
 
 WARMUP = 20
 CLIENTS = 8

@@ -6,8 +6,8 @@ import os
 from contextlib import closing
 from pathlib import Path
 
-from server.claims.notebook_heads import heads_path
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.notebook_heads import heads_path
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 
 
 def adopt_claims(store: Path) -> int:

@@ -22,8 +22,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
-from server.backends.base import Vector
-from server.claims.records import (
+from winnow.server.backends.base import Vector
+from winnow.server.claims.records import (
     MAX_PAIRS,
     Claim,
     ClaimPair,

@@ -17,13 +17,13 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from server.backends.sqlite import copy_database
-from server.claims.hash_chain import first_flaw
-from server.claims.records import Claim, Entry, IntegrationStatus, Verdict, entry_of
-from server.claims.sqlite_store import SqliteClaimStore
-from server.claims.store import Change, Notebook, View
-from server.errors import WinnowError
-from server.models import PROJECT_NAME
+from winnow.server.backends.sqlite import copy_database
+from winnow.server.claims.hash_chain import first_flaw
+from winnow.server.claims.records import Claim, Entry, IntegrationStatus, Verdict, entry_of
+from winnow.server.claims.sqlite_store import SqliteClaimStore
+from winnow.server.claims.store import Change, Notebook, View
+from winnow.server.errors import WinnowError
+from winnow.server.models import PROJECT_NAME
 
 FORMAT = "winnow claims 1"
 MAX_LINE_BYTES, MAX_CHANGES = 1_000_000, 1_000_000

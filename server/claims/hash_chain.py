@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from server.claims.store import Change
+from winnow.server.claims.store import Change
 
 _BYTES = 32
 

@@ -18,10 +18,10 @@ from uuid import uuid4
 
 import httpx
 
-from server.errors import WinnowError
-from server.runtime.deadlines import current_deadline
-from server.runtime.remote import remote_backend
-from server.text.printable import one_line
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.deadlines import current_deadline
+from winnow.server.runtime.remote import remote_backend
+from winnow.server.text.printable import one_line
 
 # An answer of a tool has at most 256 KiB.
 MAX_ANSWER_BYTES = 1024 * 1024

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server.claims.notebook_heads import were_written
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.claims.store import Notebook
-from server.errors import WinnowError
+from winnow.server.claims.notebook_heads import were_written
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook
+from winnow.server.errors import WinnowError
 
 if TYPE_CHECKING:  # vectors bring numpy, which a server that shares an engine does without, and the other HTTP
-    from server.claims.http_notebook import HttpNotebook
-    from server.claims.vectors import ClaimVectors
+    from winnow.server.claims.http_notebook import HttpNotebook
+    from winnow.server.claims.vectors import ClaimVectors
 
 
 class ClaimLibrary:
@@ -61,7 +61,7 @@ class ClaimLibrary:
     @property
     def vectors(self) -> ClaimVectors:
         """The vectors of claims. Raises what opening raises."""
-        from server.claims.vectors import ClaimVectors
+        from winnow.server.claims.vectors import ClaimVectors
 
         with self._lock:
             if self._open is not None:

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from server.claims.comparing import Standing, contradictions, pair_friction, standing
-from server.claims.library import ClaimLibrary
-from server.claims.records import Comparison, Entry, IntegrationStatus, Verdict, entry_of
-from server.claims.store import Notebook, View
-from server.claims.verifying import CurrentIndex, IndexedTexts, check_entry
-from server.errors import WinnowError
-from server.models import Filters
+from winnow.server.claims.comparing import Standing, contradictions, pair_friction, standing
+from winnow.server.claims.library import ClaimLibrary
+from winnow.server.claims.records import Comparison, Entry, IntegrationStatus, Verdict, entry_of
+from winnow.server.claims.store import Notebook, View
+from winnow.server.claims.verifying import CurrentIndex, IndexedTexts, check_entry
+from winnow.server.errors import WinnowError
+from winnow.server.models import Filters
 
 if TYPE_CHECKING:
-    from server.claims.sqlite_store import SqliteClaimStore
+    from winnow.server.claims.sqlite_store import SqliteClaimStore
 
 _PAGE = 200
 _MOST_LOST = 1_000

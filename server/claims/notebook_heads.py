@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from server.backends.files.private_file import write_private
-from server.claims.store import Notebook
-from server.errors import WinnowError
+from winnow.server.backends.files.private_file import write_private
+from winnow.server.claims.store import Notebook
+from winnow.server.errors import WinnowError
 
 Head = tuple[int, str]  # the sequence of a change and its digest
 

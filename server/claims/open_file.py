@@ -12,8 +12,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from server.claims.notebook_heads import describe_loss
-from server.errors import WinnowError
+from winnow.server.claims.notebook_heads import describe_loss
+from winnow.server.errors import WinnowError
 
 _State = tuple[int, int]  # the size and the time of the last change
 

@@ -6,10 +6,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from server.claims.indexes import word_index
-from server.claims.notebook_heads import were_written
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.errors import WinnowError
+from winnow.server.claims.indexes import word_index
+from winnow.server.claims.notebook_heads import were_written
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.errors import WinnowError
 
 # Statements that remove what belongs to the entries of a project, one parameter each; the entries are the last.
 _OF_ENTRIES = "(SELECT {column} FROM entries WHERE project = ?)"

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from server.models import PROJECT_NAME
+from winnow.server.models import PROJECT_NAME
 
 MAX_CLAIMS, MAX_EVIDENCE, MAX_WARNINGS, MAX_PAIRS = 20, 20, 10, 20
 CLAIM_CHARS, QUOTE_CHARS, CONTENT_CHARS, NOTE_CHARS = 300, 1_000, 50_000, 300

@@ -21,16 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.backends.files.store_folder import REPAIR
-from server.backends.sqlite import Database, Layout
-from server.claims.hash_chain import digest_of, first_flaw
-from server.claims.indexes import citations, word_index, words
-from server.claims.indexes.citations import PassageClaim
-from server.claims.notebook_heads import Head, NotebookHeads
-from server.claims.open_file import OpenFile
-from server.claims.records import MODEL_PREFIX, Comparison, Entry, Verdict, entry_of
-from server.claims.store import Change, ChangeKind, Notebook, NotebookCounts, TopicCount, View
-from server.errors import WinnowError
+from winnow.server.backends.files.store_folder import REPAIR
+from winnow.server.backends.sqlite import Database, Layout
+from winnow.server.claims.hash_chain import digest_of, first_flaw
+from winnow.server.claims.indexes import citations, word_index, words
+from winnow.server.claims.indexes.citations import PassageClaim
+from winnow.server.claims.notebook_heads import Head, NotebookHeads
+from winnow.server.claims.open_file import OpenFile
+from winnow.server.claims.records import MODEL_PREFIX, Comparison, Entry, Verdict, entry_of
+from winnow.server.claims.store import Change, ChangeKind, Notebook, NotebookCounts, TopicCount, View
+from winnow.server.errors import WinnowError
 
 FOLDER, FILE = "claims", "claims.sqlite3"
 RESTORE = (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from server.claims.records import Comparison, Entry, IntegrationStatus, Verdict
+from winnow.server.claims.records import Comparison, Entry, IntegrationStatus, Verdict
 
 # What a change of a notebook did: an entry was written, revised, judged beside another one, approved or imported,
 # or a quote of it no longer stands in its document, which changed.

@@ -25,15 +25,15 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from server.backends.base import IndexedDocument, admits
-from server.claims.language.wording import check_wording, shares_words
-from server.claims.records import FULL_CHARS, MAX_WARNINGS, NOTE_CHARS, Claim, Entry, Evidence
-from server.ids import is_chunk_id
-from server.locators import address_of, locate, work_fields
-from server.models import Chunk, ChunkSpan, Document, DocumentReading, Filters, Passage, Place
-from server.quotes.finding import QuoteMatch, closest, find_quote
-from server.quotes.sources import SourceText
-from server.text.printable import one_line, shorten
+from winnow.server.backends.base import IndexedDocument, admits
+from winnow.server.claims.language.wording import check_wording, shares_words
+from winnow.server.claims.records import FULL_CHARS, MAX_WARNINGS, NOTE_CHARS, Claim, Entry, Evidence
+from winnow.server.ids import is_chunk_id
+from winnow.server.locators import address_of, locate, work_fields
+from winnow.server.models import Chunk, ChunkSpan, Document, DocumentReading, Filters, Passage, Place
+from winnow.server.quotes.finding import QuoteMatch, closest, find_quote
+from winnow.server.quotes.sources import SourceText
+from winnow.server.text.printable import one_line, shorten
 
 # Texts of documents that are held, folded, while entries are verified one after the other.
 _MOST_HELD = 8

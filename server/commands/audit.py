@@ -9,13 +9,21 @@ from typing import Annotated, Any
 
 import typer
 
-from server.backends.files.store_folder import map_os_errors
-from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
-from server.errors import WinnowError
-from server.runtime.audit import Kind, read_records, since_of
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.text.printable import one_line
+from winnow.server.backends.files.store_folder import map_os_errors
+from winnow.server.commands.terminal.output import (
+    Json,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.audit import Kind, read_records, since_of
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.printable import one_line
 
 app = command()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     Json,
     command,
     examples,
@@ -15,10 +15,10 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.configuration.permissions import TOPICS
-from server.runtime.logs import mask_secret
-from server.settings import Settings
-from server.settings_loading import Configuration, load
+from winnow.server.configuration.permissions import TOPICS
+from winnow.server.runtime.logs import mask_secret
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import Configuration, load
 
 app = command()
 

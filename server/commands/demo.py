@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     FAILED,
     UNAVAILABLE,
     Json,
@@ -23,14 +23,14 @@ from server.commands.terminal.output import (
     print_lines,
     report_errors,
 )
-from server.commands.terminal.progress import show_progress
-from server.commands.terminal.screen import Screen
-from server.demo.client import Arm, connect_server, offers_scripts, run_direct, run_scripted, wait_for_model
-from server.demo.stdlib import PROJECT, SOURCE, ModuleDocs, documents_of, read_corpus
-from server.demo.task import QUESTION, SCRIPT, Answer, expected_answer
-from server.ingest.pipeline import IngestReport
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.commands.terminal.progress import show_progress
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.demo.client import Arm, connect_server, offers_scripts, run_direct, run_scripted, wait_for_model
+from winnow.server.demo.stdlib import PROJECT, SOURCE, ModuleDocs, documents_of, read_corpus
+from winnow.server.demo.task import QUESTION, SCRIPT, Answer, expected_answer
+from winnow.server.ingest.pipeline import IngestReport
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 app = command()
 
@@ -107,9 +107,9 @@ def _run_demo(settings: Settings, console: Screen) -> Demonstration:
 
 def _index_documentation(settings: Settings, documentation: Sequence[ModuleDocs]) -> IngestReport:
     # Vector store and model runtime take seconds to import; the first lines appear before that.
-    from server.ingest.pipeline import ingest_documents
-    from server.ingest.target import target_of
-    from server.opening import open_backends
+    from winnow.server.ingest.pipeline import ingest_documents
+    from winnow.server.ingest.target import target_of
+    from winnow.server.opening import open_backends
 
     backends = open_backends(settings, wait_for_model=True)
     try:
@@ -139,7 +139,7 @@ async def _run_both_arms(settings: Settings, report: IngestReport, answer: Answe
 
 
 async def _missing_walls() -> list[str]:
-    from sandbox import probe
+    from winnow.sandbox import probe
 
     return [f"{wall.name}: {wall.detail}; {wall.advice}" for wall in await probe() if not wall.stands]
 

@@ -14,7 +14,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     FAILED,
     Json,
     Store,
@@ -24,22 +24,22 @@ from server.commands.terminal.output import (
     print_lines,
     report_errors,
 )
-from server.commands.terminal.progress import show_trials
-from server.commands.terminal.screen import Screen
-from server.errors import WinnowError
-from server.findings import Finding
-from server.health import examine, is_healthy
-from server.health.walls import GAP
-from server.locators import count_pages
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.text.printable import one_line
-from server.text.sizes import count_of
+from winnow.server.commands.terminal.progress import show_trials
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.errors import WinnowError
+from winnow.server.findings import Finding
+from winnow.server.health import examine, is_healthy
+from winnow.server.health.walls import GAP
+from winnow.server.locators import count_pages
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
-    from security.audit import Audit, Column
-    from security.soak import Soak
-    from security.suite import Attack
+    from winnow.security.audit import Audit, Column
+    from winnow.security.soak import Soak
+    from winnow.security.suite import Attack
 
 _THIN = (
     "thin: pages that are images, {few}, unreadable characters, or no passages; files that were not read are not "
@@ -115,7 +115,7 @@ def doctor(
         if project is not None:
             raise WinnowError("INVALID_REQUEST", "--project chooses whose documents to list: add --documents")
         if audit:
-            from security.suite import read_attacks
+            from winnow.security.suite import read_attacks
 
             attacks = _select_families(list(read_attacks()), family or [])
             raise typer.Exit(run_audit(attacks, accept_missing=settings.allow_weaker_sandbox, as_json=as_json))
@@ -133,7 +133,7 @@ def doctor(
 
 
 def _print_host_profile(*, seccomp: bool) -> None:
-    from server.health import host_profiles
+    from winnow.server.health import host_profiles
 
     text = (
         host_profiles.seccomp_profile()
@@ -145,11 +145,11 @@ def _print_host_profile(*, seccomp: bool) -> None:
 
 def _print_thin_documents(settings: Settings, only: str | None, *, as_json: bool) -> None:
     """Print the documents of all projects, or of one, of which little came into the index, with advice."""
-    from server.backends.catalogue import Catalogue
-    from server.commands.terminal.stores import require_index
-    from server.ingest.inspection.thin_documents import describe_thresholds, find_thin_documents
-    from server.opening import catalogue_path
-    from server.projects.settings import unknown_project
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.commands.terminal.stores import require_index
+    from winnow.server.ingest.inspection.thin_documents import describe_thresholds, find_thin_documents
+    from winnow.server.opening import catalogue_path
+    from winnow.server.projects.settings import unknown_project
 
     require_index(settings.store)
     with closing(Catalogue(catalogue_path(settings))) as catalogue:
@@ -234,7 +234,7 @@ def _select_families(attacks: Sequence[Attack], names: Sequence[str]) -> list[At
 @contextmanager
 def _report_steps(what: str, total: int) -> Iterator[Callable[[], None]]:
     """Show progress of an audit or soak; yields the function to call after each step."""
-    from sandbox import SandboxUnavailable
+    from winnow.sandbox import SandboxUnavailable
 
     logging.getLogger("sandbox").setLevel(logging.ERROR)  # killed scripts are expected here
     try:
@@ -246,7 +246,7 @@ def _report_steps(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_json: bool) -> int:
     """Run the attacks, print the results, and return the exit code."""
-    from security.audit import claimed_modes, run
+    from winnow.security.audit import claimed_modes, run
 
     trials = sum(len(claimed_modes(attack)) for attack in attacks)
     with _report_steps("attacking", trials) as advance:
@@ -260,8 +260,8 @@ def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_
 
 def run_soak(executions: int, *, accept_missing: tuple[str, ...], as_json: bool) -> int:
     """Run ``executions`` scripts, print the results, and return the exit code."""
-    from security import soak
-    from security.suite import read_attacks
+    from winnow.security import soak
+    from winnow.security.suite import read_attacks
 
     scripts = [attack for attack in read_attacks() if attack.is_script]
     with _report_steps("soaking", executions) as advance:

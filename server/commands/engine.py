@@ -8,10 +8,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
-from server.errors import WinnowError
-from server.settings_loading import load_settings
-from server.text.sizes import count_of
+from winnow.server.commands.terminal.output import (
+    Json,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from winnow.server.errors import WinnowError
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.sizes import count_of
 
 app = command(
     no_args_is_help=True,
@@ -52,7 +60,7 @@ def stop(store: Store = None, as_json: Json = False) -> None:
 
 def engine_warnings(store: Path, consequence: str) -> tuple[str, ...]:
     """A warning if an engine runs on the store: ``does`` says what it does with the replaced index."""
-    from server.backends.files.lock import ENGINE, find_holder
+    from winnow.server.backends.files.lock import ENGINE, find_holder
 
     holder = find_holder(store, ENGINE)
     return (f"{holder} {consequence}",) if holder else ()
@@ -60,14 +68,14 @@ def engine_warnings(store: Path, consequence: str) -> tuple[str, ...]:
 
 def ask_engine(store: Path, what: str) -> Mapping[str, Any] | None:
     """The engine's answer to "status" or "stop"; None if no engine runs for the store."""
-    from server.engine import endpoint
-    from server.engine.client import query_engine
+    from winnow.server.engine import endpoint
+    from winnow.server.engine.client import query_engine
 
     return asyncio.run(query_engine(store, what)) if endpoint.is_supported() else None
 
 
 def _wait_for_end(store: Path, pid: int) -> None:
-    from server.backends.files.lock import ENGINE, find_holder
+    from winnow.server.backends.files.lock import ENGINE, find_holder
 
     until = time.monotonic() + _END_SECONDS
     while (holder := find_holder(store, ENGINE)) is not None and holder.pid == pid:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     Json,
     LimitsOption,
     Project,
@@ -23,13 +23,13 @@ from server.commands.terminal.output import (
     print_lines,
     report_errors,
 )
-from server.commands.terminal.stores import require_store
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.commands.terminal.stores import require_store
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from sandbox import Outcome
+    from winnow.sandbox import Outcome
 
 app = command()
 
@@ -87,7 +87,7 @@ def exec_(
 
 
 async def _run_script(settings: Settings, code: str) -> Outcome:
-    from server.app import open_application
+    from winnow.server.app import open_application
 
     async with open_application(settings, wait_for_model=True) as application:
         await application.ready()
@@ -108,6 +108,6 @@ def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:
     if as_json:
         print_json(outcome.to_json())
         return
-    from server.tools.execute_code import render, to_payload
+    from winnow.server.tools.execute_code import render, to_payload
 
     print_lines(*render(to_payload(outcome)).split("\n"), *(f"warning: {line}" for line in outcome.warnings))

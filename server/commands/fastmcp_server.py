@@ -10,10 +10,10 @@ from typing import Any
 
 from mcp.server.mcpserver import MCPServer
 
-from server import __version__
-from server.commands.serve import check_projects, serve_settings
-from server.settings import Settings
-from server.settings_loading import load
+from winnow import __version__
+from winnow.server.commands.serve import check_projects, serve_settings
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load
 
 
 class WinnowServer(MCPServer):

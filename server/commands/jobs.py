@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     Json,
     Project,
     Store,
@@ -18,14 +18,14 @@ from server.commands.terminal.output import (
     print_lines,
     report_errors,
 )
-from server.commands.terminal.stores import settings_of_store
-from server.errors import WinnowError
+from winnow.server.commands.terminal.stores import settings_of_store
+from winnow.server.errors import WinnowError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from server.jobs.job_files import JobListing
-    from server.jobs.records import Job
+    from winnow.server.jobs.job_files import JobListing
+    from winnow.server.jobs.records import Job
 
 app = command(
     no_args_is_help=True,
@@ -43,7 +43,7 @@ JobName = Annotated[str, typer.Argument(metavar="JOB", help="id of a job, or the
 @app.command(name="list", epilog=examples("winnow job list", "winnow job list --project team --json"))
 def list_jobs(project: Project = None, store: Store = None, as_json: Json = False) -> None:
     """List the jobs of a store: those that are unfinished, and those of the last week."""
-    from server.jobs.job_files import JobFiles
+    from winnow.server.jobs.job_files import JobFiles
 
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)
@@ -60,7 +60,7 @@ def list_jobs(project: Project = None, store: Store = None, as_json: Json = Fals
 @app.command(epilog=examples("winnow job show job_1f0c", "winnow job show job_1f0c --json"))
 def show(name: JobName, store: Store = None, as_json: Json = False) -> None:
     """Show a job: its progress, or what it did."""
-    from server.jobs.job_files import JobFiles
+    from winnow.server.jobs.job_files import JobFiles
 
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)
@@ -73,8 +73,8 @@ def show(name: JobName, store: Store = None, as_json: Json = False) -> None:
 @app.command(epilog=examples("winnow job cancel job_1f0c", "winnow job cancel job_1f0c --json"))
 def cancel(name: JobName, store: Store = None, as_json: Json = False) -> None:
     """End a job after its current batch. What it wrote stays in the index."""
-    from server.jobs.job_files import JobFiles
-    from server.jobs.queue import cancel_left_behind
+    from winnow.server.jobs.job_files import JobFiles
+    from winnow.server.jobs.queue import cancel_left_behind
 
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)
@@ -103,9 +103,9 @@ def _find(listing: JobListing, name: str) -> Job:
 
 def _rows(store: Path, listing: JobListing, project: str | None) -> list[dict[str, Any]]:
     """The jobs as JSON data, with their times; an unfinished one that no process runs is shown as interrupted."""
-    from server.jobs.job_files import JobFiles
-    from server.jobs.queue import has_runner
-    from server.jobs.reports import describe_job
+    from winnow.server.jobs.job_files import JobFiles
+    from winnow.server.jobs.queue import has_runner
+    from winnow.server.jobs.reports import describe_job
 
     files, is_running = JobFiles(store), has_runner(store)
     places = {job.id: place for place, job in enumerate(listing.unfinished)}
@@ -136,7 +136,7 @@ def _format_rows(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _print_job(row: dict[str, Any], *, as_json: bool) -> None:
-    from server.jobs.reports import render_job
+    from winnow.server.jobs.reports import render_job
 
     if as_json:
         print_json(row)

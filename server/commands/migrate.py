@@ -9,21 +9,29 @@ from typing import Annotated
 
 import typer
 
-from server.backends.catalogue import Catalogue
-from server.backends.files.seal import find_flaws
-from server.backends.sqlite import damage_error, seal_databases
-from server.backends.vectors import migration
-from server.commands.engine import engine_warnings
-from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
-from server.commands.terminal.progress import show_steps
-from server.commands.terminal.stores import require_index
-from server.configuration.addresses import Address, show_address
-from server.errors import WinnowError
-from server.opening import catalogue_path, open_vectors
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.text.sizes import count_of
-from server.watching.sources import change_sources, read_sources
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.files.seal import find_flaws
+from winnow.server.backends.sqlite import damage_error, seal_databases
+from winnow.server.backends.vectors import migration
+from winnow.server.commands.engine import engine_warnings
+from winnow.server.commands.terminal.output import (
+    Json,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from winnow.server.commands.terminal.progress import show_steps
+from winnow.server.commands.terminal.stores import require_index
+from winnow.server.configuration.addresses import Address, show_address
+from winnow.server.errors import WinnowError
+from winnow.server.opening import catalogue_path, open_vectors
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.sizes import count_of
+from winnow.server.watching.sources import change_sources, read_sources
 
 app = command()
 
@@ -78,10 +86,10 @@ def _is_same_folder(source: Settings, target: Settings) -> bool:
 
 def _left_behind(store: Path) -> list[str]:
     """How many notebooks, keys and jobs a store has, in words."""
-    from server.claims.notebook_heads import were_written
-    from server.claims.sqlite_store import SqliteClaimStore, claims_path
-    from server.jobs.job_files import JobFiles
-    from server.keys.key_file import read_keys
+    from winnow.server.claims.notebook_heads import were_written
+    from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+    from winnow.server.jobs.job_files import JobFiles
+    from winnow.server.keys.key_file import read_keys
 
     notebooks = 0
     if were_written(claims_path(store)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     Embedder,
     Json,
     command,
@@ -14,8 +14,8 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 app = command(
     no_args_is_help=True,
@@ -44,7 +44,7 @@ def install(embedder: Embedder = None, as_json: Json = False) -> None:
     The hub's address can be set with HF_ENDPOINT. Every way gives the same bytes, checked by sha256. A model of
     fastembed's list is fetched by that package; others lie where their setting says.
     """
-    from server.backends.models.embedders import install_model
+    from winnow.server.backends.models.embedders import install_model
 
     with report_errors(as_json=as_json):
         settings = load_settings(embedder=embedder)
@@ -62,7 +62,7 @@ def _print_facts(settings: Settings, *, as_json: bool) -> None:
 
 
 def _collect_facts(settings: Settings) -> dict[str, Any]:
-    from server.backends.models.embedders import LazyEmbedder
+    from winnow.server.backends.models.embedders import LazyEmbedder
 
     source = LazyEmbedder(settings)
     model = source.wait()
@@ -74,8 +74,8 @@ def _collect_facts(settings: Settings) -> dict[str, Any]:
 
 
 def _minilm_facts(settings: Settings) -> dict[str, Any]:
-    from server.backends.models.minilm import FINGERPRINT, WINDOW, model_folder
-    from server.backends.models.weights import DIMENSION, NAME
+    from winnow.server.backends.models.minilm import FINGERPRINT, WINDOW, model_folder
+    from winnow.server.backends.models.weights import DIMENSION, NAME
 
     return {
         "name": NAME,

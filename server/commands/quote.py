@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from server.commands.terminal.operation import run_operation
-from server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
-from server.locators import cite_place
-from server.settings_loading import load_settings
-from server.text.framing import frame_text
-from server.text.verdicts import render_verdict
+from winnow.server.commands.terminal.operation import run_operation
+from winnow.server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
+from winnow.server.locators import cite_place
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.framing import frame_text
+from winnow.server.text.verdicts import render_verdict
 
 app = command()
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from server.commands.engine import engine_warnings
-from server.commands.terminal.output import (
+from winnow.server.commands.engine import engine_warnings
+from winnow.server.commands.terminal.output import (
     Embedder,
     Json,
     Store,
@@ -19,14 +19,14 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.commands.terminal.progress import INTERRUPTED, show_progress
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.commands.terminal.progress import INTERRUPTED, show_progress
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from server.backends.catalogue import Catalogue
-    from server.projects.rebuilding import ReindexReport
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.projects.rebuilding import ReindexReport
 
 app = command()
 
@@ -85,11 +85,11 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
 
 def run_reindex(settings: Settings) -> ReindexReport:
     """Embed every chunk of the store again. Raises ``WinnowError`` if the store or the model is missing."""
-    from server.backends.catalogue import Catalogue
-    from server.backends.models.embedders import LazyEmbedder
-    from server.commands.terminal.stores import require_index
-    from server.opening import catalogue_path
-    from server.projects.rebuilding import rebuild_vectors
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.backends.models.embedders import LazyEmbedder
+    from winnow.server.commands.terminal.stores import require_index
+    from winnow.server.opening import catalogue_path
+    from winnow.server.projects.rebuilding import rebuild_vectors
 
     require_index(settings.store)
     source = LazyEmbedder(settings)

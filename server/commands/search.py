@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from server.commands.terminal.operation import run_operation
-from server.commands.terminal.output import Embedder, Json, Project, Store, command, examples, report_errors
-from server.errors import WinnowError
-from server.settings_loading import load_settings
+from winnow.server.commands.terminal.operation import run_operation
+from winnow.server.commands.terminal.output import Embedder, Json, Project, Store, command, examples, report_errors
+from winnow.server.errors import WinnowError
+from winnow.server.settings_loading import load_settings
 
 app = command()
 
@@ -57,7 +57,7 @@ def search(
             "min_score": min_score,
             "vendor_filter": vendor,
         }
-        from server.tools.semantic_search import render_results
+        from winnow.server.tools.semantic_search import render_results
 
         linked = ("results", "id")
         run_operation(settings, "semantic_search", arguments, render_results, as_json=as_json, linked=linked)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from server.commands.serving.http_flags import (
+from winnow.server.commands.serving.http_flags import (
     AllowAddress,
     DenyAddress,
     HostName,
@@ -26,17 +26,17 @@ from server.commands.serving.http_flags import (
     TlsKey,
     TrustedProxy,
 )
-from server.commands.terminal.flags import GroupedCommand, with_settings
-from server.commands.terminal.output import command, examples, report_errors
-from server.commands.terminal.stores import require_store
-from server.errors import WinnowError
-from server.settings import MIB, Settings, default_store
-from server.settings_loading import Configuration, load
+from winnow.server.commands.terminal.flags import GroupedCommand, with_settings
+from winnow.server.commands.terminal.output import command, examples, report_errors
+from winnow.server.commands.terminal.stores import require_store
+from winnow.server.errors import WinnowError
+from winnow.server.settings import MIB, Settings, default_store
+from winnow.server.settings_loading import Configuration, load
 
 if TYPE_CHECKING:
-    from server.app import Application
-    from server.transports.access.http_access import HttpOptions
-    from server.transports.statistics import StatisticsSocket
+    from winnow.server.app import Application
+    from winnow.server.transports.access.http_access import HttpOptions
+    from winnow.server.transports.statistics import StatisticsSocket
 
 app = command()
 
@@ -90,7 +90,7 @@ def serve(
         if http is not None and lsp:
             raise WinnowError("INVALID_REQUEST", "--lsp is for stdio; leave out --http, or --lsp")
         if http is not None:
-            from server.transports.access.http_access import Certificate, HttpOptions, IssuerOptions
+            from winnow.server.transports.access.http_access import Certificate, HttpOptions, IssuerOptions
 
             options = HttpOptions(
                 Certificate(tls_cert, tls_key),
@@ -137,20 +137,20 @@ async def serve_settings(
     ``lsp``: on stdio, the façade in frames of LSP instead of MCP.
     """
     with _pause_garbage_collector():
-        from server.app import open_application
-        from server.runtime.logs import set_up_logs
-        from server.runtime.reports.traces import set_up_traces
-        from server.transports.dispatch import Dispatcher
-        from server.transports.protocol import build_server
-        from server.transports.statistics import StatisticsSocket
+        from winnow.server.app import open_application
+        from winnow.server.runtime.logs import set_up_logs
+        from winnow.server.runtime.reports.traces import set_up_traces
+        from winnow.server.transports.dispatch import Dispatcher
+        from winnow.server.transports.protocol import build_server
+        from winnow.server.transports.statistics import StatisticsSocket
 
     set_up_logs(handler=_open_log_file(settings))
     set_up_traces(settings, "winnow")
     listeners = None
     if http is not None:
-        from server.transports.access.http_access import HttpOptions
-        from server.transports.addresses import listen, parse_address
-        from server.transports.connections import allow_open_files
+        from winnow.server.transports.access.http_access import HttpOptions
+        from winnow.server.transports.addresses import listen, parse_address
+        from winnow.server.transports.connections import allow_open_files
 
         allow_open_files()
         options = options or HttpOptions()
@@ -166,21 +166,21 @@ async def serve_settings(
         server = build_server(dispatcher, application)
         # Each transport imports its own libraries; a desktop host needs only those of stdio.
         if listeners is None and lsp:
-            from server.transports.facade.lsp import serve_lsp
-            from server.transports.facade.service import FacadeService
+            from winnow.server.transports.facade.lsp import serve_lsp
+            from winnow.server.transports.facade.service import FacadeService
 
             _exit_on_signals(application, watch)
             await serve_lsp(FacadeService(dispatcher, application), application.drain)
         elif listeners is None:
-            from server.transports.stdio import serve_stdio
+            from winnow.server.transports.stdio import serve_stdio
 
             _exit_on_signals(application, watch)
             await serve_stdio(server, application.drain)
         else:
-            from server.commands.serving.announcement import announce
-            from server.transports.facade.service import FacadeService
-            from server.transports.http import serve_http
-            from server.transports.operating.pages import Operations
+            from winnow.server.commands.serving.announcement import announce
+            from winnow.server.transports.facade.service import FacadeService
+            from winnow.server.transports.http import serve_http
+            from winnow.server.transports.operating.pages import Operations
 
             operations = Operations(
                 application.health,
@@ -198,7 +198,7 @@ def _open_log_file(settings: Settings) -> logging.Handler | None:
     """What writes the log to the file of the settings; None for stderr. Raises ``WinnowError``."""
     if settings.log_file is None:
         return None
-    from server.runtime.reports.log_files import SharedLogFile
+    from winnow.server.runtime.reports.log_files import SharedLogFile
 
     try:
         return SharedLogFile(settings.log_file, int(settings.log_mb * MIB), settings.log_files)

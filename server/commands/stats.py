@@ -14,20 +14,28 @@ from typing import Annotated, Any
 
 import typer
 
-from server.backends.catalogue import Catalogue
-from server.backends.files.disk_use import measure_parts
-from server.backends.files.lock import find_holder
-from server.commands.engine import ask_engine, format_waits
-from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
-from server.commands.terminal.stores import require_index
-from server.errors import WinnowError
-from server.keys.records import KeyText
-from server.opening import catalogue_path
-from server.settings import MIB, Settings
-from server.settings_loading import load_settings
-from server.text.sizes import count_of
-from server.transports.addresses import parse_address
-from server.transports.statistics import ask_servers, summarize_metrics
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.files.disk_use import measure_parts
+from winnow.server.backends.files.lock import find_holder
+from winnow.server.commands.engine import ask_engine, format_waits
+from winnow.server.commands.terminal.output import (
+    Json,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from winnow.server.commands.terminal.stores import require_index
+from winnow.server.errors import WinnowError
+from winnow.server.keys.records import KeyText
+from winnow.server.opening import catalogue_path
+from winnow.server.settings import MIB, Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.sizes import count_of
+from winnow.server.transports.addresses import parse_address
+from winnow.server.transports.statistics import ask_servers, summarize_metrics
 
 app = command()
 

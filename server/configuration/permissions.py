@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
 
-from server.configuration.sources import SourceRank
+from winnow.server.configuration.sources import SourceRank
 
 
 class Setter(Enum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from server.configuration.sources import SourcedValue
-from server.configuration.value_types import split_names
+from winnow.server.configuration.sources import SourcedValue
+from winnow.server.configuration.value_types import split_names
 
 Given = dict[str, SourcedValue]  # by setting
 

@@ -21,7 +21,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from server.errors import WinnowError
+from winnow.server.errors import WinnowError
 
 FILE_NAME = "winnow.toml"
 MOST_BYTES = 256 * 1024  # a file with every setting and a thousand projects is smaller

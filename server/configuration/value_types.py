@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints
 
-from server.configuration.addresses import Address, to_address
+from winnow.server.configuration.addresses import Address, to_address
 
 # Tools that are listed only where the setting ``tools`` names their pack.
 ToolPack = Literal["research", "core", "claims"]

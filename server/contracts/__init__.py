@@ -6,7 +6,7 @@ are ignored with a warning, or refused where they resemble a known one.
 
 from __future__ import annotations
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     MAX_TOP_K,
     PREVIEW_CHARS,
     Arguments,
@@ -18,7 +18,7 @@ from server.contracts.base import (
     Scope,
     SearchFilters,
 )
-from server.contracts.graph import (
+from winnow.server.contracts.graph import (
     DescribeAnswer,
     EntitiesForSections,
     FindVendorInfo,
@@ -32,7 +32,7 @@ from server.contracts.graph import (
     SectionsForEntities,
     VendorAnswer,
 )
-from server.contracts.kb import (
+from winnow.server.contracts.kb import (
     EvidenceAnswer,
     ExcerptAnswer,
     ExcerptOptions,
@@ -44,11 +44,11 @@ from server.contracts.kb import (
     RetrievedEvidence,
     RetrieveEvidence,
 )
-from server.contracts.legacy import GetSectionText, SearchSections, SectionsAnswer, SectionTextsAnswer
-from server.contracts.parsing import parse
-from server.contracts.schema import answer_schema, empty_answer, flat_schema, wire_schema
-from server.contracts.scripts import ExecuteCode, OutcomeAnswer
-from server.contracts.search import Fetch, SearchAnswer, SemanticSearch
+from winnow.server.contracts.legacy import GetSectionText, SearchSections, SectionsAnswer, SectionTextsAnswer
+from winnow.server.contracts.parsing import parse
+from winnow.server.contracts.schema import answer_schema, empty_answer, flat_schema, wire_schema
+from winnow.server.contracts.scripts import ExecuteCode, OutcomeAnswer
+from winnow.server.contracts.search import Fetch, SearchAnswer, SemanticSearch
 
 __all__ = [
     "MAX_TOP_K",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import Arguments, Scope
+from winnow.server.contracts.base import Arguments, Scope
 
 MOST_CITED = 1_000
 # ``CitationStyle`` of ``server.models``.

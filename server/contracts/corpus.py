@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     LISTED,
     UNLISTED,
     Arguments,

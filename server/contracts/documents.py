@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     LISTED,
     UNLISTED,
     Arguments,

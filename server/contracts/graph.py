@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     LISTED,
     UNLISTED,
     Arguments,
@@ -19,9 +19,9 @@ from server.contracts.base import (
     Payload,
     Scope,
 )
-from server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATH_HOPS, MAX_PATHS, PAGE_SIZE, Direction
-from server.graph.records import MAX_EVIDENCE, TITLE_CHARS, TYPE_CHARS, DocumentEdgeType, EdgeType
-from server.graph.records import Label as NodeLabel
+from winnow.server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATH_HOPS, MAX_PATHS, PAGE_SIZE, Direction
+from winnow.server.graph.records import MAX_EVIDENCE, TITLE_CHARS, TYPE_CHARS, DocumentEdgeType, EdgeType
+from winnow.server.graph.records import Label as NodeLabel
 
 MAX_NAMED = 50
 MAX_VENDOR_ROWS = 100

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import LISTED, Arguments, Meta, Payload
+from winnow.server.contracts.base import LISTED, Arguments, Meta, Payload
 
 Topic = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import LISTED, WHOLE, Arguments, Label, Meta, Payload
+from winnow.server.contracts.base import LISTED, WHOLE, Arguments, Label, Meta, Payload
 
 # The state of a job, as in ``server.jobs.records``.
 JobStateName = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]

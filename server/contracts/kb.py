@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     LISTED,
     MAX_TOP_K,
     PREVIEW_CHARS,
@@ -24,8 +24,8 @@ from server.contracts.base import (
     SearchFilters,
     Syntax,
 )
-from server.contracts.claims.citing import Claimed
-from server.text.limits import MAX_QUOTE_CHARS
+from winnow.server.contracts.claims.citing import Claimed
+from winnow.server.text.limits import MAX_QUOTE_CHARS
 
 MAX_SNIPPET_CHARS = 500
 MAX_PAGE_SIZE = 100

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     MAX_TOP_K,
     Arguments,
     ChunkId,
@@ -22,7 +22,7 @@ from server.contracts.base import (
     Payload,
     SearchFilters,
 )
-from server.contracts.kb import (
+from winnow.server.contracts.kb import (
     MAX_EXCERPT_BYTES,
     MAX_PAGE_SIZE,
     MAX_ROWS,

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from server.contracts.base import ANY_FIELD
-from server.contracts.schema import flat_schema
-from server.errors import WinnowError, own_words
-from server.text.printable import shorten
-from server.text.suggestions import ask_for, find_similar, suggest
+from winnow.server.contracts.base import ANY_FIELD
+from winnow.server.contracts.schema import flat_schema
+from winnow.server.errors import WinnowError, own_words
+from winnow.server.text.printable import shorten
+from winnow.server.text.suggestions import ask_for, find_similar, suggest
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     LISTED,
     MAX_TOP_K,
     WHOLE,

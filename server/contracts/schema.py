@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from server.contracts.base import LISTED, MARK, UNLISTED, WHOLE, ErrorEnvelope
+from winnow.server.contracts.base import LISTED, MARK, UNLISTED, WHOLE, ErrorEnvelope
 
 _NULL = {"type": "null"}
 # The highest degree to which schemas of answers are shortened (``answer_schema``).

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from server.contracts.base import MAX_TOP_K, Arguments, ChunkId, CursorText, Scope, SearchFilters, Syntax
-from server.contracts.kb import Question
+from winnow.server.contracts.base import MAX_TOP_K, Arguments, ChunkId, CursorText, Scope, SearchFilters, Syntax
+from winnow.server.contracts.kb import Question
 
 
 class HybridSearch(Arguments):

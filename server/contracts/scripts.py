@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import LISTED, Arguments, JsonValue, Meta, Payload
+from winnow.server.contracts.base import LISTED, Arguments, JsonValue, Meta, Payload
 
 
 class ExecuteCode(Arguments):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     LISTED,
     MAX_TOP_K,
     PREVIEW_CHARS,
@@ -25,7 +25,7 @@ from server.contracts.base import (
     SearchFilters,
     Syntax,
 )
-from server.contracts.claims.citing import Claimed
+from winnow.server.contracts.claims.citing import Claimed
 
 
 class IndexState(Arguments):

@@ -17,9 +17,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, TextContent
 
-from server.demo.task import SCRIPT, SEARCHES, TOP_K, Answer, extract_answer
-from server.errors import WinnowError
-from server.text.tokens import count_tokens
+from winnow.server.demo.task import SCRIPT, SEARCHES, TOP_K, Answer, extract_answer
+from winnow.server.errors import WinnowError
+from winnow.server.text.tokens import count_tokens
 
 MODEL_SECONDS = 30.0  # how long to wait for the model
 # Settings, folders, and the import path of this code.

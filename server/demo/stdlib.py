@@ -22,7 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from server.ingest.documents import RawDocument
+from winnow.server.ingest.documents import RawDocument
 
 # Where the documentation is indexed: equal for `winnow demo` and `winnow eval`, so that they can share a store.
 PROJECT, SOURCE = "python-stdlib", "python"

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from server.demo.stdlib import ModuleDocs
+from winnow.server.demo.stdlib import ModuleDocs
 
 QUESTION = (
     "Which functions and methods of the standard library take a `timeout`, and which exception does their "

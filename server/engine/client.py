@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from server.backends.files.lock import ENGINE, find_holder
-from server.backends.files.store_folder import map_os_errors
-from server.contracts import parse
-from server.engine import endpoint
-from server.engine.compatibility import build_id, describe_settings
-from server.engine.launch import launch, start_failure
-from server.engine.messages import (
+from winnow.server.backends.files.lock import ENGINE, find_holder
+from winnow.server.backends.files.store_folder import map_os_errors
+from winnow.server.contracts import parse
+from winnow.server.engine import endpoint
+from winnow.server.engine.compatibility import build_id, describe_settings
+from winnow.server.engine.launch import launch, start_failure
+from winnow.server.engine.messages import (
     CallRequest,
     Hello,
     IngestRequest,
@@ -25,22 +25,22 @@ from server.engine.messages import (
     error_from_json,
     stored_passage_from_json,
 )
-from server.engine.wire import PROTOCOL, REPLIES, REQUESTS, Connection, Message
-from server.errors import WinnowError
-from server.knowledge import DIRECT, OPERATIONS, OTHER_SECONDS, Answer, Caller, KnowledgeCounters
-from server.operations.base import Budget
-from server.operations.state import IN_SESSION
-from server.runtime.caches import CacheCounters
-from server.runtime.deadlines import NEVER, Deadline, deadline_after
-from server.runtime.logs import log
-from server.runtime.metrics import Metrics
-from server.runtime.reports.store_figures import store_figures_from_json
-from server.runtime.reports.traces import span, trace_context
-from server.sessions.passage_store import PassageStoreCounters, StoredPassage
-from server.sessions.result_store import ResultStore
-from server.sessions.saved_values import SavedValues
-from server.settings import Settings
-from server.text.tokens import count_tokens, encoding_name, first_tokens
+from winnow.server.engine.wire import PROTOCOL, REPLIES, REQUESTS, Connection, Message
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import DIRECT, OPERATIONS, OTHER_SECONDS, Answer, Caller, KnowledgeCounters
+from winnow.server.operations.base import Budget
+from winnow.server.operations.state import IN_SESSION
+from winnow.server.runtime.caches import CacheCounters
+from winnow.server.runtime.deadlines import NEVER, Deadline, deadline_after
+from winnow.server.runtime.logs import log
+from winnow.server.runtime.metrics import Metrics
+from winnow.server.runtime.reports.store_figures import store_figures_from_json
+from winnow.server.runtime.reports.traces import span, trace_context
+from winnow.server.sessions.passage_store import PassageStoreCounters, StoredPassage
+from winnow.server.sessions.result_store import ResultStore
+from winnow.server.sessions.saved_values import SavedValues
+from winnow.server.settings import Settings
+from winnow.server.text.tokens import count_tokens, encoding_name, first_tokens
 
 # Connecting may have to end one engine, start another, and wait for one that another client starts.
 _CONNECT_SECONDS = 30.0

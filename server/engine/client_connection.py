@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from server.engine import endpoint
-from server.engine.messages import (
+from winnow.server.engine import endpoint
+from winnow.server.engine.messages import (
     CallRequest,
     Hello,
     IngestRequest,
@@ -28,16 +28,16 @@ from server.engine.messages import (
     read_field,
     read_seconds,
 )
-from server.engine.wire import REPLIES, REQUESTS, Connection, Message, WireError
-from server.errors import WinnowError
-from server.jobs.queue import JobQueue
-from server.knowledge import DIRECT, SCRIPT, KnowledgeBase, Library
-from server.runtime.call_threads import CallThreads
-from server.runtime.deadlines import deadline_after, use_deadline
-from server.runtime.logs import log
-from server.runtime.priority import lower_priority
-from server.runtime.reports.traces import continued
-from server.settings import Settings
+from winnow.server.engine.wire import REPLIES, REQUESTS, Connection, Message, WireError
+from winnow.server.errors import WinnowError
+from winnow.server.jobs.queue import JobQueue
+from winnow.server.knowledge import DIRECT, SCRIPT, KnowledgeBase, Library
+from winnow.server.runtime.call_threads import CallThreads
+from winnow.server.runtime.deadlines import deadline_after, use_deadline
+from winnow.server.runtime.logs import log
+from winnow.server.runtime.priority import lower_priority
+from winnow.server.runtime.reports.traces import continued
+from winnow.server.settings import Settings
 
 # A well-behaved client has at most ten requests running.
 _MAX_REQUESTS = 256

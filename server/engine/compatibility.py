@@ -11,19 +11,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import server
-from server.backends.models.model_identity import embedder_of, nli_model_of, reranker_of
-from server.settings import Settings
+from winnow import SEARCH_PATH, __version__
+from winnow.server.backends.models.model_identity import embedder_of, nli_model_of, reranker_of
+from winnow.server.settings import Settings
 
 
 @cache
 def build_id() -> str:
     """The version of this code and a digest of all its modules: a changed module is another build."""
-    root = Path(server.__file__).parent
+    root = Path(SEARCH_PATH, "winnow", "server")
     digest = hashlib.blake2b(digest_size=8)
     for path in sorted(root.rglob("*.py")):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return f"{server.__version__}+{digest.hexdigest()}"
+    return f"{__version__}+{digest.hexdigest()}"
 
 
 # Settings that may differ between the clients of one engine. A setting that is missing here counts as shared, so a

@@ -15,7 +15,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from server.runtime.logs import log
+from winnow.server.runtime.logs import log
 
 _EVERY_SECONDS = 1.0
 _SILENT_SECONDS = 60.0

@@ -11,18 +11,17 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
-import server
-from server.backends.files.lock import STARTER, StoreLock
-from server.engine.compatibility import SECRET_SETTINGS, settings_to_json
-from server.engine.endpoint import is_listening
-from server.errors import WinnowError
-from server.settings import Settings
+from winnow import SEARCH_PATH
+from winnow.server.backends.files.lock import STARTER, StoreLock
+from winnow.server.engine.compatibility import SECRET_SETTINGS, settings_to_json
+from winnow.server.engine.endpoint import is_listening
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
 
 READY, TAKEN = "ready", "taken"
-_PROGRAM = "server.engine.process"
+_PROGRAM = "winnow.server.engine.process"
 _START_SECONDS = 20.0  # for a cold disk or a busy machine; usually half a second
 # For the interpreter, locales, certificates and proxies; all other variables are dropped.
 _INHERITED = (
@@ -62,7 +61,7 @@ def _start_process(settings: Settings) -> bool:
         encoding="utf-8",
         start_new_session=True,
         # So that it imports the same code as this process; the engine changes to another folder at once.
-        cwd=Path(server.__file__).parents[1],
+        cwd=SEARCH_PATH,
         env={name: value for name, value in os.environ.items() if name in _INHERITED},
     )
     with process:

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.engine.wire import Message, WireError
-from server.errors import WinnowError, internal_error
-from server.models import Chunk, Document, Passage, Place
-from server.operations.base import Answer
-from server.sessions.passage_store import PassageLink, StoredPassage
+from winnow.server.engine.wire import Message, WireError
+from winnow.server.errors import WinnowError, internal_error
+from winnow.server.models import Chunk, Document, Passage, Place
+from winnow.server.operations.base import Answer
+from winnow.server.sessions.passage_store import PassageLink, StoredPassage
 
 _MAX_PATHS = 100_000
 

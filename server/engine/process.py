@@ -1,6 +1,6 @@
 """The engine's program: detach from the client that started it, take the lock, listen, serve, exit.
 
-    python -m server.engine.process < settings.json
+    python -m winnow.server.engine.process < settings.json
 
 Writes "ready" to stdout once it listens, "taken" if another engine has the store, or the reason why it cannot;
 then it closes stdin and stdout.
@@ -30,24 +30,24 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from server.backends.files.lock import ENGINE, StoreLock
-from server.engine import endpoint, heartbeat
-from server.engine.launch import READY, TAKEN
-from server.errors import WinnowError
-from server.runtime.logs import log, set_up_logs
-from server.runtime.priority import SWITCH_SECONDS
-from server.runtime.reports.log_files import SharedLogFile
-from server.runtime.reports.traces import set_up_traces, shut_down_traces
-from server.settings import MIB, Settings
-from server.text.tokens import count_tokens
+from winnow.server.backends.files.lock import ENGINE, StoreLock
+from winnow.server.engine import endpoint, heartbeat
+from winnow.server.engine.launch import READY, TAKEN
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.logs import log, set_up_logs
+from winnow.server.runtime.priority import SWITCH_SECONDS
+from winnow.server.runtime.reports.log_files import SharedLogFile
+from winnow.server.runtime.reports.traces import set_up_traces, shut_down_traces
+from winnow.server.settings import MIB, Settings
+from winnow.server.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from server.engine.client_connection import IngestJob
-    from server.ingest.formats.parsed_file import ReadOptions
-    from server.ingest.pipeline import IngestReport, Target
-    from server.jobs.records import Job, JobResult
-    from server.opening import Backends
-    from server.watching.watcher import Watcher
+    from winnow.server.engine.client_connection import IngestJob
+    from winnow.server.ingest.formats.parsed_file import ReadOptions
+    from winnow.server.ingest.pipeline import IngestReport, Target
+    from winnow.server.jobs.records import Job, JobResult
+    from winnow.server.opening import Backends
+    from winnow.server.watching.watcher import Watcher
 
 _LOG_BYTES = MIB  # and one older file of the same size
 # After so many crashes within so many seconds the supervisor gives up.
@@ -124,7 +124,7 @@ def _run_engine(settings: Settings, listener: endpoint.Listener, pipe: int) -> N
 
 async def _serve(settings: Settings, listener: endpoint.Listener, pipe: int) -> None:
     # Large imports: the supervisor must not have them.
-    from server.engine.service import EngineService
+    from winnow.server.engine.service import EngineService
 
     sys.setswitchinterval(SWITCH_SECONDS)
     with suppress(WinnowError):  # the server that started this engine has the same settings, and said it
@@ -152,7 +152,7 @@ class _EngineBackends:
     def open(self) -> Backends:
         """Open the backends; the model is loaded in the background. Raises as ``open_backends`` does."""
         # Vector stores and model runtimes take half a second to import; the socket must be there before.
-        from server.opening import open_backends
+        from winnow.server.opening import open_backends
 
         self._backends = open_backends(self._settings, wait_for_model=False, builds_in_subprocess=True)
         gc.freeze()  # what is open now stays: the garbage collector need not visit it
@@ -160,24 +160,24 @@ class _EngineBackends:
 
     def make_watcher(self) -> Watcher:
         """A watcher of the store's sources, which does not run yet; the backends are open."""
-        from server.watching.store_watcher import watcher_of
+        from winnow.server.watching.store_watcher import watcher_of
 
         return watcher_of(self._settings, lambda: self._backends)
 
     def run_job(self, job: Job, on_progress: Callable[[Any], None]) -> JobResult:
         """Run a job that an agent asked for; the backends are open."""
-        from server.jobs.ingesting import run_ingest
+        from winnow.server.jobs.ingesting import run_ingest
 
         return run_ingest(self._settings, self._backends, job, on_progress)
 
     def ingest(self, settings: Settings, job: IngestJob, on_progress: Callable[[Any], None]) -> dict[str, Any]:
         """Run a client's ingest under that client's settings; returns the report as JSON data."""
-        from server.ingest.documents import labels_of
-        from server.ingest.formats.parsed_file import ReadOptions
-        from server.ingest.pipeline import ingest_paths
-        from server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
-        from server.ingest.selection.ignore_files import FileRules
-        from server.ingest.target import open_target
+        from winnow.server.ingest.documents import labels_of
+        from winnow.server.ingest.formats.parsed_file import ReadOptions
+        from winnow.server.ingest.pipeline import ingest_paths
+        from winnow.server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
+        from winnow.server.ingest.selection.ignore_files import FileRules
+        from winnow.server.ingest.target import open_target
 
         target, warnings = open_target(settings, self._backends)
         request = job.request
@@ -206,10 +206,10 @@ class _EngineBackends:
         options: ReadOptions,
         on_progress: Callable[[Any], None],
     ) -> IngestReport:
-        from server.ingest.documents import labels_of
-        from server.ingest.selection.deletions import ANY_DELETION
-        from server.ingest.zotero.ingesting import GUARDED, HowToIngest, ingest_zotero
-        from server.libraries.zotero.choice import ZoteroChoice
+        from winnow.server.ingest.documents import labels_of
+        from winnow.server.ingest.selection.deletions import ANY_DELETION
+        from winnow.server.ingest.zotero.ingesting import GUARDED, HowToIngest, ingest_zotero
+        from winnow.server.libraries.zotero.choice import ZoteroChoice
 
         request = job.request
         how = HowToIngest(

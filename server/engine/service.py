@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from server.engine import endpoint
-from server.engine.client_connection import ClientConnection, Ingest, IngestJob
-from server.engine.compatibility import (
+from winnow.server.engine import endpoint
+from winnow.server.engine.client_connection import ClientConnection, Ingest, IngestJob
+from winnow.server.engine.compatibility import (
     OWN_SETTINGS,
     SECRET_SETTINGS,
     build_id,
@@ -25,16 +25,16 @@ from server.engine.compatibility import (
     find_conflicts,
     settings_to_json,
 )
-from server.engine.messages import Hello
-from server.engine.wire import PROTOCOL, Message
-from server.errors import WinnowError
-from server.jobs.queue import JobQueue, JobRunner, RunJob
-from server.jobs.records import Job, JobResult
-from server.knowledge import Library
-from server.runtime.call_threads import AT_ONCE, CallThreads
-from server.runtime.logs import log
-from server.settings import Settings
-from server.text.sizes import count_of
+from winnow.server.engine.messages import Hello
+from winnow.server.engine.wire import PROTOCOL, Message
+from winnow.server.errors import WinnowError
+from winnow.server.jobs.queue import JobQueue, JobRunner, RunJob
+from winnow.server.jobs.records import Job, JobResult
+from winnow.server.knowledge import Library
+from winnow.server.runtime.call_threads import AT_ONCE, CallThreads
+from winnow.server.runtime.logs import log
+from winnow.server.settings import Settings
+from winnow.server.text.sizes import count_of
 
 _SECONDS_PER_MINUTE = 60
 # Each has sessions, caches and a socket. A user runs a handful of hosts.

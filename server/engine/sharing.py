@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from server.engine import endpoint
-from server.settings import Settings
+from winnow.server.engine import endpoint
+from winnow.server.settings import Settings
 
 
 def shares_engine(settings: Settings) -> bool:

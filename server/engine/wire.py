@@ -21,8 +21,8 @@ from typing import Any
 
 import orjson
 
-from server.errors import WinnowError
-from server.settings import MIB
+from winnow.server.errors import WinnowError
+from winnow.server.settings import MIB
 
 # Incremented when the frames change so much that two builds can no longer exchange their build ids.
 PROTOCOL = 1

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol
 
-from server.errors import WinnowError
-from server.graph.records import DocumentGraph, Edge, Label, Node
+from winnow.server.errors import WinnowError
+from winnow.server.graph.records import DocumentGraph, Edge, Label, Node
 
 Scope = frozenset[str] | None
 Types = frozenset[str] | None

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from server.graph.csr_graph import Floats, Ints, concatenate_ranges
-from server.graph.merged_graph import EDGE_DTYPE
-from server.graph.records import DERIVED, EDGE_TYPES, MAX_EVIDENCE
+from winnow.server.graph.csr_graph import Floats, Ints, concatenate_ranges
+from winnow.server.graph.merged_graph import EDGE_DTYPE
+from winnow.server.graph.records import DERIVED, EDGE_TYPES, MAX_EVIDENCE
 
 # One shared chunk is chance: with such pairs, the rarest names would have the heaviest edges.
 _LEAST_SHARED_CHUNKS = 2

@@ -16,8 +16,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from server.graph.base import Direction, Types
-from server.graph.records import EDGE_TYPES, Edge, Node, normalise_name
+from winnow.server.graph.base import Direction, Types
+from winnow.server.graph.records import EDGE_TYPES, Edge, Node, normalise_name
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from server.errors import WinnowError
-from server.graph.records import DocumentGraph, Edge, Node, entity_type_order, group_by_document
+from winnow.server.errors import WinnowError
+from winnow.server.graph.records import DocumentGraph, Edge, Node, entity_type_order, group_by_document
 
 Format = Literal["csv", "jsonl"]
 

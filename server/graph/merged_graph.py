@@ -13,10 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from server.graph.base import Scope
-from server.graph.csr_graph import EdgeColumns, Flags, Floats, Graph, Ints, concatenate_ranges
-from server.graph.records import EDGE_TYPES, MAX_EVIDENCE, DocumentGraph, Edge, Node, edge_order, entity_type_order
-from server.ids import chunk_of_point, point_id
+from winnow.server.graph.base import Scope
+from winnow.server.graph.csr_graph import EdgeColumns, Flags, Floats, Graph, Ints, concatenate_ranges
+from winnow.server.graph.records import (
+    EDGE_TYPES,
+    MAX_EVIDENCE,
+    DocumentGraph,
+    Edge,
+    Node,
+    edge_order,
+    entity_type_order,
+)
+from winnow.server.ids import chunk_of_point, point_id
 
 # ``evidence_count`` is the number of evidence ids that belong to the edge; they follow in a column of their own.
 EDGE_DTYPE = np.dtype(

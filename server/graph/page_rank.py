@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from server.graph.base import NodeRank, RankQuery
-from server.graph.csr_graph import Flags, Floats, Graph, Ints
-from server.runtime.deadlines import check_deadline
+from winnow.server.graph.base import NodeRank, RankQuery
+from winnow.server.graph.csr_graph import Flags, Floats, Graph, Ints
+from winnow.server.runtime.deadlines import check_deadline
 
 # A step continues from the nodes with the most mass: at most this many (and those equal to the last of them), each
 # with at least this share of the whole. Mass that has spread over more nodes barely changes the ranking.

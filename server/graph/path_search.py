@@ -8,9 +8,9 @@ from itertools import islice, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from server.graph.base import Path, Paths, Types
-from server.graph.csr_graph import Graph, Ints
-from server.runtime.deadlines import check_deadline
+from winnow.server.graph.base import Path, Paths, Types
+from winnow.server.graph.csr_graph import Graph, Ints
+from winnow.server.runtime.deadlines import check_deadline
 
 # Nodes that a search may step on: about a second where no step leads to a target.
 _MAX_STEPS = 20_000

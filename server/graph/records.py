@@ -16,8 +16,8 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from server.errors import WinnowError
-from server.ids import is_chunk_id
+from winnow.server.errors import WinnowError
+from winnow.server.ids import is_chunk_id
 
 DocumentLabel = Literal["Document", "Section", "Chunk", "Entity"]
 # The last two are of a notebook of claims: they are read beside the graph and in no document's.

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from server.graph.base import (
+from winnow.server.graph.base import (
     MAX_EDGES,
     Counts,
     Degree,
@@ -21,9 +21,9 @@ from server.graph.base import (
     ReachedNode,
     Types,
 )
-from server.graph.csr_graph import Graph, Ints
-from server.graph.records import EDGE_TYPES, LABELS, TITLE_CHARS, Edge, is_text, normalise_name
-from server.runtime.deadlines import check_deadline
+from winnow.server.graph.csr_graph import Graph, Ints
+from winnow.server.graph.records import EDGE_TYPES, LABELS, TITLE_CHARS, Edge, is_text, normalise_name
+from winnow.server.runtime.deadlines import check_deadline
 
 
 def neighbours(

@@ -29,23 +29,23 @@ from urllib.request import url2pathname
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from server import __version__
-from server.backends.files.private_folder import is_private
-from server.backends.files.store_folder import REPAIR, probe_store, require_catalogue
-from server.errors import WinnowError
-from server.findings import Check, Finding
-from server.health import notebooks, primary_data, walls
-from server.ingest.inspection.stored_documents import AlteredDocument, describe_altered, find_altered
-from server.prompts.library import load_prompts
-from server.scripts.skills import load_skills
-from server.settings import MIB, Settings
-from server.tools import TAKEN_NAMES
+from winnow import SEARCH_PATH, __version__
+from winnow.server.backends.files.private_folder import is_private
+from winnow.server.backends.files.store_folder import REPAIR, probe_store, require_catalogue
+from winnow.server.errors import WinnowError
+from winnow.server.findings import Check, Finding
+from winnow.server.health import notebooks, primary_data, walls
+from winnow.server.ingest.inspection.stored_documents import AlteredDocument, describe_altered, find_altered
+from winnow.server.prompts.library import load_prompts
+from winnow.server.scripts.skills import load_skills
+from winnow.server.settings import MIB, Settings
+from winnow.server.tools import TAKEN_NAMES
 
 if TYPE_CHECKING:
-    from server.backends.files.seal import SealFlaw
+    from winnow.server.backends.files.seal import SealFlaw
 
 DISTRIBUTION = "winnow-mcp"
-PACKAGES = ("client_sdk", "sandbox", "security", "server")
+PACKAGE = "winnow"
 REINSTALL = "reinstall: pip install --force-reinstall winnow-mcp"
 PYTHONS = ((3, 11), (3, 15))  # from, below
 FREE_BYTES = 512 * MIB  # an index of 100,000 chunks takes about 400 MB
@@ -79,7 +79,7 @@ def _run_check(check: Check, settings: Settings) -> Iterator[Finding]:
 
 
 def _versions(settings: Settings) -> Iterator[Finding]:
-    yield Finding("versions", "winnow", True, f"{__version__} in {Path(__file__).parents[2]}")
+    yield Finding("versions", "winnow", True, f"{__version__} in {SEARCH_PATH}")
     lowest, above = PYTHONS
     versions = f"{lowest[0]}.{lowest[1]} to {above[0]}.{above[1] - 1}"
     is_supported = lowest <= sys.version_info[:2] < above
@@ -145,12 +145,11 @@ def _check_requirement(requirement: Requirement) -> str:
 
 
 def _installation(settings: Settings) -> Iterator[Finding]:
-    """Whether our four packages are the installed ones; other distributions use the same package names."""
+    """Whether our package is the installed one: another distribution or a folder may have its name, too."""
     ours = distribution(DISTRIBUTION)
     home, owners = _home_of(ours), packages_distributions()
-    wrong = [problem for name in PACKAGES for problem in find_foreign_package(name, home, owners.get(name, []))]
-    wrong += find_changed_files(ours)
-    detail = "; ".join(wrong) or f"{', '.join(PACKAGES)} are winnow's, in {home}"
+    wrong = [*find_foreign_package(PACKAGE, home, owners.get(PACKAGE, [])), *find_changed_files(ours)]
+    detail = "; ".join(wrong) or f"{PACKAGE} is ours, in {home}"
     advice = f"uninstall the other distribution, then {REINSTALL}" if wrong else ""
     yield Finding("versions", "installation", not wrong, detail, advice)
 
@@ -177,7 +176,7 @@ def find_changed_files(ours: Distribution) -> Iterator[str]:
     """Files of our packages that were changed or deleted after the installation."""
     # RECORD is read directly: from Python 3.12 on, ``Distribution.files`` omits missing files.
     for name, recorded, _ in csv.reader((ours.read_text("RECORD") or "").splitlines()):
-        if name.split("/")[0] not in PACKAGES or not recorded.startswith("sha256="):
+        if name.split("/")[0] != PACKAGE or not recorded.startswith("sha256="):
             continue
         path = Path(str(ours.locate_file(name)))
         digest = hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b""
@@ -186,7 +185,7 @@ def find_changed_files(ours: Distribution) -> Iterator[str]:
 
 
 def _tokens(settings: Settings) -> Iterator[Finding]:
-    from server.text.tokens import ENCODING, encoding_name
+    from winnow.server.text.tokens import ENCODING, encoding_name
 
     name = encoding_name()
     is_exact = name == ENCODING
@@ -226,8 +225,8 @@ def _store(settings: Settings) -> Iterator[Finding]:
 
 def _integrity(settings: Settings) -> Iterator[Finding]:
     """Whether the files of the store are complete and unchanged since they were written."""
-    from server.backends.files.damaged_files import find_flaws, is_store_sealed, vector_folders
-    from server.opening import catalogue_path
+    from winnow.server.backends.files.damaged_files import find_flaws, is_store_sealed, vector_folders
+    from winnow.server.opening import catalogue_path
 
     if not settings.store.is_dir() or not (catalogue_path(settings).exists() or vector_folders(settings.store)):
         return
@@ -258,9 +257,9 @@ def _integrity(settings: Settings) -> Iterator[Finding]:
 
 def _altered_documents(settings: Settings) -> list[AlteredDocument]:
     """The documents of a store without checksums that are not as they were ingested."""
-    from server.backends.catalogue import Catalogue
-    from server.backends.files import seal
-    from server.opening import catalogue_path
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.backends.files import seal
+    from winnow.server.opening import catalogue_path
 
     if seal.is_sealed(settings.store) or not catalogue_path(settings).exists():
         return []
@@ -269,9 +268,9 @@ def _altered_documents(settings: Settings) -> list[AlteredDocument]:
 
 
 def _missing_vectors(settings: Settings) -> Iterator[SealFlaw]:
-    from server.backends.catalogue import Catalogue
-    from server.backends.files.seal import SealFlaw
-    from server.opening import catalogue_path
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.backends.files.seal import SealFlaw
+    from winnow.server.opening import catalogue_path
 
     if settings.qdrant_url or not catalogue_path(settings).exists():
         return
@@ -282,7 +281,7 @@ def _missing_vectors(settings: Settings) -> Iterator[SealFlaw]:
 
 
 def _holder(settings: Settings) -> Iterator[Finding]:
-    from server.backends.files.lock import ENGINE, find_holder
+    from winnow.server.backends.files.lock import ENGINE, find_holder
 
     if shared_by := find_holder(settings.store, ENGINE):
         yield Finding("store", "holder", True, f"shared by {shared_by}", "", essential=False)
@@ -294,8 +293,8 @@ def _holder(settings: Settings) -> Iterator[Finding]:
 
 
 def _projects(settings: Settings) -> Iterator[Finding]:
-    from server.backends.catalogue import Catalogue
-    from server.opening import catalogue_path
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.opening import catalogue_path
 
     path = catalogue_path(settings)
     if not path.exists():
@@ -315,7 +314,7 @@ def _projects(settings: Settings) -> Iterator[Finding]:
 
 
 def _model(settings: Settings) -> Iterator[Finding]:
-    from server.backends.models.embedders import LazyEmbedder
+    from winnow.server.backends.models.embedders import LazyEmbedder
 
     source = LazyEmbedder(settings)
     model = source.wait()
@@ -336,8 +335,8 @@ def _model(settings: Settings) -> Iterator[Finding]:
 
 def _check_vectors(settings: Settings, fingerprint: str) -> Iterator[Finding]:
     """Projects that are ranked by words alone because their vectors are missing or another model's."""
-    from server.backends.catalogue import Catalogue
-    from server.opening import catalogue_path
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.opening import catalogue_path
 
     if not catalogue_path(settings).exists():
         return
@@ -352,16 +351,16 @@ def _check_vectors(settings: Settings, fingerprint: str) -> Iterator[Finding]:
 
 def _find_model_damage(settings: Settings) -> str:
     """What differs between the default model's files and their recorded digests; "" for other models."""
-    from server.backends.models.minilm import find_damage
+    from winnow.server.backends.models.minilm import find_damage
 
     return find_damage(settings.models, compares_digests=True) if settings.embedder.whole == "minilm" else ""
 
 
 def _engine(settings: Settings) -> Iterator[Finding]:
     """Whether the embedded vector store works: writes a point in a temporary folder and searches for it."""
-    from server.backends.base import Point, SparseVector
-    from server.backends.vectors.edge import EdgeStore
-    from server.models import Filters
+    from winnow.server.backends.base import Point, SparseVector
+    from winnow.server.backends.vectors.edge import EdgeStore
+    from winnow.server.models import Filters
 
     word = SparseVector((1,), (1.0,))
     with tempfile.TemporaryDirectory(prefix="winnow-doctor-") as folder:
@@ -435,8 +434,8 @@ def _prompts(settings: Settings) -> Iterator[Finding]:
 def _tool_packs(settings: Settings) -> Iterator[Finding]:
     if not settings.tool_packs:
         return
-    from server.toolpacks.offering import PackShelf
-    from server.toolpacks.strikes import Strikes
+    from winnow.server.toolpacks.offering import PackShelf
+    from winnow.server.toolpacks.strikes import Strikes
 
     shelf = PackShelf(settings.tool_packs, TAKEN_NAMES, Strikes(settings.store))
     shelf.refresh()
@@ -448,13 +447,13 @@ def _tool_packs(settings: Settings) -> Iterator[Finding]:
 
 
 def _watching(settings: Settings) -> Iterator[Finding]:
-    from server.watching.check import check_watching
+    from winnow.server.watching.check import check_watching
 
     yield from check_watching(settings)
 
 
 def _capacities(settings: Settings) -> Iterator[Finding]:
-    from server.transports.statistics import ask_servers
+    from winnow.server.transports.statistics import ask_servers
 
     for server in ask_servers(settings.store):
         ratios = server.get("capacities", {})
@@ -467,7 +466,7 @@ def _capacities(settings: Settings) -> Iterator[Finding]:
 
 
 def _circuits(settings: Settings) -> Iterator[Finding]:
-    from server.transports.statistics import ask_servers
+    from winnow.server.transports.statistics import ask_servers
 
     for server in ask_servers(settings.store):
         for name, figures in (server.get("backends") or {}).items():

@@ -7,9 +7,9 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from server.errors import WinnowError
+from winnow.server.errors import WinnowError
 
-_FOLDER = files("server") / "data" / "host_profiles"
+_FOLDER = files("winnow.server") / "data" / "host_profiles"
 _PLACE = "@PROGRAM@"
 # AppArmor reads others as patterns, variables or the end of the path.
 _PLAIN_PATH = re.compile(r"/[\w ./+~-]*", re.ASCII)

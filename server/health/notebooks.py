@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
-from server.errors import WinnowError
-from server.findings import Check, Finding
-from server.settings import Settings
+from winnow.server.errors import WinnowError
+from winnow.server.findings import Check, Finding
+from winnow.server.settings import Settings
 
 _ADVICE = (
     "start that server with --tools claims and the project, check WINNOW_NOTEBOOK_TOKEN, or unset "
@@ -19,7 +19,7 @@ def _server(settings: Settings) -> Iterator[Finding]:
     """Whether the server answers with the notebook of the project."""
     if settings.notebook_url is None:
         return
-    from server.opening import open_library
+    from winnow.server.opening import open_library
 
     with closing(open_library(settings)) as library:
         try:

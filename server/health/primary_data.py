@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from server.backends.sqlite import check_integrity
-from server.claims.notebook_heads import were_written
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.errors import WinnowError
-from server.findings import Check, Finding
-from server.jobs.job_files import FOLDER, JobFiles
-from server.keys.key_file import read_keys
-from server.settings import Settings
-from server.text.sizes import count_of
+from winnow.server.backends.sqlite import check_integrity
+from winnow.server.claims.notebook_heads import were_written
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.errors import WinnowError
+from winnow.server.findings import Check, Finding
+from winnow.server.jobs.job_files import FOLDER, JobFiles
+from winnow.server.keys.key_file import read_keys
+from winnow.server.settings import Settings
+from winnow.server.text.sizes import count_of
 
 _RESTORE = "bring it back from a backup: winnow restore FILE --replace"
 _KEEP = "keep a copy of the file for an audit; winnow goes on in it"

@@ -7,21 +7,21 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from server.findings import Check, Finding
-from server.settings import Settings
+from winnow.server.findings import Check, Finding
+from winnow.server.settings import Settings
 
 if TYPE_CHECKING:
-    from server.ingest.parsing.parser import WallsTrial
+    from winnow.server.ingest.parsing.parser import WallsTrial
 
 # The check of a finding about what the smaller language lacks.
 GAP = "lacks"
 
 
 def _walls(settings: Settings) -> Iterator[Finding]:
-    from sandbox import probe
-    from sandbox.runners.runner_table import MANDATORY_WALLS, tier_of
-    from sandbox.walls.namespace_refusals import advise_on_namespaces, read_host_facts
-    from sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, is_accepted
+    from winnow.sandbox import probe
+    from winnow.sandbox.runners.runner_table import MANDATORY_WALLS, tier_of
+    from winnow.sandbox.walls.namespace_refusals import advise_on_namespaces, read_host_facts
+    from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, is_accepted
 
     accepted = settings.allow_weaker_sandbox
     walls = asyncio.run(probe(settings.sandbox))
@@ -49,7 +49,7 @@ _ABOVE = "granted by the commands in the line of the tier"
 
 def _opt_in(tier: str, granting: str) -> str:
     """How an operator gets scripts on a host of this tier."""
-    from sandbox.walls.tiers import TIERS
+    from winnow.sandbox.walls.tiers import TIERS
 
     ways = [granting] if granting else ["follow the advice in the lines below"]
     if tier in TIERS:
@@ -59,7 +59,7 @@ def _opt_in(tier: str, granting: str) -> str:
 
 def _smaller_language(settings: Settings) -> Iterator[Finding]:
     """The gaps of the smaller language, if it is installed, and what to write instead."""
-    from sandbox.runners import monty
+    from winnow.sandbox.runners import monty
 
     version = monty.installed_version()
     if version is None:
@@ -76,7 +76,7 @@ def _smaller_language(settings: Settings) -> Iterator[Finding]:
 
 def _readers(settings: Settings) -> Iterator[Finding]:
     """Whether PDF, office files, books and mail are read here, by a trial of the child that reads them."""
-    from server.ingest.parsing.parser import try_walls
+    from winnow.server.ingest.parsing.parser import try_walls
 
     trial = try_walls()
     detail, is_read, advice = _describe_readers(trial, accepted=settings.allow_weaker_reader)
@@ -87,7 +87,7 @@ def _readers(settings: Settings) -> Iterator[Finding]:
 
 def _describe_readers(trial: WallsTrial, *, accepted: bool) -> tuple[str, bool, str]:
     """How files are read here, whether they are, and what to do for more."""
-    from sandbox.walls.tiers import TIERS
+    from winnow.sandbox.walls.tiers import TIERS
 
     if trial.tier:
         detail = f"read, tier {trial.tier}: {TIERS[trial.tier].stands}"

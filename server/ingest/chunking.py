@@ -26,14 +26,14 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 from semantic_text_splitter import TextSplitter
 
-from server.ids import chunk_id
-from server.ingest.documents import UnreadableFile
-from server.models import Chunk, Document, DocumentType, Place, PlaceKind
-from server.text.definitions import DEFINITION
-from server.text.markup.captions import is_caption
-from server.text.markup.markdown_signs import is_markdown
-from server.text.markup.template_code import resolve_heading
-from server.text.tokens import count_tokens
+from winnow.server.ids import chunk_id
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.models import Chunk, Document, DocumentType, Place, PlaceKind
+from winnow.server.text.definitions import DEFINITION
+from winnow.server.text.markup.captions import is_caption
+from winnow.server.text.markup.markdown_signs import is_markdown
+from winnow.server.text.markup.template_code import resolve_heading
+from winnow.server.text.tokens import count_tokens
 
 # The largest chunk, in tokens of o200k_base or in word pieces at the rate below, whichever count is larger: markup
 # and code have more word pieces than tokens, and the embedding model truncates its input to 256 word pieces. 240

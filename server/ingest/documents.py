@@ -9,9 +9,9 @@ from datetime import date
 from itertools import islice
 from typing import Any
 
-from server.models import DocumentType, Place, Reading
-from server.text import stated_facts
-from server.text.printable import one_line
+from winnow.server.models import DocumentType, Place, Reading
+from winnow.server.text import stated_facts
+from winnow.server.text.printable import one_line
 
 _NO_WORD = "(not a word)"
 # Limits of metadata, which filters, boosts and the graph read: fields, values in a list, characters in a value.

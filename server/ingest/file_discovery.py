@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from server.errors import WinnowError
-from server.ingest.bounded_files import describe_type
-from server.ingest.documents import UnreadableFile
-from server.ingest.readers import DocumentParser, ReaderOutput, is_document, kind_of, read
-from server.ingest.selection.ignore_files import ALL_FILES, FileRules, FolderRules, rules_down_to, rules_of
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.bounded_files import describe_type
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.readers import DocumentParser, ReaderOutput, is_document, kind_of, read
+from winnow.server.ingest.selection.ignore_files import ALL_FILES, FileRules, FolderRules, rules_down_to, rules_of
 
 # Folders of tools and dependencies, not of documents. Names that begin with a dot are skipped as well.
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "bower_components"})

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from server.models import Chunk, Document
+from winnow.server.models import Chunk, Document
 
 # Longer front matter is indexed up to so many values and characters.
 _MOST_VALUES, _MOST_CHARS = 200, 2_000

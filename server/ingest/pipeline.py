@@ -26,14 +26,14 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from server.backends.base import (
+from winnow.server.backends.base import (
     IndexedDocument,
 )
-from server.errors import WinnowError
-from server.ingest.advice import add_advice
-from server.ingest.change_detection import document_of, entry_of, indexed_document_of, stamp_of
-from server.ingest.chunking import chunk
-from server.ingest.documents import (
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.advice import add_advice
+from winnow.server.ingest.change_detection import document_of, entry_of, indexed_document_of, stamp_of
+from winnow.server.ingest.chunking import chunk
+from winnow.server.ingest.documents import (
     DefaultLabels,
     RawDocument,
     UnreadableFile,
@@ -42,7 +42,7 @@ from server.ingest.documents import (
     reason_of,
     with_project_labels,
 )
-from server.ingest.file_discovery import (
+from winnow.server.ingest.file_discovery import (
     File,
     Listing,
     Named,
@@ -51,16 +51,16 @@ from server.ingest.file_discovery import (
     find_parts,
     source_exists,
 )
-from server.ingest.formats.format_table import needs_ocr
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
-from server.ingest.inspection.stored_documents import AlteredDocument, describe_altered, find_altered
-from server.ingest.parsing.parser import ParserProcess
-from server.ingest.parsing.reader_pool import ReaderPool
-from server.ingest.read_ahead import read_ahead
-from server.ingest.readers import ReadFlaw
-from server.ingest.references.references import References, has_entry, plain_stamp, read_references
-from server.ingest.report import (
+from winnow.server.ingest.formats.format_table import needs_ocr
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
+from winnow.server.ingest.inspection.stored_documents import AlteredDocument, describe_altered, find_altered
+from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.parsing.reader_pool import ReaderPool
+from winnow.server.ingest.read_ahead import read_ahead
+from winnow.server.ingest.readers import ReadFlaw
+from winnow.server.ingest.references.references import References, has_entry, plain_stamp, read_references
+from winnow.server.ingest.report import (
     NAME_CHARS,
     IngestFailure,
     IngestReport,
@@ -71,17 +71,17 @@ from server.ingest.report import (
     failure_of,
     index_texts,
 )
-from server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
-from server.ingest.selection.ignore_files import ALL_FILES, FileRules
-from server.ingest.writing.batches import Batch, CompletedOrigin, Origin, PreparedDocument
-from server.ingest.writing.changed_points import prepare
-from server.ingest.writing.embedding import EmbeddingStage, check_model
-from server.ingest.writing.index_writer import IndexWriter, Target
-from server.models import Chunk, Document, Environment
-from server.projects.states import check_state
-from server.runtime.memory import release_memory
-from server.text.printable import one_line
-from server.text.sizes import count_of
+from winnow.server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
+from winnow.server.ingest.selection.ignore_files import ALL_FILES, FileRules
+from winnow.server.ingest.writing.batches import Batch, CompletedOrigin, Origin, PreparedDocument
+from winnow.server.ingest.writing.changed_points import prepare
+from winnow.server.ingest.writing.embedding import EmbeddingStage, check_model
+from winnow.server.ingest.writing.index_writer import IndexWriter, Target
+from winnow.server.models import Chunk, Document, Environment
+from winnow.server.projects.states import check_state
+from winnow.server.runtime.memory import release_memory
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 __all__ = [
     "DefaultLabels",

@@ -20,15 +20,15 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from server.ingest.bounded_files import open_file, read_lines, read_whole
-from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
-from server.ingest.formats.format_table import Format, format_of
-from server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatter, read_front_matter
-from server.ingest.parsing.manuals.manual import is_manual, manual_to_markdown
-from server.ingest.parsing.markup import html_to_markdown, rst_to_markdown
-from server.models import DocumentType
-from server.text.markup.markdown_signs import is_markdown
-from server.text.markup.template_code import resolve_template_code
+from winnow.server.ingest.bounded_files import open_file, read_lines, read_whole
+from winnow.server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
+from winnow.server.ingest.formats.format_table import Format, format_of
+from winnow.server.ingest.parsing.front_matter import FrontMatterRefused, NotFrontMatter, read_front_matter
+from winnow.server.ingest.parsing.manuals.manual import is_manual, manual_to_markdown
+from winnow.server.ingest.parsing.markup import html_to_markdown, rst_to_markdown
+from winnow.server.models import DocumentType
+from winnow.server.text.markup.markdown_signs import is_markdown
+from winnow.server.text.markup.template_code import resolve_template_code
 
 # A megabyte of text is a book; more than sixteen in one file are data or a mistake. Collections are read line by
 # line and have no limit, except for each record.

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from server.backends.base import CatalogueEntry, DocumentStore
-from server.errors import WinnowError
-from server.ingest.graph_update import GraphReport
-from server.ingest.references.reference_report import ReferenceReport
-from server.models import DocumentType, HiddenReason, Reading
-from server.text.printable import one_line
-from server.text.sizes import name_numbers
+from winnow.server.backends.base import CatalogueEntry, DocumentStore
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.graph_update import GraphReport
+from winnow.server.ingest.references.reference_report import ReferenceReport
+from winnow.server.models import DocumentType, HiddenReason, Reading
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import name_numbers
 
 # Of a name in a line of a report.
 NAME_CHARS = 500

@@ -6,14 +6,14 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
-from server.backends.base import Embedder
-from server.claims.life_cycle import check_project
-from server.errors import WinnowError
-from server.graph.base import GraphStore
-from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer, read_gazetteer
-from server.ingest.pipeline import GraphTarget, Target
-from server.opening import Backends, open_fact_store
-from server.settings import Settings
+from winnow.server.backends.base import Embedder
+from winnow.server.claims.life_cycle import check_project
+from winnow.server.errors import WinnowError
+from winnow.server.graph.base import GraphStore
+from winnow.server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer, read_gazetteer
+from winnow.server.ingest.pipeline import GraphTarget, Target
+from winnow.server.opening import Backends, open_fact_store
+from winnow.server.settings import Settings
 
 
 def target_of(settings: Settings, backends: Backends, embedder: Embedder | None) -> Target:

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.errors import WinnowError
-from server.ingest.bounded_files import describe_type
-from server.text.printable import one_line
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.bounded_files import describe_type
+from winnow.server.text.printable import one_line
 
 # Addresses, and the library of a program that keeps its own files.
 _ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*:/|(source\s*=\s*)?zotero(:|\s|$)")

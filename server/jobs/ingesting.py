@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from server.errors import WinnowError
-from server.ingest.file_discovery import SourcePart, find_files, resolve_roots
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.pipeline import Target, ingest_parts
-from server.ingest.references.reference_report import ReferenceReport
-from server.ingest.report import IngestReport, Progress, group_failures
-from server.ingest.selection.deletions import CAUTIOUS
-from server.ingest.target import open_target
-from server.ingest.zotero.ingesting import HowToIngest, ingest_zotero
-from server.jobs.admission import check_unmoved
-from server.jobs.records import MAX_WARNINGS, WARNING_CHARS, Job, JobRequest, JobResult
-from server.libraries.zotero.choice import ZoteroChoice
-from server.models import SPARSE_MODEL
-from server.opening import Backends
-from server.projects.rebuilding import rebuild_vectors
-from server.settings import Settings
-from server.text.printable import one_line
-from server.text.sizes import count_of
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.file_discovery import SourcePart, find_files, resolve_roots
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.pipeline import Target, ingest_parts
+from winnow.server.ingest.references.reference_report import ReferenceReport
+from winnow.server.ingest.report import IngestReport, Progress, group_failures
+from winnow.server.ingest.selection.deletions import CAUTIOUS
+from winnow.server.ingest.target import open_target
+from winnow.server.ingest.zotero.ingesting import HowToIngest, ingest_zotero
+from winnow.server.jobs.admission import check_unmoved
+from winnow.server.jobs.records import MAX_WARNINGS, WARNING_CHARS, Job, JobRequest, JobResult
+from winnow.server.libraries.zotero.choice import ZoteroChoice
+from winnow.server.models import SPARSE_MODEL
+from winnow.server.opening import Backends
+from winnow.server.projects.rebuilding import rebuild_vectors
+from winnow.server.settings import Settings
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 _HIDDEN = (
     "force_rebuild embeds the whole store again, and its deleted projects could not be restored then; ask the "

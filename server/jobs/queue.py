@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from server.backends.files.lock import RUNNER, StoreLock, find_holder
-from server.errors import WinnowError, internal_error
-from server.jobs.job_files import JobFiles
-from server.jobs.records import Job, JobFailure, JobProgress, JobRequest, JobResult, new_job
-from server.runtime.logs import log
-from server.runtime.priority import lower_priority
-from server.text.printable import one_line
+from winnow.server.backends.files.lock import RUNNER, StoreLock, find_holder
+from winnow.server.errors import WinnowError, internal_error
+from winnow.server.jobs.job_files import JobFiles
+from winnow.server.jobs.records import Job, JobFailure, JobProgress, JobRequest, JobResult, new_job
+from winnow.server.runtime.logs import log
+from winnow.server.runtime.priority import lower_priority
+from winnow.server.text.printable import one_line
 
 if TYPE_CHECKING:
-    from server.ingest.report import Progress
+    from winnow.server.ingest.report import Progress
 
 # Jobs that may be unfinished at once in a store.
 MAX_UNFINISHED = 20

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from server.libraries.zotero.choice import ZoteroChoice
-from server.models import PROJECT_NAME
+from winnow.server.libraries.zotero.choice import ZoteroChoice
+from winnow.server.models import PROJECT_NAME
 
 JOB_ID = r"^job_[0-9a-f]{32}$"
 MAX_WARNINGS, WARNING_CHARS, NAME_CHARS = 30, 300, 500

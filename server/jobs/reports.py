@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.jobs.records import FINAL, Job, JobProgress
-from server.text.framing import frame_text
-from server.text.printable import one_line
-from server.text.sizes import describe_bytes
+from winnow.server.jobs.records import FINAL, Job, JobProgress
+from winnow.server.text.framing import frame_text
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import describe_bytes
 
 _FAILURE_CHARS = 2_000
 # Fields of a progress that are left out where they are empty.

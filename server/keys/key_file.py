@@ -18,13 +18,13 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from server.backends.files.counted_records import CountedFile, CountedRecords
-from server.backends.files.lock import KEYS, StoreLock, find_holder
-from server.backends.files.private_records import FileState, PrivateRecords
-from server.errors import WinnowError
-from server.keys.hashing import digest_of, new_salt
-from server.keys.records import MAX_KEYS, MAX_RATE, AccessKey, KeyText
-from server.text.printable import one_line
+from winnow.server.backends.files.counted_records import CountedFile, CountedRecords
+from winnow.server.backends.files.lock import KEYS, StoreLock, find_holder
+from winnow.server.backends.files.private_records import FileState, PrivateRecords
+from winnow.server.errors import WinnowError
+from winnow.server.keys.hashing import digest_of, new_salt
+from winnow.server.keys.records import MAX_KEYS, MAX_RATE, AccessKey, KeyText
+from winnow.server.text.printable import one_line
 
 FILE = "keys.json"
 # Field of a record -> what it may hold, for errors.

@@ -25,12 +25,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from server.backends.files.private_records import FileState
-from server.errors import WinnowError
-from server.keys.hashing import matches
-from server.keys.key_file import is_lost, read_keys, state_of
-from server.keys.records import MAX_KEYS, AccessKey, KeyText
-from server.runtime.logs import log
+from winnow.server.backends.files.private_records import FileState
+from winnow.server.errors import WinnowError
+from winnow.server.keys.hashing import matches
+from winnow.server.keys.key_file import is_lost, read_keys, state_of
+from winnow.server.keys.records import MAX_KEYS, AccessKey, KeyText
+from winnow.server.runtime.logs import log
 
 # A client that connects at the start waits for those before it: eight take a second at most.
 _MAX_WAITING = 8

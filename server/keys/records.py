@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from server.models import PROJECT_NAME
+from winnow.server.models import PROJECT_NAME
 
 MAX_KEYS = 1_000
 KEY_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from server.libraries.records import Attachment
+from winnow.server.libraries.records import Attachment
 
 _MOST_FILES = 100
 _ESCAPED = re.compile(r"\\([\\:;{}_&%#$~^ ])")

@@ -27,12 +27,12 @@ from bibtexparser.model import (
     String,
 )
 
-from server.libraries.attachment_fields import read_file_field
-from server.libraries.item_types import OF_BIBTEX, UNKNOWN_TYPE
-from server.libraries.latex import CLOSE, OPEN, decode, decode_marked, strip_markup
-from server.libraries.records import OTHERS, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
-from server.libraries.stated_language import stated_language
-from server.text.forms.title_case import Kept
+from winnow.server.libraries.attachment_fields import read_file_field
+from winnow.server.libraries.item_types import OF_BIBTEX, UNKNOWN_TYPE
+from winnow.server.libraries.latex import CLOSE, OPEN, decode, decode_marked, strip_markup
+from winnow.server.libraries.records import OTHERS, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
+from winnow.server.libraries.stated_language import stated_language
+from winnow.server.text.forms.title_case import Kept
 
 # The library logs what it reports in its result.
 logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
-from server.libraries.records import Creator, EntryFlaw, LibraryItem
+from winnow.server.libraries.records import Creator, EntryFlaw, LibraryItem
 
 _NOT_ASCII_WORD = re.compile(r"[^a-z0-9]+")
 _SHORT_WORDS = frozenset(

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from server.libraries.item_types import TO_BIBTEX
-from server.libraries.records import Creator, LibraryItem
-from server.libraries.stated_language import stated_language
-from server.models import CitationStyle
-from server.text.forms.title_case import places_of_capitals, split_kept, to_sentence_case
+from winnow.server.libraries.item_types import TO_BIBTEX
+from winnow.server.libraries.records import Creator, LibraryItem
+from winnow.server.libraries.stated_language import stated_language
+from winnow.server.models import CitationStyle
+from winnow.server.text.forms.title_case import places_of_capitals, split_kept, to_sentence_case
 
 STYLES: tuple[CitationStyle, ...] = get_args(CitationStyle)
 
@@ -69,7 +69,7 @@ def _write_styled(
     marks: tuple[str, str] = ("", ""),
 ) -> WrittenWorks:
     """Citations and entries in a style of CSL; ``marks`` are put around italics and bold."""
-    from server.libraries.csl_styles import Citing, Markup, write
+    from winnow.server.libraries.csl_styles import Citing, Markup, write
 
     numbers = {citekey: number for number, citekey in enumerate(works)}
     citings = [

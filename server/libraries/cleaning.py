@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from server.libraries.citekeys import is_citable
-from server.libraries.records import Annotation, Attachment, Creator, LibraryItem
-from server.text import stated_facts
-from server.text.forms.title_case import Kept
-from server.text.printable import one_line
+from winnow.server.libraries.citekeys import is_citable
+from winnow.server.libraries.records import Annotation, Attachment, Creator, LibraryItem
+from winnow.server.text import stated_facts
+from winnow.server.text.forms.title_case import Kept
+from winnow.server.text.printable import one_line
 
 # Limits of the texts and lists of an item.
 _TEXT_CHARS, _ABSTRACT_CHARS, _PATH_CHARS = 2_000, 20_000, 4_000

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from server.libraries.item_types import CSL_TYPES, NAME_ROLES, UNKNOWN_TYPE
-from server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
+from winnow.server.libraries.item_types import CSL_TYPES, NAME_ROLES, UNKNOWN_TYPE
+from winnow.server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
 
 # Authors first: the order of the others does not matter.
 _ROLES = ("author", "editor", "translator", *sorted(NAME_ROLES - {"author", "editor", "translator"}))

@@ -595,7 +595,7 @@ class _Tree(CitationStylesStyle):  # type: ignore[misc]
 
 @lru_cache(maxsize=2 * len(STYLES))
 def _load(style: str, *, with_titles: bool) -> _Tree:
-    with files("server").joinpath(f"data/csl/{STYLES[style]}.csl").open("rb") as opened:
+    with files("winnow.server").joinpath(f"data/csl/{STYLES[style]}.csl").open("rb") as opened:
         return _Tree(opened, with_titles=with_titles)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from server.libraries.citekeys import is_citable
-from server.libraries.item_types import NAME_ROLES, UNKNOWN_TYPE
-from server.libraries.records import Creator, LibraryItem
-from server.text.forms.title_case import Kept, read_places, write_places
+from winnow.server.libraries.citekeys import is_citable
+from winnow.server.libraries.item_types import NAME_ROLES, UNKNOWN_TYPE
+from winnow.server.libraries.records import Creator, LibraryItem
+from winnow.server.text.forms.title_case import Kept, read_places, write_places
 
 CITEKEY = "citekey"
 _LATEST_YEAR = 9_999

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from server.libraries.records import LibraryItem, plain_doi
+from winnow.server.libraries.records import LibraryItem, plain_doi
 
 _WORDS = re.compile(r"[^\W_]+")
 _YEARS = re.compile(r"(?<!\d)(?:1[4-9]|20|21)\d\d(?!\d)")

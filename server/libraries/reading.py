@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
-from server.libraries import bibtex, csl_json, ris
-from server.libraries.citekeys import UNCITABLE, is_citable, keep_first
-from server.libraries.cleaning import clean_item, clean_line
-from server.libraries.records import EntryFlaw, LibraryItem
+from winnow.server.libraries import bibtex, csl_json, ris
+from winnow.server.libraries.citekeys import UNCITABLE, is_citable, keep_first
+from winnow.server.libraries.cleaning import clean_item, clean_line
+from winnow.server.libraries.records import EntryFlaw, LibraryItem
 
 _READERS: Mapping[str, Callable[[str], tuple[list[LibraryItem], list[EntryFlaw]]]] = {
     ".bib": bibtex.read,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from server.text.forms.title_case import Kept
+from winnow.server.text.forms.title_case import Kept
 
 OTHERS = "others"
 _DOI = re.compile(r"10\.\d{1,9}(?:\.\d{1,9}){0,4}/\S+")

@@ -9,8 +9,8 @@ from typing import Any
 import rispy  # type: ignore[import-untyped]
 from rispy.config import TAG_KEY_MAPPING  # type: ignore[import-untyped]
 
-from server.libraries.item_types import OF_RIS, UNKNOWN_TYPE
-from server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
+from winnow.server.libraries.item_types import OF_RIS, UNKNOWN_TYPE
+from winnow.server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
 
 _BEGIN, _END = re.compile(r"TY  ?-"), re.compile(r"ER  ?-")
 _TAGS = {tag: tag for tag in (*TAG_KEY_MAPPING, "ED")}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from server.text.languages import KNOWN
+from winnow.server.text.languages import KNOWN
 
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _LONGEST = 100

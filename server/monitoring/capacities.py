@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from server.runtime.logs import log
+from winnow.server.runtime.logs import log
 
 WARN_RATIO, CLEAR_RATIO = 0.8, 0.7
 

@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from server.jobs.job_files import JobFiles
-from server.jobs.queue import MAX_UNFINISHED
-from server.watching.status import read_status
+from winnow.server.jobs.job_files import JobFiles
+from winnow.server.jobs.queue import MAX_UNFINISHED
+from winnow.server.watching.status import read_status
 
 
 def measure_lag(store: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from server.runtime.metrics import BUCKETS
+from winnow.server.runtime.metrics import BUCKETS
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 MOST_PROJECTS = 50

@@ -6,8 +6,8 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from server.errors import WinnowError
-from server.runtime.draining import Drain
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.draining import Drain
 
 _OPEN_SECONDS = 2.0
 # A store that does not open is tried again at most this often, however many ask.

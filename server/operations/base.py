@@ -8,26 +8,26 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from server import tiers
-from server.contracts.base import Mode, Tier
-from server.intake import Intake
-from server.models import Document, Filters, Labels, Legs, Ranking
-from server.runtime.caches import Cache, CacheCounters
-from server.runtime.reports.store_figures import StoreFigures
-from server.runtime.waits import WaitSummary
-from server.sessions.identities import identity_of
-from server.sessions.passage_store import PassageLink, Session
-from server.sessions.result_store import ResultStore
-from server.sessions.saved_values import SavedValues
-from server.settings import Settings
+from winnow.server import tiers
+from winnow.server.contracts.base import Mode, Tier
+from winnow.server.intake import Intake
+from winnow.server.models import Document, Filters, Labels, Legs, Ranking
+from winnow.server.runtime.caches import Cache, CacheCounters
+from winnow.server.runtime.reports.store_figures import StoreFigures
+from winnow.server.runtime.waits import WaitSummary
+from winnow.server.sessions.identities import identity_of
+from winnow.server.sessions.passage_store import PassageLink, Session
+from winnow.server.sessions.result_store import ResultStore
+from winnow.server.sessions.saved_values import SavedValues
+from winnow.server.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
-    from server.backends.base import ContradictionModel, DocumentStore, EmbedderSource, Reranker, Vector
-    from server.claims.library import ClaimLibrary
-    from server.graph.base import GraphStore
-    from server.graph.base import Scope as GraphScope
-    from server.jobs.queue import JobQueue
-    from server.retrieval.hybrid import Retriever
+    from winnow.server.backends.base import ContradictionModel, DocumentStore, EmbedderSource, Reranker, Vector
+    from winnow.server.claims.library import ClaimLibrary
+    from winnow.server.graph.base import GraphStore
+    from winnow.server.graph.base import Scope as GraphScope
+    from winnow.server.jobs.queue import JobQueue
+    from winnow.server.retrieval.hybrid import Retriever
 
 _CACHED_RANKINGS = 512  # one is about 100 hits: 20 KiB
 _CACHED_VECTORS = 2_048  # one is 1.5 KiB

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from server.contracts.citing import Cite, CitedRow
-from server.errors import WinnowError
-from server.ids import is_chunk_id
-from server.libraries.citing import CitedPlace, write_citations
-from server.libraries.cleaning import clean_item
-from server.libraries.facts import item_of
-from server.libraries.records import LibraryItem
-from server.locators import address_of, describe_places, link_to_page, locate, work_fields
-from server.models import Document, Filters, Passage, Place
-from server.operations.base import Answer, RequestContext
-from server.operations.ranking.scope import filters_of
-from server.text.printable import one_line
+from winnow.server.contracts.citing import Cite, CitedRow
+from winnow.server.errors import WinnowError
+from winnow.server.ids import is_chunk_id
+from winnow.server.libraries.citing import CitedPlace, write_citations
+from winnow.server.libraries.cleaning import clean_item
+from winnow.server.libraries.facts import item_of
+from winnow.server.libraries.records import LibraryItem
+from winnow.server.locators import address_of, describe_places, link_to_page, locate, work_fields
+from winnow.server.models import Document, Filters, Passage, Place
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.text.printable import one_line
 
 _NAMED, _ID_CHARS = 5, 64
 _UNCITED = "documents without a citekey, which no bibliography has: {files}; their citations are empty"

@@ -12,24 +12,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from server import intake
-from server.contracts.kb import (
+from winnow.server import intake
+from winnow.server.contracts.kb import (
     MAX_EXCERPT_BYTES,
     MAX_EXCERPT_TOKENS,
     ExpandExcerpt,
     ReadExcerpt,
 )
-from server.errors import WinnowError
-from server.locators import address_of, cited_fields, locator_fields, work_fields
-from server.operations.base import Answer, RequestContext
-from server.operations.corpus.sheet_rows import narrow_passage
-from server.operations.kb import place_for_scripts, title_of
-from server.operations.passages import require_passage
-from server.sessions.passage_store import StoredPassage
-from server.text.printable import beginning, ending, one_line, printable, raw_offset
-from server.text.spans import split_spans
-from server.text.tokens import count_tokens, first_tokens, last_tokens
-from server.tiers import cut_to_bytes
+from winnow.server.errors import WinnowError
+from winnow.server.locators import address_of, cited_fields, locator_fields, work_fields
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.corpus.sheet_rows import narrow_passage
+from winnow.server.operations.kb import place_for_scripts, title_of
+from winnow.server.operations.passages import require_passage
+from winnow.server.sessions.passage_store import StoredPassage
+from winnow.server.text.printable import beginning, ending, one_line, printable, raw_offset
+from winnow.server.text.spans import split_spans
+from winnow.server.text.tokens import count_tokens, first_tokens, last_tokens
+from winnow.server.tiers import cut_to_bytes
 
 _CHANGED = "the document changed since this passage was found; what stands around it is no longer known"
 # A cut moves back to the last white space, at most this far.

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from server.contracts.base import MAX_TOP_K, Mode
-from server.contracts.search import Fetch, SemanticSearch
-from server.errors import WinnowError
-from server.models import Filters
-from server.operations.base import Answer, RequestContext
-from server.operations.paging import Cursor, fingerprint, resume
-from server.operations.ranking.candidates import BY_ID, fetch_by_id, generation_of
-from server.operations.ranking.scope import filters_of
-from server.operations.search import semantic_search
-from server.runtime.deadlines import check_deadline
-from server.text.printable import one_line
+from winnow.server.contracts.base import MAX_TOP_K, Mode
+from winnow.server.contracts.search import Fetch, SemanticSearch
+from winnow.server.errors import WinnowError
+from winnow.server.models import Filters
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.paging import Cursor, fingerprint, resume
+from winnow.server.operations.ranking.candidates import BY_ID, fetch_by_id, generation_of
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.operations.search import semantic_search
+from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.text.printable import one_line
 
 _LEVELS: tuple[Mode, ...] = ("ids_only", "metadata", "preview", "full")
 # The bound of level "auto" if the request has none: about five full passages.

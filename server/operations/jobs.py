@@ -9,18 +9,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from server.contracts.jobs import IngestFromSource, JobCancel, JobStatus, ZoteroOptions
-from server.errors import REASONS, WinnowError
-from server.jobs.admission import ZOTERO, admit, admit_zotero
-from server.jobs.queue import JobQueue
-from server.jobs.records import MAX_LANGUAGES, Job, JobRequest
-from server.jobs.reports import describe_job
-from server.libraries.zotero.choice import ZoteroChoice
-from server.operations.base import Answer, RequestContext
-from server.operations.research.models import require_project
-from server.sessions.host_words import error_for
-from server.sessions.identities import identity_of
-from server.text.printable import one_line
+from winnow.server.contracts.jobs import IngestFromSource, JobCancel, JobStatus, ZoteroOptions
+from winnow.server.errors import REASONS, WinnowError
+from winnow.server.jobs.admission import ZOTERO, admit, admit_zotero
+from winnow.server.jobs.queue import JobQueue
+from winnow.server.jobs.records import MAX_LANGUAGES, Job, JobRequest
+from winnow.server.jobs.reports import describe_job
+from winnow.server.libraries.zotero.choice import ZoteroChoice
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.research.models import require_project
+from winnow.server.sessions.host_words import error_for
+from winnow.server.sessions.identities import identity_of
+from winnow.server.text.printable import one_line
 
 _OFF = "this server does not change the index: the operator starts it with --enable-writes"
 _DAMAGED = (

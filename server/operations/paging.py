@@ -10,10 +10,10 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from server import tiers
-from server.errors import WinnowError
-from server.models import Legs
-from server.operations.ranking.candidates import BY_ID, WALKED
+from winnow.server import tiers
+from winnow.server.errors import WinnowError
+from winnow.server.models import Legs
+from winnow.server.operations.ranking.candidates import BY_ID, WALKED
 
 # The beginning of the warning of a walk that stopped before its end.
 TIME_ENDED = "the time of this call ended before all text was looked through"

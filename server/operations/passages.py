@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from server.contracts.base import Scope
-from server.errors import WinnowError
-from server.ids import is_chunk_id
-from server.operations.base import RequestContext
-from server.operations.ranking.scope import check_passage_scope, filters_of
-from server.sessions.passage_store import StoredPassage
+from winnow.server.contracts.base import Scope
+from winnow.server.errors import WinnowError
+from winnow.server.ids import is_chunk_id
+from winnow.server.operations.base import RequestContext
+from winnow.server.operations.ranking.scope import check_passage_scope, filters_of
+from winnow.server.sessions.passage_store import StoredPassage
 
 
 def require_passage(context: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage:

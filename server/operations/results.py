@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.scripts import ReadResult
-from server.errors import WinnowError
-from server.operations.base import Answer, Caller
-from server.sessions.result_store import ResultStore
-from server.text.printable import printable
-from server.text.tokens import count_tokens, first_tokens
+from winnow.server.contracts.scripts import ReadResult
+from winnow.server.errors import WinnowError
+from winnow.server.operations.base import Answer, Caller
+from winnow.server.sessions.result_store import ResultStore
+from winnow.server.text.printable import printable
+from winnow.server.text.tokens import count_tokens, first_tokens
 
 
 def read_portion(results: ResultStore, caller: Caller, request: ReadResult) -> Answer:

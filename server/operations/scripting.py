@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from server.contracts.scripting import CountTokens, HybridSearch, Rerank
-from server.contracts.search import SemanticSearch
-from server.operations.base import Answer, RequestContext
-from server.operations.paging import resume
-from server.operations.ranking.candidates import drop_low_scores, fetch_by_id, leg_mode, rank_chunks
-from server.operations.ranking.reranking import rerank_passages
-from server.operations.ranking.scope import filters_of
-from server.operations.search import build_answer
-from server.text.tokens import count_tokens
+from winnow.server.contracts.scripting import CountTokens, HybridSearch, Rerank
+from winnow.server.contracts.search import SemanticSearch
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.paging import resume
+from winnow.server.operations.ranking.candidates import drop_low_scores, fetch_by_id, leg_mode, rank_chunks
+from winnow.server.operations.ranking.reranking import rerank_passages
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.operations.search import build_answer
+from winnow.server.text.tokens import count_tokens
 
 _SCORE_DIGITS = 4
 _BY_MEANING = "hybrid search is off for project {project!r}: ranked by meaning alone, weights do not count"

@@ -7,16 +7,16 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from server import intake, tiers
-from server.contracts.base import Mode
-from server.contracts.search import SemanticSearch
-from server.ids import is_chunk_id
-from server.models import Filters
-from server.operations.base import Answer, RequestContext, count_answer_tokens
-from server.operations.claims.projection import add_claims, claims_view
-from server.operations.graph.relationships import add_relationships
-from server.operations.paging import Cursor, build_page, fingerprint, resume
-from server.operations.ranking.candidates import (
+from winnow.server import intake, tiers
+from winnow.server.contracts.base import Mode
+from winnow.server.contracts.search import SemanticSearch
+from winnow.server.ids import is_chunk_id
+from winnow.server.models import Filters
+from winnow.server.operations.base import Answer, RequestContext, count_answer_tokens
+from winnow.server.operations.claims.projection import add_claims, claims_view
+from winnow.server.operations.graph.relationships import add_relationships
+from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
+from winnow.server.operations.ranking.candidates import (
     Candidate,
     CandidateList,
     drop_low_scores,
@@ -24,8 +24,8 @@ from server.operations.ranking.candidates import (
     generation_of,
     rank_chunks,
 )
-from server.operations.ranking.scope import filters_of
-from server.text.spans import terms
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.text.spans import terms
 
 _WITH_CLAIMS = frozenset({"metadata", "preview"})
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from server.contracts.scripting import ListSaved, LoadValue, SaveValue
-from server.contracts.scripts import ReadResult
-from server.errors import WinnowError
-from server.operations.base import Answer, Caller, RequestContext, SessionStores
-from server.operations.results import read_portion
-from server.sessions.identities import identity_of
+from winnow.server.contracts.scripting import ListSaved, LoadValue, SaveValue
+from winnow.server.contracts.scripts import ReadResult
+from winnow.server.errors import WinnowError
+from winnow.server.operations.base import Answer, Caller, RequestContext, SessionStores
+from winnow.server.operations.results import read_portion
+from winnow.server.sessions.identities import identity_of
 
 _NO_SESSION = (
     "this request has no session yet: the next script finds what was saved only if its request returns the token "

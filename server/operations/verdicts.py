@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from server.contracts.kb import MAX_MISSING_TERMS
-from server.errors import WinnowError
-from server.operations.base import RequestContext
-from server.operations.ranking.candidates import CandidateList
-from server.retrieval.lexical import find_content_words
-from server.retrieval.queries import ParsedQuery
-from server.retrieval.verdict import (
+from winnow.server.contracts.kb import MAX_MISSING_TERMS
+from winnow.server.errors import WinnowError
+from winnow.server.operations.base import RequestContext
+from winnow.server.operations.ranking.candidates import CandidateList
+from winnow.server.retrieval.lexical import find_content_words
+from winnow.server.retrieval.queries import ParsedQuery
+from winnow.server.retrieval.verdict import (
     Signals,
     WordScores,
     decide,
@@ -21,8 +21,8 @@ from server.retrieval.verdict import (
     has_fitted_cosines,
     measure_signals,
 )
-from server.runtime.deadlines import current_deadline
-from server.text.languages import is_english
+from winnow.server.runtime.deadlines import current_deadline
+from winnow.server.text.languages import is_english
 
 # The best passages that are compared with the question.
 _COMPARED = 5

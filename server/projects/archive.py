@@ -23,11 +23,11 @@ from typing import Annotated, Any, BinaryIO, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from server.ingest.documents import RawDocument, UnreadableFile
-from server.ingest.formats.common.archives import LARGEST_ENTRY_BYTES, Archive, open_archive
-from server.models import PROJECT_NAME, DocumentType, HiddenReason, Place, PlaceKind, Reading
-from server.projects.checked_archive import MANIFEST, ArchiveKind, CheckedArchive
-from server.projects.settings import ProjectSettings
+from winnow.server.ingest.documents import RawDocument, UnreadableFile
+from winnow.server.ingest.formats.common.archives import LARGEST_ENTRY_BYTES, Archive, open_archive
+from winnow.server.models import PROJECT_NAME, DocumentType, HiddenReason, Place, PlaceKind, Reading
+from winnow.server.projects.checked_archive import MANIFEST, ArchiveKind, CheckedArchive
+from winnow.server.projects.settings import ProjectSettings
 
 FORMAT: Final = "winnow-project"
 VERSION: Final = 1

@@ -12,11 +12,11 @@ from typing import BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from server.errors import WinnowError
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.archives import open_archive
-from server.projects.settings import describe_flaw
-from server.text.printable import one_line
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common.archives import open_archive
+from winnow.server.projects.settings import describe_flaw
+from winnow.server.text.printable import one_line
 
 MANIFEST = "manifest.json"
 T = TypeVar("T", bound=BaseModel)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from server.backends.base import Embedder
-from server.backends.catalogue import Catalogue
-from server.backends.vectors.reindex_plan import finish_reindex, plan_reindex
-from server.ingest.pipeline import Progress
-from server.ingest.reindexing import EmbeddingCounts, embed_all
-from server.ingest.writing.embedding import check_binding
-from server.opening import open_store
-from server.projects.removal import check_no_import, clear_hidden, forget_removed
-from server.settings import Settings
+from winnow.server.backends.base import Embedder
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.vectors.reindex_plan import finish_reindex, plan_reindex
+from winnow.server.ingest.pipeline import Progress
+from winnow.server.ingest.reindexing import EmbeddingCounts, embed_all
+from winnow.server.ingest.writing.embedding import check_binding
+from winnow.server.opening import open_store
+from winnow.server.projects.removal import check_no_import, clear_hidden, forget_removed
+from winnow.server.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

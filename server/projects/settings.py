@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from server.errors import WinnowError, own_words
-from server.models import PROJECT_NAME, CitationStyle, Environment
-from server.text.printable import one_line
+from winnow.server.errors import WinnowError, own_words
+from winnow.server.models import PROJECT_NAME, CitationStyle, Environment
+from winnow.server.text.printable import one_line
 
 Fusion = Literal["convex", "rrf"]
 

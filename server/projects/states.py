@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from server.errors import WinnowError
+from winnow.server.errors import WinnowError
 
 # "" is a project in use.
 ProjectState = Literal["", "deleted", "removing", "renaming", "importing"]

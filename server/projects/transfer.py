@@ -16,20 +16,20 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from server.backends.base import Embedder
-from server.backends.catalogue import Catalogue
-from server.errors import WinnowError
-from server.ingest.file_discovery import IMPORTED
-from server.ingest.inspection.stored_documents import read_documents
-from server.ingest.pipeline import ingest_documents
-from server.ingest.report import IngestReport, OnProgress
-from server.ingest.target import target_of
-from server.opening import Backends
-from server.projects.archive import ArchivedProject, ArchivedSource, ProjectArchive, write_archive
-from server.projects.removal import patient_writer, require_free_name, require_project
-from server.projects.settings import check_name
-from server.settings import Settings
-from server.watching.sources import read_sources
+from winnow.server.backends.base import Embedder
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.file_discovery import IMPORTED
+from winnow.server.ingest.inspection.stored_documents import read_documents
+from winnow.server.ingest.pipeline import ingest_documents
+from winnow.server.ingest.report import IngestReport, OnProgress
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import Backends
+from winnow.server.projects.archive import ArchivedProject, ArchivedSource, ProjectArchive, write_archive
+from winnow.server.projects.removal import patient_writer, require_free_name, require_project
+from winnow.server.projects.settings import check_name
+from winnow.server.settings import Settings
+from winnow.server.watching.sources import read_sources
 
 
 def export_project(settings: Settings, catalogue: Catalogue, name: str, path: Path) -> int:

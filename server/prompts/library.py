@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.errors import WinnowError
-from server.prompts.reading import SHIPPED, read_pack
-from server.prompts.records import Argument, Prompt
-from server.prompts.rendering import render
-from server.runtime.operator_files import LeftOut
-from server.text.printable import one_line, printable
+from winnow.server.errors import WinnowError
+from winnow.server.prompts.reading import SHIPPED, read_pack
+from winnow.server.prompts.records import Argument, Prompt
+from winnow.server.prompts.rendering import render
+from winnow.server.runtime.operator_files import LeftOut
+from winnow.server.text.printable import one_line, printable
 
 _MESSAGE_CHARS = 290
 _MOST_COMPLETIONS = 100

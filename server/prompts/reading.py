@@ -18,9 +18,9 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from server.prompts.records import OWN_DOMAIN, Argument, Prompt
-from server.prompts.rendering import check_template
-from server.runtime.operator_files import (
+from winnow.server.prompts.records import OWN_DOMAIN, Argument, Prompt
+from winnow.server.prompts.rendering import check_template
+from winnow.server.runtime.operator_files import (
     LeftOut,
     UnusableText,
     check_below,
@@ -28,8 +28,8 @@ from server.runtime.operator_files import (
     explain_refusal,
     read_operator_file,
 )
-from server.text.markup.bounded_yaml import YamlRefused, parse_yaml
-from server.text.printable import one_line
+from winnow.server.text.markup.bounded_yaml import YamlRefused, parse_yaml
+from winnow.server.text.printable import one_line
 
 SHIPPED = Path(__file__).parents[1] / "data" / "prompts"
 REGISTRY = "REGISTRY.yaml"

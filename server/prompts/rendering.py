@@ -11,9 +11,9 @@ from functools import lru_cache
 from jinja2 import DictLoader, StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from server.prompts.records import Prompt
-from server.prompts.template_check import TemplateRules
-from server.reference.sdk import explain
+from winnow.server.prompts.records import Prompt
+from winnow.server.prompts.template_check import TemplateRules
+from winnow.server.reference.sdk import explain
 
 MOST_CHARS = 40_000
 _BODY = "body"

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
 from itertools import islice, pairwise
 
-from server.quotes.folding import fold
-from server.quotes.sources import (
+from winnow.server.quotes.folding import fold
+from winnow.server.quotes.sources import (
     UNSPACED,
     FoldedPart,
     SourceText,

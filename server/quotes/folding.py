@@ -24,7 +24,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from server.text.forms.splicing import MARKS, SplicedText, splice
+from winnow.server.text.forms.splicing import MARKS, SplicedText, splice
 
 _DASHES = r"\-\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d"
 # Options of commands keep their hyphens: -f is not --f, nor part of the word before it.

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from server.quotes.folding import SHAPED, fold
-from server.text.forms.markdown_view import fences_of, marks_of
-from server.text.forms.splicing import SplicedText, splice
+from winnow.server.quotes.folding import SHAPED, fold
+from winnow.server.text.forms.markdown_view import fences_of, marks_of
+from winnow.server.text.forms.splicing import SplicedText, splice
 
 # A text of so many characters is folded whole.
 _SHORT_CHARS = 8_000

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from server.settings import Settings
-from server.text.printable import one_line
+from winnow.server.settings import Settings
+from winnow.server.text.printable import one_line
 
 _DATA = Path(__file__).parents[1] / "data"
 _ALWAYS = ""

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
-import client_sdk
-from sandbox.child import monty_sdk
-from sandbox.diagnosis import hints
-from sandbox.language import allow_list
-from sandbox.runners import monty
-from server.reference.schemas import table
-from server.scripts.script_runs import ALLOWANCES, Allowance
-from server.text.sizes import describe_bytes
+from winnow import client_sdk
+from winnow.sandbox.child import monty_sdk
+from winnow.sandbox.diagnosis import hints
+from winnow.sandbox.language import allow_list
+from winnow.sandbox.runners import monty
+from winnow.server.reference.schemas import table
+from winnow.server.scripts.script_runs import ALLOWANCES, Allowance
+from winnow.server.text.sizes import describe_bytes
 
 _CLASSES = ("Results", "Row", "MCPClient", "SDKError")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from server.errors import WinnowError
+from winnow.server.errors import WinnowError
 
 Run = Mapping[str, Mapping[str, float]]  # query id -> document id -> score
 Judgements = Mapping[str, Mapping[str, int]]  # query id -> document id -> relevance

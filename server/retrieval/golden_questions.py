@@ -24,8 +24,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from server.errors import WinnowError, own_words
-from server.retrieval.evaluation import percentile
+from winnow.server.errors import WinnowError, own_words
+from winnow.server.retrieval.evaluation import percentile
 
 GOLDEN_FILE = "golden.toml"
 _DIGITS = 4

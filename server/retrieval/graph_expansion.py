@@ -22,10 +22,10 @@ from math import sqrt
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
-from server.errors import WinnowError
-from server.graph.base import GraphStore, RankQuery, Scope, Types
-from server.graph.records import EDGE_TYPES
-from server.runtime.deadlines import check_deadline
+from winnow.server.errors import WinnowError
+from winnow.server.graph.base import GraphStore, RankQuery, Scope, Types
+from winnow.server.graph.records import EDGE_TYPES
+from winnow.server.runtime.deadlines import check_deadline
 
 T = TypeVar("T")
 Walk = Literal["none", "auto", "hybrid_local", "multi_hop"]

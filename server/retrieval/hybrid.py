@@ -16,12 +16,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from server.backends.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
-from server.errors import WinnowError
-from server.graph.base import GraphStore, Scope
-from server.models import CollectionFacts, Filters, Ranking
-from server.retrieval.fusion import ScoredChunks, sort_by_score
-from server.retrieval.graph_expansion import (
+from winnow.server.backends.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
+from winnow.server.errors import WinnowError
+from winnow.server.graph.base import GraphStore, Scope
+from winnow.server.models import CollectionFacts, Filters, Ranking
+from winnow.server.retrieval.fusion import ScoredChunks, sort_by_score
+from winnow.server.retrieval.graph_expansion import (
     WALK_MODES,
     GraphCircuitBreaker,
     Walk,
@@ -29,7 +29,7 @@ from server.retrieval.graph_expansion import (
     load_graph,
     walk_from_hits,
 )
-from server.retrieval.legs import (
+from winnow.server.retrieval.legs import (
     FusedRanking,
     Fusion,
     Leg,
@@ -38,12 +38,12 @@ from server.retrieval.legs import (
     fuse_legs,
     search_with_ties,
 )
-from server.retrieval.lexical import build_query_vector, build_term_vector
-from server.retrieval.relevance import IRRELEVANT_WARNING, is_irrelevant, relevance_probability
-from server.retrieval.search_notes import SearchNotes
-from server.runtime.caches import Cache
-from server.runtime.deadlines import check_deadline
-from server.text.languages import is_covered, is_english
+from winnow.server.retrieval.lexical import build_query_vector, build_term_vector
+from winnow.server.retrieval.relevance import IRRELEVANT_WARNING, is_irrelevant, relevance_probability
+from winnow.server.retrieval.search_notes import SearchNotes
+from winnow.server.runtime.caches import Cache
+from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.text.languages import is_covered, is_english
 
 Mode = Literal["hybrid", "lexical", "dense"]
 

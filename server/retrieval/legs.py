@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from server.models import Hit, Legs
-from server.retrieval.fusion import (
+from winnow.server.models import Hit, Legs
+from winnow.server.retrieval.fusion import (
     FOREIGN_SPARSE_WEIGHT,
     SPARSE_WEIGHT,
     ScoredChunks,
@@ -16,8 +16,8 @@ from server.retrieval.fusion import (
     reciprocal_rank_fusion,
     sort_by_score,
 )
-from server.retrieval.graph_expansion import WalkResult, combine_scores
-from server.runtime.deadlines import check_deadline
+from winnow.server.retrieval.graph_expansion import WalkResult, combine_scores
+from winnow.server.runtime.deadlines import check_deadline
 
 Fusion = Literal["convex", "rrf"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from server.runtime.reports.traces import span
+from winnow.server.runtime.reports.traces import span
 
 
 @dataclass(slots=True)

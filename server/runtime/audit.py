@@ -24,9 +24,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from server.runtime.logs import log
-from server.settings import MIB, Settings
-from server.text.printable import visible_json
+from winnow.server.runtime.logs import log
+from winnow.server.settings import MIB, Settings
+from winnow.server.text.printable import visible_json
 
 Kind = Literal["executions", "calls"]
 trace_of_call: ContextVar[str] = ContextVar("trace_of_call", default="")  # the trace id of the call in progress

@@ -15,7 +15,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from typing import TypeVar
 
-from server.runtime.deadlines import CallEnded, Deadline, use_deadline
+from winnow.server.runtime.deadlines import CallEnded, Deadline, use_deadline
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from server.runtime.logs import log
+from winnow.server.runtime.logs import log
 
 
 class Drain:

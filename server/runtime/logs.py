@@ -13,7 +13,7 @@ import traceback
 from hashlib import sha256
 from typing import Any
 
-from server.text.printable import visible_json
+from winnow.server.text.printable import visible_json
 
 LOGGER = logging.getLogger("winnow")
 _SECRET_TAIL = 4

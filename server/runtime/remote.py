@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from server.errors import WinnowError
-from server.runtime.deadlines import CallEnded, current_deadline
-from server.runtime.logs import log
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.deadlines import CallEnded, current_deadline
+from winnow.server.runtime.logs import log
 
 FAILURES = 3
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 5.0, 60.0

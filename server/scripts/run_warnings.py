@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from server.text.printable import one_line
+from winnow.server.text.printable import one_line
 
 MAX_WARNINGS = 10
 _WARNING_CHARS = 300

@@ -18,7 +18,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from sandbox import (
+from winnow.sandbox import (
     CallError,
     Limits,
     Outcome,
@@ -30,21 +30,21 @@ from sandbox import (
     Walls,
     looks_possible,
 )
-from server.contracts.base import Tier
-from server.errors import WinnowError
-from server.knowledge import OPERATIONS, SCRIPT, Answer, Caller, Knowledge
-from server.runtime.audit import fingerprint, hash_of, open_audit_log, trace_of_call
-from server.runtime.logs import log, redact_text
-from server.runtime.reports.traces import annotate, span
-from server.scripts.run_warnings import RunWarnings
-from server.scripts.skills import SkillSet, load_skills
-from server.scripts.text_meter import TextMeter
-from server.sessions.host_words import error_for
-from server.sessions.identities import describe_client, queue_key
-from server.sessions.result_store import new_execution_id
-from server.settings import Settings
-from server.text.printable import one_line
-from server.text.sizes import describe_bytes
+from winnow.server.contracts.base import Tier
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import OPERATIONS, SCRIPT, Answer, Caller, Knowledge
+from winnow.server.runtime.audit import fingerprint, hash_of, open_audit_log, trace_of_call
+from winnow.server.runtime.logs import log, redact_text
+from winnow.server.runtime.reports.traces import annotate, span
+from winnow.server.scripts.run_warnings import RunWarnings
+from winnow.server.scripts.skills import SkillSet, load_skills
+from winnow.server.scripts.text_meter import TextMeter
+from winnow.server.sessions.host_words import error_for
+from winnow.server.sessions.identities import describe_client, queue_key
+from winnow.server.sessions.result_store import new_execution_id
+from winnow.server.settings import Settings
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import describe_bytes
 
 KIB = 1024
 MIB = 1024 * KIB

@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.language.refusals import Rejected
-from sandbox.modules.skills import MODULE, MOST_BYTES, Skills, compile_skill
-from server.runtime.operator_files import UnusableText, check_writers, read_operator_file
+from winnow.sandbox.language.refusals import Rejected
+from winnow.sandbox.modules.skills import MODULE, MOST_BYTES, Skills, compile_skill
+from winnow.server.runtime.operator_files import UnusableText, check_writers, read_operator_file
 
 SHIPPED = Path(__file__).parents[1] / "data" / "skills"
 _MOST_FILES = 100  # of one folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from server.intake import Intake, owner_of
+from winnow.server.intake import Intake, owner_of
 
 # A meter remembers so many passages and pieces, about 20 MB; further ones are charged at each reading.
 _MAX_REMEMBERED = 100_000

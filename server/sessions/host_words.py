@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from server.errors import ErrorCode, WinnowError
-from server.runtime.audit import trace_of_call
-from server.runtime.logs import log
-from server.sessions.identities import describe_client, identity_of
+from winnow.server.errors import ErrorCode, WinnowError
+from winnow.server.runtime.audit import trace_of_call
+from winnow.server.runtime.logs import log
+from winnow.server.sessions.identities import describe_client, identity_of
 
 _ROUTES = ("mcp", "v1", "notebooks", "health", "ready", "metrics", "openapi")
 # A path that no quotation mark precedes, so that it is no text of the caller's own, nor part of an address.

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from server.runtime.audit import fingerprint
+from winnow.server.runtime.audit import fingerprint
 
 _UNPROVEN, _PROVEN, _KEY = "unproven:", "proven:", "key:"
 _READ_ONLY, _ALL_TOOLS = "read-only", "all-tools"

@@ -30,9 +30,9 @@ from hashlib import blake2b
 
 from cachetools import LRUCache, TTLCache
 
-from server.models import Passage
-from server.runtime.logs import log
-from server.sessions.identities import identity_of
+from winnow.server.models import Passage
+from winnow.server.runtime.logs import log
+from winnow.server.sessions.identities import identity_of
 
 URI_TEMPLATE = "winnow://scratch/{session_id}/{passage_id}"
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache, TTLCache
 
-from server.sessions.identities import Identity, identity_of
+from winnow.server.sessions.identities import Identity, identity_of
 
 URI_TEMPLATE = "winnow://result/{execution_id}"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.errors import WinnowError
-from server.sessions.identities import identity_of
-from server.settings import Settings
+from winnow.server.errors import WinnowError
+from winnow.server.sessions.identities import identity_of
+from winnow.server.settings import Settings
 
 
 def settings_for(settings: Settings, connection: str) -> Settings:

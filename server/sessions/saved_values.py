@@ -21,9 +21,9 @@ from types import MappingProxyType
 
 from cachetools import LRUCache, TTLCache
 
-from server.errors import WinnowError
-from server.sessions.identities import identity_of
-from server.text.sizes import describe_bytes
+from winnow.server.errors import WinnowError
+from winnow.server.sessions.identities import identity_of
+from winnow.server.text.sizes import describe_bytes
 
 MIB = 1024 * 1024
 SESSION_BYTES = 1 * MIB  # of names and values of one session

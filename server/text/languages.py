@@ -23,7 +23,7 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
 
-from server.errors import WinnowError
+from winnow.server.errors import WinnowError
 
 # The languages that are considered. A missing one would be mistaken for its neighbour; the rest of the model's 140
 # would only reduce the certainty on short texts.

@@ -18,7 +18,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
-from server.text.forms.splicing import SplicedText, splice
+from winnow.server.text.forms.splicing import SplicedText, splice
 
 ONE_LINE_CHARS = 500  # titles, sections and file names longer than this are noise
 

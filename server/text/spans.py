@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from server.text.sentences import sentence_ends
-from server.text.tokens import halves_a_pair
+from winnow.server.text.sentences import sentence_ends
+from winnow.server.text.tokens import halves_a_pair
 
 # A fence within a quotation or a list item has its marks before it.
 _FENCE = re.compile(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 
-from server.text.printable import one_line
+from winnow.server.text.printable import one_line
 
 # A longer title is misplaced text.
 TITLE_CHARS = 500

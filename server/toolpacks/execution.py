@@ -12,10 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from server.toolpacks.pack_files import UnusableFile, find_closed
-from server.toolpacks.records import PackProgram, PackRequest
-from server.toolpacks.specification import CliField, HttpField, NodeField, PythonField
-from server.toolpacks.templates import TemplateRefused, check_json_template, check_template, is_literal
+from winnow.server.toolpacks.pack_files import UnusableFile, find_closed
+from winnow.server.toolpacks.records import PackProgram, PackRequest
+from winnow.server.toolpacks.specification import CliField, HttpField, NodeField, PythonField
+from winnow.server.toolpacks.templates import TemplateRefused, check_json_template, check_template, is_literal
 
 PROGRAM_PATH = "/usr/local/bin:/usr/bin:/bin"
 # These read an argument as a program, and what follows the file of a script as its arguments.

@@ -19,12 +19,12 @@ from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from server.errors import WinnowError
-from server.text.printable import one_line
-from server.toolpacks.program_calls import template_values
-from server.toolpacks.public_addresses import is_public
-from server.toolpacks.records import PackRequest, ToolPack
-from server.toolpacks.templates import TemplateRefused, render
+from winnow.server.errors import WinnowError
+from winnow.server.text.printable import one_line
+from winnow.server.toolpacks.program_calls import template_values
+from winnow.server.toolpacks.public_addresses import is_public
+from winnow.server.toolpacks.records import PackRequest, ToolPack
+from winnow.server.toolpacks.templates import TemplateRefused, render
 
 _HEADER = re.compile(r"[\t\x20-\x7e]*")
 _SEPARATORS = re.compile(r"[/\\]")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from server.text.printable import one_line
+from winnow.server.text.printable import one_line
 
 _ENVELOPE = frozenset({"ok", "data", "meta", "errors"})
 _MESSAGE_CHARS = 300

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from sandbox.runners.programs import try_program_walls
-from server.runtime.logs import log
-from server.runtime.operator_files import LeftOut
-from server.toolpacks.pack_files import find_closed, state_of
-from server.toolpacks.reading import ToolPacks, load_packs
-from server.toolpacks.records import PackProgram, ToolPack
-from server.toolpacks.strikes import MOST, Strikes
+from winnow.sandbox.runners.programs import try_program_walls
+from winnow.server.runtime.logs import log
+from winnow.server.runtime.operator_files import LeftOut
+from winnow.server.toolpacks.pack_files import find_closed, state_of
+from winnow.server.toolpacks.reading import ToolPacks, load_packs
+from winnow.server.toolpacks.records import PackProgram, ToolPack
+from winnow.server.toolpacks.strikes import MOST, Strikes
 
 _LOOK_SECONDS = 2.0
 

@@ -12,8 +12,8 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from server.runtime.operator_files import UnusableText, check_writers, read_operator_file
-from server.toolpacks.records import ENDING
+from winnow.server.runtime.operator_files import UnusableText, check_writers, read_operator_file
+from winnow.server.toolpacks.records import ENDING
 
 _MOST_ENTRIES = 2_000
 _MOST_BYTES = 256 * 1024

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sandbox.runners.programs import ProgramCall
-from server.settings import default_store
-from server.toolpacks.execution import PROGRAM_PATH
-from server.toolpacks.records import PackProgram, ToolPack
-from server.toolpacks.templates import TemplateRefused, is_literal, render
+from winnow.sandbox.runners.programs import ProgramCall
+from winnow.server.settings import default_store
+from winnow.server.toolpacks.execution import PROGRAM_PATH
+from winnow.server.toolpacks.records import PackProgram, ToolPack
+from winnow.server.toolpacks.templates import TemplateRefused, is_literal, render
 
 _SCRATCH = "/dev/shm"  # of the program's own, mounted for each call
 _ENVIRONMENT = "pyvenv.cfg"  # the file that makes a folder an environment of Python

@@ -13,15 +13,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from server.runtime.operator_files import LeftOut, explain_refusal
-from server.text.markup.bounded_yaml import YamlRefused, parse_yaml
-from server.text.printable import one_line
-from server.toolpacks.execution import build_execution, check_declared, check_variables, ports_of
-from server.toolpacks.pack_files import UnusableFile, check_folder, list_packs, locate, read_text
-from server.toolpacks.records import Bounds, ToolPack
-from server.toolpacks.schemas import Schema, SchemaRefused, read_schema
-from server.toolpacks.specification import NAME_CHARS, Specification
-from server.toolpacks.templates import TemplateRefused, check_template
+from winnow.server.runtime.operator_files import LeftOut, explain_refusal
+from winnow.server.text.markup.bounded_yaml import YamlRefused, parse_yaml
+from winnow.server.text.printable import one_line
+from winnow.server.toolpacks.execution import build_execution, check_declared, check_variables, ports_of
+from winnow.server.toolpacks.pack_files import UnusableFile, check_folder, list_packs, locate, read_text
+from winnow.server.toolpacks.records import Bounds, ToolPack
+from winnow.server.toolpacks.schemas import Schema, SchemaRefused, read_schema
+from winnow.server.toolpacks.specification import NAME_CHARS, Specification
+from winnow.server.toolpacks.templates import TemplateRefused, check_template
 
 MIB = 1024 * 1024
 _MOST_PACKS = 100

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from server.toolpacks.schemas import Schema
+from winnow.server.toolpacks.schemas import Schema
 
 ENDING = ".tool.yaml"
 

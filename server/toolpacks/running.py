@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sandbox.protocol.outcome import SandboxUnavailable
-from sandbox.runners.programs import ProgramEnd, run_program
-from server.errors import WinnowError
-from server.runtime.caches import Cache
-from server.runtime.logs import log
-from server.text.printable import ending, one_line, printable_data
-from server.tiers import dumps
-from server.toolpacks.http_calls import TooMuch, ask, prepare_request
-from server.toolpacks.json_values import NoValue, ReportedFailure, parse_value, take_answer
-from server.toolpacks.program_calls import build_call, template_values
-from server.toolpacks.records import PackProgram, PackRequest, ToolPack
-from server.toolpacks.schemas import is_deep
-from server.toolpacks.strikes import MOST, Strikes
-from server.toolpacks.templates import TemplateRefused, render
+from winnow.sandbox.protocol.outcome import SandboxUnavailable
+from winnow.sandbox.runners.programs import ProgramEnd, run_program
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.caches import Cache
+from winnow.server.runtime.logs import log
+from winnow.server.text.printable import ending, one_line, printable_data
+from winnow.server.tiers import dumps
+from winnow.server.toolpacks.http_calls import TooMuch, ask, prepare_request
+from winnow.server.toolpacks.json_values import NoValue, ReportedFailure, parse_value, take_answer
+from winnow.server.toolpacks.program_calls import build_call, template_values
+from winnow.server.toolpacks.records import PackProgram, PackRequest, ToolPack
+from winnow.server.toolpacks.schemas import is_deep
+from winnow.server.toolpacks.strikes import MOST, Strikes
+from winnow.server.toolpacks.templates import TemplateRefused, render
 
 _AT_ONCE = 4
 _MOST_WAITING = 16

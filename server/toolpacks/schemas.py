@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.validators import extend
 
-from server.text.printable import one_line
+from winnow.server.text.printable import one_line
 
 _MOST_NODES = 4_000
 _DEEPEST = 32

@@ -12,10 +12,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from server.backends.files.private_records import FileState, PrivateRecords
-from server.errors import WinnowError
-from server.runtime.logs import log
-from server.toolpacks.records import ToolPack
+from winnow.server.backends.files.private_records import FileState, PrivateRecords
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.logs import log
+from winnow.server.toolpacks.records import ToolPack
 
 MOST = 3
 _KEPT = 500

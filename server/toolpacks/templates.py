@@ -16,7 +16,7 @@ from urllib.parse import quote
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, Undefined, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from server.text.printable import one_line
+from winnow.server.text.printable import one_line
 
 MOST_CHARS = 64 * 1024
 _TEMPLATE_CHARS = 8_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from server.tools import (
+from winnow.server.tools import (
     execute_code,
     find_vendor_info,
     get_section_text,
@@ -29,10 +29,10 @@ from server.tools import (
     search_sections,
     semantic_search,
 )
-from server.tools.base import Context, Tool, ToolResult
-from server.tools.claims import CLAIM_TOOLS
-from server.tools.core import CORE_TOOLS
-from server.tools.research import RESEARCH_TOOLS
+from winnow.server.tools.base import Context, Tool, ToolResult
+from winnow.server.tools.claims import CLAIM_TOOLS
+from winnow.server.tools.core import CORE_TOOLS
+from winnow.server.tools.research import RESEARCH_TOOLS
 
 _TOOLS: tuple[Tool, ...] = (
     kb_retrieve_evidence.TOOL,

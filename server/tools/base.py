@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from server import __version__
-from server.configuration.value_types import ToolPack
-from server.knowledge import Caller, Knowledge
-from server.scripts.script_runs import Scripts
-from server.sessions.passage_store import PassageLink
-from server.settings import Settings
-from server.text.framing import frame_answer
-from server.tiers import Size
+from winnow import __version__
+from winnow.server.configuration.value_types import ToolPack
+from winnow.server.knowledge import Caller, Knowledge
+from winnow.server.scripts.script_runs import Scripts
+from winnow.server.sessions.passage_store import PassageLink
+from winnow.server.settings import Settings
+from winnow.server.text.framing import frame_answer
+from winnow.server.tiers import Size
 
 
 @dataclass(frozen=True, slots=True)

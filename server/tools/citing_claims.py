@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from server.text.framing import frame_text
+from winnow.server.text.framing import frame_text
 
 
 def render_citing(row: dict[str, Any]) -> Iterator[str]:

@@ -8,18 +8,18 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from sandbox import Outcome, Usage
-from server.contracts import ExecuteCode, OutcomeAnswer, parse
-from server.errors import REASONS, WinnowError
-from server.scripts.script_runs import KIB, LONGEST_SECONDS, MIB, allowance_of
-from server.sessions.host_words import error_for
-from server.sessions.result_store import URI_TEMPLATE as RESULT_URI
-from server.settings import Settings
-from server.text.columns import convert_tables
-from server.text.framing import frame_text
-from server.text.printable import caret, one_line, printable_data, shorten
-from server.tiers import Size, dumps
-from server.tools.base import Context, Tool, ToolResult
+from winnow.sandbox import Outcome, Usage
+from winnow.server.contracts import ExecuteCode, OutcomeAnswer, parse
+from winnow.server.errors import REASONS, WinnowError
+from winnow.server.scripts.script_runs import KIB, LONGEST_SECONDS, MIB, allowance_of
+from winnow.server.sessions.host_words import error_for
+from winnow.server.sessions.result_store import URI_TEMPLATE as RESULT_URI
+from winnow.server.settings import Settings
+from winnow.server.text.columns import convert_tables
+from winnow.server.text.framing import frame_text
+from winnow.server.text.printable import caret, one_line, printable_data, shorten
+from winnow.server.tiers import Size, dumps
+from winnow.server.tools.base import Context, Tool, ToolResult
 
 _TEMPLATE = """\
 Run a Python script over the user's knowledge base. Only its result returns: what it reads costs no tokens.

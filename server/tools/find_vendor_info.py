@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts import FindVendorInfo, VendorAnswer
-from server.tools.base import Context, Tool
-from server.tools.graph import MAX_SIZE, format_counts, render_ending, render_nodes
-from server.tools.kb import partial_note
+from winnow.server.contracts import FindVendorInfo, VendorAnswer
+from winnow.server.tools.base import Context, Tool
+from winnow.server.tools.graph import MAX_SIZE, format_counts, render_ending, render_nodes
+from winnow.server.tools.kb import partial_note
 
 DESCRIPTION = """\
 Documents, products, people and tags around one vendor.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts import GetSectionText, SectionTextsAnswer
-from server.locators import cite_place
-from server.settings import Settings
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool
-from server.tools.kb import partial_note
-from server.tools.search_sections import is_offered
+from winnow.server.contracts import GetSectionText, SectionTextsAnswer
+from winnow.server.locators import cite_place
+from winnow.server.settings import Settings
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool
+from winnow.server.tools.kb import partial_note
+from winnow.server.tools.search_sections import is_offered
 
 DESCRIPTION = """\
 Read the text of known sections. An earlier tool.

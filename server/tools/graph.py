@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from server.locators import cite_place
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, MOST_GRAPH_TOKENS, Size
-from server.tools.base import Context
-from server.tools.kb import partial_note
+from winnow.server.locators import cite_place
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, MOST_GRAPH_TOKENS, Size
+from winnow.server.tools.base import Context
+from winnow.server.tools.kb import partial_note
 
 # Every description of a graph tool contains these sentences verbatim.
 RULES = """\

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from server.contracts import GraphChildren, ReachedAnswer
-from server.tools.base import Tool
-from server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
+from winnow.server.contracts import GraphChildren, ReachedAnswer
+from winnow.server.tools.base import Tool
+from winnow.server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
 DESCRIPTION = f"""\
 Sections and passages of a document or section.

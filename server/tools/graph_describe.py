@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts import DescribeAnswer, GraphDescribe
-from server.tools.base import Tool
-from server.tools.graph import MAX_SIZE, RULES, format_counts, is_offered, render_ending, render_nodes
-from server.tools.kb import partial_note
+from winnow.server.contracts import DescribeAnswer, GraphDescribe
+from winnow.server.tools.base import Tool
+from winnow.server.tools.graph import MAX_SIZE, RULES, format_counts, is_offered, render_ending, render_nodes
+from winnow.server.tools.kb import partial_note
 
 DESCRIPTION = f"""\
 What nodes are, and counts of their relations; without ids, of the graph.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from server.contracts import EntitiesForSections, ReachedAnswer
-from server.tools.base import Tool
-from server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
+from winnow.server.contracts import EntitiesForSections, ReachedAnswer
+from winnow.server.tools.base import Tool
+from winnow.server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
 DESCRIPTION = f"""\
 What sections mention, strongest first.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from server.contracts import GraphPaths, PathsAnswer
-from server.tools.base import Tool
-from server.tools.graph import MAX_SIZE, RULES, is_offered, render_ending, render_sections
-from server.tools.kb import partial_note
+from winnow.server.contracts import GraphPaths, PathsAnswer
+from winnow.server.tools.base import Tool
+from winnow.server.tools.graph import MAX_SIZE, RULES, is_offered, render_ending, render_sections
+from winnow.server.tools.kb import partial_note
 
 DESCRIPTION = f"""\
 Shortest paths between things, with the passages behind each step.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from server.contracts import ReachedAnswer, SectionsForEntities
-from server.tools.base import Tool
-from server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
+from winnow.server.contracts import ReachedAnswer, SectionsForEntities
+from winnow.server.tools.base import Tool
+from winnow.server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
 DESCRIPTION = f"""\
 Where entities are mentioned.

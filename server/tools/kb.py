@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from server.locators import cite_place
-from server.text.framing import frame_text
-from server.text.verdicts import render_verdict
-from server.tools.base import Context
+from winnow.server.locators import cite_place
+from winnow.server.text.framing import frame_text
+from winnow.server.text.verdicts import render_verdict
+from winnow.server.tools.base import Context
 
 
 def is_offered(context: Context) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.base import CitedWork
-from server.contracts.documents import DocumentsAnswer, ListDocuments
-from server.text.framing import frame_text
-from server.text.printable import one_line
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool
-from server.tools.kb import is_offered, partial_note
+from winnow.server.contracts.base import CitedWork
+from winnow.server.contracts.documents import DocumentsAnswer, ListDocuments
+from winnow.server.text.framing import frame_text
+from winnow.server.text.printable import one_line
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool
+from winnow.server.tools.kb import is_offered, partial_note
 
 DESCRIPTION = """\
 List all documents, or count them by a field: nothing is ranked or left out.

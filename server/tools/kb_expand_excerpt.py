@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from server.contracts import ExcerptAnswer, ExpandExcerpt
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool
-from server.tools.kb import is_offered, render_excerpt
+from winnow.server.contracts import ExcerptAnswer, ExpandExcerpt
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool
+from winnow.server.tools.kb import is_offered, render_excerpt
 
 DESCRIPTION = """\
 Show a passage with the text before and after it.

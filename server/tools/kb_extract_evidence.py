@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from server.contracts import EvidenceAnswer, ExtractEvidence
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool
-from server.tools.kb import is_offered, render_quotes
+from winnow.server.contracts import EvidenceAnswer, ExtractEvidence
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool
+from winnow.server.tools.kb import is_offered, render_quotes
 
 DESCRIPTION = """\
 Quote the sentences of known passages that answer a question.

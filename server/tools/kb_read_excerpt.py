@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from server.contracts import ExcerptAnswer, ReadExcerpt
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool, omit_without_scripts
-from server.tools.kb import is_offered, render_excerpt
+from winnow.server.contracts import ExcerptAnswer, ReadExcerpt
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool, omit_without_scripts
+from winnow.server.tools.kb import is_offered, render_excerpt
 
 DESCRIPTION = """\
 Read a part of one passage, with its citation.

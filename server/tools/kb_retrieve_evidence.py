@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from server.contracts import RetrievedEvidence, RetrieveEvidence
-from server.settings import Settings
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool, omit_without_scripts
-from server.tools.kb import is_offered, render_quotes
+from winnow.server.contracts import RetrievedEvidence, RetrieveEvidence
+from winnow.server.settings import Settings
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool, omit_without_scripts
+from winnow.server.tools.kb import is_offered, render_quotes
 
 DESCRIPTION = """\
 Answer a question from the user's knowledge base: only the sentences that answer, with citations. Start here.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.corpus import Scan, ScanAnswer
-from server.locators import cite_work
-from server.text.framing import frame_text
-from server.text.printable import one_line
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool, omit_without_scripts
-from server.tools.kb import is_offered, partial_note
+from winnow.server.contracts.corpus import Scan, ScanAnswer
+from winnow.server.locators import cite_work
+from winnow.server.text.framing import frame_text
+from winnow.server.text.printable import one_line
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool, omit_without_scripts
+from winnow.server.tools.kb import is_offered, partial_note
 
 DESCRIPTION = """\
 Every match of a regular expression in all text, or their counts: nothing is ranked or left out.

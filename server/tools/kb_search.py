@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts import KbSearch, KbSearchAnswer
-from server.locators import cite_place
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool, omit_without_scripts
-from server.tools.citing_claims import render_citing
-from server.tools.kb import is_offered, partial_note
+from winnow.server.contracts import KbSearch, KbSearchAnswer
+from winnow.server.locators import cite_place
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool, omit_without_scripts
+from winnow.server.tools.citing_claims import render_citing
+from winnow.server.tools.kb import is_offered, partial_note
 
 DESCRIPTION = """\
 Find passages: titles, scores, the best sentence of each.

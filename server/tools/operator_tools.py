@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any
 
-from server.contracts.schema import stated_model
-from server.sessions.identities import identity_of
-from server.settings import Settings
-from server.text.framing import frame_text
-from server.text.printable import visible_json
-from server.tiers import Size, dumps
-from server.toolpacks.offering import PackShelf
-from server.toolpacks.records import ToolPack
-from server.toolpacks.running import PackRunner
-from server.toolpacks.strikes import Strikes
-from server.tools import TAKEN_NAMES
-from server.tools.base import Context, Tool, ToolResult
+from winnow.server.contracts.schema import stated_model
+from winnow.server.sessions.identities import identity_of
+from winnow.server.settings import Settings
+from winnow.server.text.framing import frame_text
+from winnow.server.text.printable import visible_json
+from winnow.server.tiers import Size, dumps
+from winnow.server.toolpacks.offering import PackShelf
+from winnow.server.toolpacks.records import ToolPack
+from winnow.server.toolpacks.running import PackRunner
+from winnow.server.toolpacks.strikes import Strikes
+from winnow.server.tools import TAKEN_NAMES
+from winnow.server.tools.base import Context, Tool, ToolResult
 
 _MOST_TOOLS = 256
 

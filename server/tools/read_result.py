@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.scripts import ReadResult, ResultAnswer
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Tool
+from winnow.server.contracts.scripts import ReadResult, ResultAnswer
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Context, Tool
 
 DESCRIPTION = """\
 Read on, as JSON text, in a script's result that was too large.

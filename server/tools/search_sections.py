@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts import SearchSections, SectionsAnswer
-from server.locators import cite_place
-from server.settings import Settings
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools import kb_search
-from server.tools.base import Context, Tool
-from server.tools.kb import partial_note
+from winnow.server.contracts import SearchSections, SectionsAnswer
+from winnow.server.locators import cite_place
+from winnow.server.settings import Settings
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools import kb_search
+from winnow.server.tools.base import Context, Tool
+from winnow.server.tools.kb import partial_note
 
 DESCRIPTION = """\
 Find sections: ids, titles, scores. An earlier tool.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts import SearchAnswer, SemanticSearch
-from server.locators import cite_work
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool, omit_without_scripts
-from server.tools.citing_claims import render_citing
+from winnow.server.contracts import SearchAnswer, SemanticSearch
+from winnow.server.locators import cite_work
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool, omit_without_scripts
+from winnow.server.tools.citing_claims import render_citing
 
 DESCRIPTION = """\
 Search by meaning and words: ids, metadata, preview or full text of each result.

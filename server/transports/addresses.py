@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from server.errors import WinnowError
+from winnow.server.errors import WinnowError
 
 _LARGEST_PORT = 65_535
 BACKLOG = 128  # connections that wait to be accepted

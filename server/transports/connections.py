@@ -17,8 +17,8 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from server.errors import WinnowError
-from server.transports.addresses import Networks, group_of, is_in
+from winnow.server.errors import WinnowError
+from winnow.server.transports.addresses import Networks, group_of, is_in
 
 # Seconds for each stage, from its beginning. A request takes a millisecond on loopback; four megabytes of body
 # take some over a tunnel.

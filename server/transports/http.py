@@ -14,19 +14,19 @@ from mcp_types import INVALID_REQUEST
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.runtime.draining import Drain
-from server.transports.access.authentication import KEYS_UNUSABLE, Authentication
-from server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
-from server.transports.access.open_sessions import OpenSessions
-from server.transports.access.tls import tls_protocol
-from server.transports.addresses import BACKLOG, Networks
-from server.transports.connections import BoundedProtocol, most_connections
-from server.transports.facade.routes import answer_refused, describe_error, describe_refusal, facade_routes
-from server.transports.facade.service import FacadeService
-from server.transports.operating.draining import CountedRequests, DrainingServer
-from server.transports.operating.pages import Operations, build_pages
-from server.transports.origins import KnownHosts
-from server.transports.sessions import new_cookie, retry_after
+from winnow.server.runtime.draining import Drain
+from winnow.server.transports.access.authentication import KEYS_UNUSABLE, Authentication
+from winnow.server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
+from winnow.server.transports.access.open_sessions import OpenSessions
+from winnow.server.transports.access.tls import tls_protocol
+from winnow.server.transports.addresses import BACKLOG, Networks
+from winnow.server.transports.connections import BoundedProtocol, most_connections
+from winnow.server.transports.facade.routes import answer_refused, describe_error, describe_refusal, facade_routes
+from winnow.server.transports.facade.service import FacadeService
+from winnow.server.transports.operating.draining import CountedRequests, DrainingServer
+from winnow.server.transports.operating.pages import Operations, build_pages
+from winnow.server.transports.origins import KnownHosts
+from winnow.server.transports.sessions import new_cookie, retry_after
 
 PATH = "/mcp"
 # Seconds that answers in progress may take at shutdown: event streams would never end by themselves.

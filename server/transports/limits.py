@@ -17,10 +17,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from server.errors import WinnowError
-from server.sessions.identities import Identity, identity_of
-from server.settings import Settings
-from server.transports.access.failed_attempts import FailedAttempts
+from winnow.server.errors import WinnowError
+from winnow.server.sessions.identities import Identity, identity_of
+from winnow.server.settings import Settings
+from winnow.server.transports.access.failed_attempts import FailedAttempts
 
 WINDOW_SECONDS = 60.0
 _KEYS_PER_ADDRESS = 10  # at their full rate

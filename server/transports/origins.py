@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterable
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.runtime.logs import log
-from server.text.printable import one_line
-from server.transports.addresses import is_loopback
+from winnow.server.runtime.logs import log
+from winnow.server.text.printable import one_line
+from winnow.server.transports.addresses import is_loopback
 
 _LARGEST_PORT = 65_535
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?")

@@ -31,20 +31,20 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from server import __version__
-from server.errors import WinnowError, own_words
-from server.reference.guides import instructions
-from server.runtime.logs import log
-from server.runtime.reports.traces import continued, span
-from server.sessions.host_words import error_for
-from server.sessions.passage_store import URI_TEMPLATE, parse_uri
-from server.sessions.result_store import parse_uri as parse_result
-from server.sessions.rights import settings_for
-from server.settings import Settings
-from server.text.printable import one_line, printable, shorten
-from server.transports import prompts, resources, wire
-from server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
-from server.transports.sessions import (
+from winnow import __version__
+from winnow.server.errors import WinnowError, own_words
+from winnow.server.reference.guides import instructions
+from winnow.server.runtime.logs import log
+from winnow.server.runtime.reports.traces import continued, span
+from winnow.server.sessions.host_words import error_for
+from winnow.server.sessions.passage_store import URI_TEMPLATE, parse_uri
+from winnow.server.sessions.result_store import parse_uri as parse_result
+from winnow.server.sessions.rights import settings_for
+from winnow.server.settings import Settings
+from winnow.server.text.printable import one_line, printable, shorten
+from winnow.server.transports import prompts, resources, wire
+from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
+from winnow.server.transports.sessions import (
     Connection,
     Tokens,
     address_of,

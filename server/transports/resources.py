@@ -19,18 +19,18 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from server.contracts.kb import MAX_EXCERPT_BYTES
-from server.errors import WinnowError
-from server.locators import cited_fields
-from server.models import Passage
-from server.reference.guides import playbook, spell_tool_names
-from server.reference.sdk import sdk_reference
-from server.sessions.passage_store import URI_TEMPLATE, StoredPassage, parse_uri
-from server.sessions.result_store import URI_TEMPLATE as RESULT_TEMPLATE
-from server.sessions.result_store import parse_uri as parse_result
-from server.settings import Settings
-from server.text.printable import beginning, one_line, printable, raw_offset
-from server.tiers import cut_to_bytes
+from winnow.server.contracts.kb import MAX_EXCERPT_BYTES
+from winnow.server.errors import WinnowError
+from winnow.server.locators import cited_fields
+from winnow.server.models import Passage
+from winnow.server.reference.guides import playbook, spell_tool_names
+from winnow.server.reference.sdk import sdk_reference
+from winnow.server.sessions.passage_store import URI_TEMPLATE, StoredPassage, parse_uri
+from winnow.server.sessions.result_store import URI_TEMPLATE as RESULT_TEMPLATE
+from winnow.server.sessions.result_store import parse_uri as parse_result
+from winnow.server.settings import Settings
+from winnow.server.text.printable import beginning, one_line, printable, raw_offset
+from winnow.server.tiers import cut_to_bytes
 
 _MAX_URI_CHARS = 200
 # In ``_meta`` of a passage: its page_span, page_labels, locator and link, and its work, as in rows.

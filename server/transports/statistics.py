@@ -19,12 +19,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server.engine import endpoint
-from server.errors import WinnowError
-from server.runtime.logs import log
+from winnow.server.engine import endpoint
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.logs import log
 
 if TYPE_CHECKING:
-    from server.app import Application
+    from winnow.server.app import Application
 
 _EVERY_SECONDS = 600.0
 # How often capacities are looked at where nobody reads the metrics.

@@ -32,11 +32,11 @@ from mcp_types import (
     RequestId,
 )
 
-from server.errors import ending_error
-from server.runtime.draining import Drain
-from server.runtime.logs import log
-from server.runtime.standard_streams import take_standard_streams
-from server.transports.lines import END_BYTES, MAX_LINE_BYTES, UnreadableLine, long_line_error, message_of
+from winnow.server.errors import ending_error
+from winnow.server.runtime.draining import Drain
+from winnow.server.runtime.logs import log
+from winnow.server.runtime.standard_streams import take_standard_streams
+from winnow.server.transports.lines import END_BYTES, MAX_LINE_BYTES, UnreadableLine, long_line_error, message_of
 
 # Requests that the SDK answers by itself. The next line is read only after the answer, so that a client which
 # sends its requests and closes its end gets these answers.

@@ -8,13 +8,13 @@ from typing import Any
 from mcp_types import Annotations, CallToolResult, ResourceLink, TextContent, ToolAnnotations
 from mcp_types import Tool as WireTool
 
-from server.sessions.passage_store import PassageLink
-from server.settings import Settings
-from server.text.printable import one_line
-from server.tiers import dumps
-from server.tools import Tool
-from server.transports.call_results import CallResult, ListedTool
-from server.transports.dispatch import Dispatcher
+from winnow.server.sessions.passage_store import PassageLink
+from winnow.server.settings import Settings
+from winnow.server.text.printable import one_line
+from winnow.server.tiers import dumps
+from winnow.server.tools import Tool
+from winnow.server.transports.call_results import CallResult, ListedTool
+from winnow.server.transports.dispatch import Dispatcher
 
 _LINK_CHARS = 300
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from server.findings import Finding
-from server.settings import Settings
-from server.text.sizes import count_of
-from server.watching.sources import WatchedSource, read_sources
-from server.watching.status import PathStatus, WatcherStatus, read_status
+from winnow.server.findings import Finding
+from winnow.server.settings import Settings
+from winnow.server.text.sizes import count_of
+from winnow.server.watching.sources import WatchedSource, read_sources
+from winnow.server.watching.status import PathStatus, WatcherStatus, read_status
 
 _GROUP = "sources"
 _RAISE_LIMIT = "run: sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512"

@@ -18,15 +18,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from server.ingest.file_discovery import Root, SourcePart, resolve_roots
-from server.ingest.report import IngestReport
-from server.ingest.selection.deletions import DeletionRule
-from server.runtime.logs import log
-from server.text.printable import one_line
-from server.watching.events import EventsUnavailable, FolderEvents
-from server.watching.file_systems import remote_type
-from server.watching.scans import Settling, changed_parts, list_parts, snapshot_of, watched_folders
-from server.watching.source_watcher import (
+from winnow.server.ingest.file_discovery import Root, SourcePart, resolve_roots
+from winnow.server.ingest.report import IngestReport
+from winnow.server.ingest.selection.deletions import DeletionRule
+from winnow.server.runtime.logs import log
+from winnow.server.text.printable import one_line
+from winnow.server.watching.events import EventsUnavailable, FolderEvents
+from winnow.server.watching.file_systems import remote_type
+from winnow.server.watching.scans import Settling, changed_parts, list_parts, snapshot_of, watched_folders
+from winnow.server.watching.source_watcher import (
     BUSY_SECONDS,
     FAILURES_SHOWN,
     REASON_CHARS,
@@ -35,8 +35,8 @@ from server.watching.source_watcher import (
     WatchedStore,
     WatchTimes,
 )
-from server.watching.sources import WatchedSource
-from server.watching.status import PathStatus
+from winnow.server.watching.sources import WatchedSource
+from winnow.server.watching.status import PathStatus
 
 # Before a path that is away is looked for.
 _AWAY_SECONDS = 3.0

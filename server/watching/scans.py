@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from server.ingest.file_discovery import SKIPPED_FOLDERS, File, Root, SourcePart, find_files
-from server.ingest.readers import is_document
-from server.ingest.selection.ignore_files import IGNORE_FILES, FileRules
+from winnow.server.ingest.file_discovery import SKIPPED_FOLDERS, File, Root, SourcePart, find_files
+from winnow.server.ingest.readers import is_document
+from winnow.server.ingest.selection.ignore_files import IGNORE_FILES, FileRules
 
 # A file whose size and time are the same after so long is no longer being written.
 SETTLE_SECONDS = 0.5

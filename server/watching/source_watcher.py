@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import Protocol
 
-from server.errors import WinnowError
-from server.ingest.file_discovery import File, SourcePart
-from server.ingest.report import IngestReport, Progress
-from server.ingest.selection.deletions import DeletionRule
-from server.ingest.zotero.reading import FoundLibraries
-from server.runtime.logs import log
-from server.text.sizes import count_of
-from server.watching.sources import WatchedSource
-from server.watching.status import PathStatus, reason_of
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.file_discovery import File, SourcePart
+from winnow.server.ingest.report import IngestReport, Progress
+from winnow.server.ingest.selection.deletions import DeletionRule
+from winnow.server.ingest.zotero.reading import FoundLibraries
+from winnow.server.runtime.logs import log
+from winnow.server.text.sizes import count_of
+from winnow.server.watching.sources import WatchedSource
+from winnow.server.watching.status import PathStatus, reason_of
 
 SECONDS_PER_MINUTE = 60.0
 FAILURES_SHOWN, REASON_CHARS = 5, 300

@@ -14,15 +14,15 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from server.backends.files.counted_records import CountedFile, CountedRecords
-from server.backends.files.lock import SOURCES, StoreLock
-from server.backends.files.private_records import FileState, PrivateRecords
-from server.errors import WinnowError
-from server.ingest.documents import DefaultLabels
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.selection.ignore_files import FileRules
-from server.libraries.zotero.choice import ZoteroChoice
-from server.models import PROJECT_NAME, Environment
+from winnow.server.backends.files.counted_records import CountedFile, CountedRecords
+from winnow.server.backends.files.lock import SOURCES, StoreLock
+from winnow.server.backends.files.private_records import FileState, PrivateRecords
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.documents import DefaultLabels
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.selection.ignore_files import FileRules
+from winnow.server.libraries.zotero.choice import ZoteroChoice
+from winnow.server.models import PROJECT_NAME, Environment
 
 FILE = "sources.json"
 # What the path of a source begins with that is of Zotero.

@@ -14,9 +14,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from server.backends.files.lock import WATCHER, Holder, find_holder
-from server.errors import WinnowError
-from server.text.printable import one_line
+from winnow.server.backends.files.lock import WATCHER, Holder, find_holder
+from winnow.server.errors import WinnowError
+from winnow.server.text.printable import one_line
 
 FILE = "watching.json"
 _BYTES = 4 * 1024 * 1024

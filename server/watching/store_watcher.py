@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from server.ingest.parsing.reader_pool import ReaderPool
-from server.ingest.pipeline import ingest_parts
-from server.ingest.report import IngestReport
-from server.ingest.selection.deletions import DeletionRule
-from server.ingest.target import target_of
-from server.ingest.zotero.ingesting import HowToIngest, ingest_found
-from server.ingest.zotero.reading import FoundLibraries
-from server.libraries.zotero.choice import ZoteroChoice
-from server.opening import Backends
-from server.settings import Settings
-from server.watching.source_watcher import WatchTimes
-from server.watching.sources import WatchedSource
-from server.watching.watcher import Found, OnProgress, Watcher
+from winnow.server.ingest.parsing.reader_pool import ReaderPool
+from winnow.server.ingest.pipeline import ingest_parts
+from winnow.server.ingest.report import IngestReport
+from winnow.server.ingest.selection.deletions import DeletionRule
+from winnow.server.ingest.target import target_of
+from winnow.server.ingest.zotero.ingesting import HowToIngest, ingest_found
+from winnow.server.ingest.zotero.reading import FoundLibraries
+from winnow.server.libraries.zotero.choice import ZoteroChoice
+from winnow.server.opening import Backends
+from winnow.server.settings import Settings
+from winnow.server.watching.source_watcher import WatchTimes
+from winnow.server.watching.sources import WatchedSource
+from winnow.server.watching.watcher import Found, OnProgress, Watcher
 
 
 def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:

@@ -14,22 +14,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from server.backends.files.lock import WATCHER, StoreLock
-from server.errors import WinnowError
-from server.ingest.file_discovery import File, SourcePart
-from server.ingest.parsing.parser import is_parsed_in_child
-from server.ingest.parsing.reader_pool import ReaderPool
-from server.ingest.report import IngestReport, Progress
-from server.ingest.selection.deletions import DeletionRule
-from server.ingest.zotero.reading import FoundLibraries
-from server.projects.states import HiddenProject
-from server.runtime.logs import log
-from server.runtime.priority import lower_priority
-from server.watching.path_watcher import PathWatcher
-from server.watching.source_watcher import SourceWatcher, WatchTimes, WorkInterrupted
-from server.watching.sources import WatchedSource, read_sources, state_of
-from server.watching.status import PathStatus, read_status, write_status
-from server.watching.zotero_watcher import ZoteroWatcher
+from winnow.server.backends.files.lock import WATCHER, StoreLock
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.file_discovery import File, SourcePart
+from winnow.server.ingest.parsing.parser import is_parsed_in_child
+from winnow.server.ingest.parsing.reader_pool import ReaderPool
+from winnow.server.ingest.report import IngestReport, Progress
+from winnow.server.ingest.selection.deletions import DeletionRule
+from winnow.server.ingest.zotero.reading import FoundLibraries
+from winnow.server.projects.states import HiddenProject
+from winnow.server.runtime.logs import log
+from winnow.server.runtime.priority import lower_priority
+from winnow.server.watching.path_watcher import PathWatcher
+from winnow.server.watching.source_watcher import SourceWatcher, WatchTimes, WorkInterrupted
+from winnow.server.watching.sources import WatchedSource, read_sources, state_of
+from winnow.server.watching.status import PathStatus, read_status, write_status
+from winnow.server.watching.zotero_watcher import ZoteroWatcher
 
 _LOOK_SECONDS = 1.0
 _END_SECONDS = 5.0

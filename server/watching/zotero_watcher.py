@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from server.errors import WinnowError
-from server.ingest.report import IngestReport
-from server.ingest.selection.deletions import DeletionRule
-from server.ingest.zotero.ingesting import GUARDED
-from server.ingest.zotero.reading import FoundLibraries, change_mark, read_libraries
-from server.libraries.zotero.choice import ZoteroChoice
-from server.text.printable import one_line
-from server.watching.source_watcher import (
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.report import IngestReport
+from winnow.server.ingest.selection.deletions import DeletionRule
+from winnow.server.ingest.zotero.ingesting import GUARDED
+from winnow.server.ingest.zotero.reading import FoundLibraries, change_mark, read_libraries
+from winnow.server.libraries.zotero.choice import ZoteroChoice
+from winnow.server.text.printable import one_line
+from winnow.server.watching.source_watcher import (
     FAILURES_SHOWN,
     REASON_CHARS,
     SECONDS_PER_MINUTE,
@@ -26,8 +26,8 @@ from server.watching.source_watcher import (
     WatchedStore,
     WatchTimes,
 )
-from server.watching.sources import WatchedSource
-from server.watching.status import PathStatus
+from winnow.server.watching.sources import WatchedSource
+from winnow.server.watching.status import PathStatus
 
 # Before Zotero is looked for again.
 _AWAY_SECONDS = 15.0

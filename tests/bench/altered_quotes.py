@@ -35,15 +35,6 @@ from typing import Annotated, Any
 
 import typer
 
-from server.app import make_knowledge_base
-from server.claims.records import CLAIM_CHARS, Claim, Evidence
-from server.claims.verifying import CurrentIndex, check_claim
-from server.commands.terminal.output import print_lines, report_errors
-from server.errors import WinnowError
-from server.models import Filters
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 from tests.bench.verbatim import (
     Sentence,
@@ -55,6 +46,15 @@ from tests.bench.verbatim import (
     split_sentences,
     uri_of,
 )
+from winnow.server.app import make_knowledge_base
+from winnow.server.claims.records import CLAIM_CHARS, Claim, Evidence
+from winnow.server.claims.verifying import CurrentIndex, check_claim
+from winnow.server.commands.terminal.output import print_lines, report_errors
+from winnow.server.errors import WinnowError
+from winnow.server.models import Filters
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.altered_quotes folder/ | "

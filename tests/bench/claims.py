@@ -26,17 +26,17 @@ from typing import Annotated, Any
 
 import typer
 
-from server.claims.records import CLAIM_CHARS, Claim, Evidence
-from server.claims.verifying import CurrentIndex, check_claim
-from server.commands.terminal.output import print_lines, report_errors
-from server.errors import WinnowError
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.models import Filters
-from server.opening import open_backends
-from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 from tests.bench.pdf_truth import papers
+from winnow.server.claims.records import CLAIM_CHARS, Claim, Evidence
+from winnow.server.claims.verifying import CurrentIndex, check_claim
+from winnow.server.commands.terminal.output import print_lines, report_errors
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.models import Filters
+from winnow.server.opening import open_backends
+from winnow.server.settings_loading import load_settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.claims typeset/ | "

@@ -25,17 +25,17 @@ import psutil
 import typer
 from rich.table import Table
 
-from server.bench.figures import percentiles
-from server.commands.bench.open_index import OpenIndex, measure_with_questions
-from server.commands.terminal.output import Json, Project, Store, print_json, report_errors
-from server.commands.terminal.progress import OnStep, show_steps
-from server.commands.terminal.screen import Screen
-from server.demo.client import connect_server
-from server.engine.client import query_engine
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
+from winnow.server.bench.figures import percentiles
+from winnow.server.commands.bench.open_index import OpenIndex, measure_with_questions
+from winnow.server.commands.terminal.output import Json, Project, Store, print_json, report_errors
+from winnow.server.commands.terminal.progress import OnStep, show_steps
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.demo.client import connect_server
+from winnow.server.engine.client import query_engine
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.code --project notes | "

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import typer
 
-from server.commands.terminal.output import command
+from winnow.server.commands.terminal.output import command
 
 
 def command_line(run: Callable[..., None], examples: str) -> typer.Typer:

@@ -30,13 +30,13 @@ from typing import Annotated, Any
 
 import typer
 
-from server.commands.terminal.output import print_lines, report_errors
-from server.errors import WinnowError
-from server.libraries.citing import csl_fields
-from server.libraries.csl_styles import STYLES, write
-from server.libraries.reading import read_bibliography
-from server.libraries.records import LibraryItem
 from tests.bench.command_line import command_line
+from winnow.server.commands.terminal.output import print_lines, report_errors
+from winnow.server.errors import WinnowError
+from winnow.server.libraries.citing import csl_fields
+from winnow.server.libraries.csl_styles import STYLES, write
+from winnow.server.libraries.reading import read_bibliography
+from winnow.server.libraries.records import LibraryItem
 
 EXAMPLES = (
     "Examples: python -m tests.bench.csl library.bib | "

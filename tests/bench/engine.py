@@ -25,21 +25,21 @@ import psutil
 import typer
 from rich.table import Table
 
-from server.app import make_knowledge_base
-from server.bench.figures import percentiles
-from server.bench.questions import WARMUP, pick_questions
-from server.commands.terminal.output import Json, Project, Store, print_json, report_errors
-from server.commands.terminal.progress import OnStep, show_steps
-from server.commands.terminal.screen import Screen
-from server.engine.client import EngineKnowledge, query_engine
-from server.errors import WinnowError
-from server.knowledge import SCRIPT, Caller, Knowledge
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
 from tests.bench.engine_faults import Job, Scene, check_stores, measure_ingest, measure_kills
 from tests.bench.engine_servers import engine_pid, measure_memory, run_servers
+from winnow.server.app import make_knowledge_base
+from winnow.server.bench.figures import percentiles
+from winnow.server.bench.questions import WARMUP, pick_questions
+from winnow.server.commands.terminal.output import Json, Project, Store, print_json, report_errors
+from winnow.server.commands.terminal.progress import OnStep, show_steps
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.engine.client import EngineKnowledge, query_engine
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import SCRIPT, Caller, Knowledge
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.engine --project notes | "

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.backends.catalogue import Catalogue
-from server.bench.figures import percentiles
-from server.commands.terminal.progress import OnStep
-from server.engine.client import EngineKnowledge, query_engine
-from server.errors import WinnowError
-from server.opening import catalogue_path, open_backends
-from server.settings import Settings
 from tests.bench.engine_servers import ANSWER_SECONDS, Server, engine_pid
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.bench.figures import percentiles
+from winnow.server.commands.terminal.progress import OnStep
+from winnow.server.engine.client import EngineKnowledge, query_engine
+from winnow.server.errors import WinnowError
+from winnow.server.opening import catalogue_path, open_backends
+from winnow.server.settings import Settings
 
 _PAUSE_SECONDS = 0.6  # between two searches of a server: it takes 100 a minute
 # Searches of each server before the ingest: at most so many, and one for so many calls behind a figure.

@@ -14,14 +14,14 @@ from typing import Any
 
 import psutil
 
-import server
-from server.engine.client import query_engine
-from server.errors import WinnowError
-from server.settings import MIB, Settings
+from winnow import SEARCH_PATH, __version__
+from winnow.server.engine.client import query_engine
+from winnow.server.errors import WinnowError
+from winnow.server.settings import MIB, Settings
 
 ANSWER_SECONDS = 120.0
-_PROGRAM = "import sys; sys.argv[0] = 'winnow'; from server.cli import main; main()"
-_KEEPER = "server.engine.process"
+_PROGRAM = "import sys; sys.argv[0] = 'winnow'; from winnow.server.cli import main; main()"
+_KEEPER = "winnow.server.engine.process"
 _RUNTIME = "onnxruntime"
 _LINE_BYTES = 16 * MIB
 _SCRIPT = "return [row.id for row in kb.search({query!r})]"
@@ -78,7 +78,7 @@ async def run_servers(settings: Settings, count: int) -> AsyncIterator[list[Serv
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
-                cwd=Path(server.__file__).parents[1],
+                cwd=SEARCH_PATH,
                 limit=_LINE_BYTES,
             )
             stack.push_async_callback(_end, process)
@@ -89,7 +89,7 @@ async def run_servers(settings: Settings, count: int) -> AsyncIterator[list[Serv
                 {
                     "protocolVersion": "2025-06-18",
                     "capabilities": {},
-                    "clientInfo": {"name": "winnow bench", "version": server.__version__},
+                    "clientInfo": {"name": "winnow bench", "version": __version__},
                 },
             )
             each.say({"jsonrpc": "2.0", "method": "notifications/initialized"})

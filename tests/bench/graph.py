@@ -20,19 +20,19 @@ import typer
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-from server.backends.graphs.sqlite_graph import SqliteGraph
-from server.bench.figures import percentiles
-from server.commands.bench.open_index import Questions
-from server.commands.terminal.output import Json, print_json, report_errors
-from server.commands.terminal.screen import Screen
-from server.errors import WinnowError
-from server.graph.base import GraphStore, RankQuery
-from server.graph.records import DocumentGraph, Edge, Node
-from server.ids import chunk_id, document_id, entity_id
-from server.opening import open_neo4j
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
+from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
+from winnow.server.bench.figures import percentiles
+from winnow.server.commands.bench.open_index import Questions
+from winnow.server.commands.terminal.output import Json, print_json, report_errors
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.errors import WinnowError
+from winnow.server.graph.base import GraphStore, RankQuery
+from winnow.server.graph.records import DocumentGraph, Edge, Node
+from winnow.server.ids import chunk_id, document_id, entity_id
+from winnow.server.opening import open_neo4j
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 PROJECT = "bench"
 CHUNKS_EACH = 24

@@ -27,12 +27,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from security.loopback_servers import add_key, bearer, make_store, request_head, serve_product
-from security.surface import winnow
-from server.bench.figures import percentiles
-from server.commands.terminal.output import Json, print_json, report_errors
-from server.commands.terminal.screen import Screen
 from tests.bench.command_line import command_line
+from winnow.security.loopback_servers import add_key, bearer, make_store, request_head, serve_product
+from winnow.security.surface import winnow
+from winnow.server.bench.figures import percentiles
+from winnow.server.commands.terminal.output import Json, print_json, report_errors
+from winnow.server.commands.terminal.screen import Screen
 
 EXAMPLES = (
     "Examples: python -m tests.bench.hostile_http | python -m tests.bench.hostile_http --wrong-keys 1000 --json"

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
-from server.backends.base import Point, Vector
-from server.backends.models.embedders import load_model
-from server.backends.models.weights import DIMENSION
-from server.backends.vectors.edge import EdgeStore
-from server.ids import chunk_id
-from server.models import Filters
-from server.retrieval.evaluation import percentile
-from server.retrieval.lexical import build_document_vector, build_query_vector
-from server.settings_loading import load_settings
-from server.text.tokens import count_tokens
+from winnow.server.backends.base import Point, Vector
+from winnow.server.backends.models.embedders import load_model
+from winnow.server.backends.models.weights import DIMENSION
+from winnow.server.backends.vectors.edge import EdgeStore
+from winnow.server.ids import chunk_id
+from winnow.server.models import Filters
+from winnow.server.retrieval.evaluation import percentile
+from winnow.server.retrieval.lexical import build_document_vector, build_query_vector
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.tokens import count_tokens
 
 WORDS = [f"word{number}" for number in range(5000)]
 QUERIES = 200

@@ -18,7 +18,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from server.backends.base import (
+from tests.bench.command_line import command_line
+from tests.bench.ingest_peers import STORES, fill_store, job_of
+from winnow.server.backends.base import (
     CatalogueChanges,
     CatalogueEntry,
     DocumentStore,
@@ -27,28 +29,26 @@ from server.backends.base import (
     VectorStore,
     payload_of,
 )
-from server.backends.models import minilm, weights
-from server.backends.models.embedders import load_embedder
-from server.commands.terminal.output import Json, print_json, report_errors
-from server.commands.terminal.screen import Screen
-from server.demo.stdlib import read_corpus
-from server.errors import WinnowError
-from server.ids import document_id
-from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument
-from server.ingest.file_discovery import find_files, resolve_roots
-from server.ingest.formats.format_table import needs_ocr
-from server.ingest.indexed_text import indexed_text
-from server.ingest.pipeline import IngestReport, Target, ingest_documents
-from server.ingest.readers import ReadFlaw, read
-from server.ingest.writing.embedding import CHUNKS_PER_TASK
-from server.models import Chunk, Document
-from server.opening import open_backends
-from server.retrieval.lexical import build_document_vector
-from server.settings import Settings
-from server.settings_loading import load_settings
-from tests.bench.command_line import command_line
-from tests.bench.ingest_peers import STORES, fill_store, job_of
+from winnow.server.backends.models import minilm, weights
+from winnow.server.backends.models.embedders import load_embedder
+from winnow.server.commands.terminal.output import Json, print_json, report_errors
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.demo.stdlib import read_corpus
+from winnow.server.errors import WinnowError
+from winnow.server.ids import document_id
+from winnow.server.ingest.chunking import chunk
+from winnow.server.ingest.documents import RawDocument
+from winnow.server.ingest.file_discovery import find_files, resolve_roots
+from winnow.server.ingest.formats.format_table import needs_ocr
+from winnow.server.ingest.indexed_text import indexed_text
+from winnow.server.ingest.pipeline import IngestReport, Target, ingest_documents
+from winnow.server.ingest.readers import ReadFlaw, read
+from winnow.server.ingest.writing.embedding import CHUNKS_PER_TASK
+from winnow.server.models import Chunk, Document
+from winnow.server.opening import open_backends
+from winnow.server.retrieval.lexical import build_document_vector
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 PROJECT = "bench"
 # Calls of the model at once, as an ingest makes them.

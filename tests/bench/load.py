@@ -34,12 +34,12 @@ from typing import Any
 import httpx2
 import psutil
 
-from server.retrieval.evaluation import percentile
-from server.runtime.audit import read_records
-from server.settings import MIB
 from tests.conftest import write_corpus
+from winnow.server.retrieval.evaluation import percentile
+from winnow.server.runtime.audit import read_records
+from winnow.server.settings import MIB
 
-WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
+WINNOW = [sys.executable, "-c", "import winnow.server.cli; winnow.server.cli.main()"]
 PROJECT, MODERN = "load", "2026-07-28"
 MANY = "100000"
 ENVIRONMENT = {

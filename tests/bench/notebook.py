@@ -22,17 +22,17 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from server.app import make_knowledge_base
-from server.bench.figures import percentiles, time_ms
-from server.claims.records import Claim, Entry, claim_id, new_entry_id
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.claims.store import Change, Notebook
-from server.commands.terminal.output import Json, print_json, report_errors
-from server.commands.terminal.screen import Screen
-from server.knowledge import KnowledgeBase
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
+from winnow.server.app import make_knowledge_base
+from winnow.server.bench.figures import percentiles, time_ms
+from winnow.server.claims.records import Claim, Entry, claim_id, new_entry_id
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.store import Change, Notebook
+from winnow.server.commands.terminal.output import Json, print_json, report_errors
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.knowledge import KnowledgeBase
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 EXAMPLES = "Examples: python -m tests.bench.notebook | python -m tests.bench.notebook --entries 1000 --json"
 _CLAIMS, _CLAIMS_OF_A_WRITE, _BATCH = 5, 20, 50

@@ -22,12 +22,6 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from server.commands.terminal.output import report_errors
-from server.commands.terminal.screen import Screen
-from server.errors import WinnowError
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats import pdf_liteparse, pdf_pdfium
-from server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ReadOptions
 from tests.bench.command_line import command_line
 from tests.bench.pdf_index import measure_index
 from tests.bench.pdf_peers import READERS as PEERS
@@ -43,6 +37,12 @@ from tests.bench.pdf_truth import (
     score_paper,
     score_text,
 )
+from winnow.server.commands.terminal.output import report_errors
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats import pdf_liteparse, pdf_pdfium
+from winnow.server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ReadOptions
 
 EXAMPLES = (
     "Examples: python -m tests.bench.pdf typeset/ | "

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.app import make_knowledge_base
-from server.errors import WinnowError
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.knowledge import SCRIPT, KnowledgeBase
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.bench.pdf_truth import Paper, page_texts, sentences_of, signs_of
+from winnow.server.app import make_knowledge_base
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.knowledge import SCRIPT, KnowledgeBase
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 OPERATIONS = ("scan", "read", "search", "quote")
 

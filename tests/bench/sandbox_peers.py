@@ -17,14 +17,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sandbox import SandboxUnavailable
-from server.bench import sandbox, workloads
-from server.commands.bench.sandbox import show_figures
-from server.commands.terminal.output import Json, print_json, report_errors
-from server.commands.terminal.screen import Screen
-from server.errors import WinnowError
 from tests.bench.command_line import command_line
 from tests.bench.other_interpreter import run_program
+from winnow.sandbox import SandboxUnavailable
+from winnow.server.bench import sandbox, workloads
+from winnow.server.commands.bench.sandbox import show_figures
+from winnow.server.commands.terminal.output import Json, print_json, report_errors
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.errors import WinnowError
 
 EXAMPLES = "Examples: python -m tests.bench.sandbox_peers --runs 200 --peers ~/peers/bin/python --json"
 _SECONDS = 300.0

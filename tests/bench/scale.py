@@ -22,14 +22,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from server.commands.bench.open_index import Questions
-from server.commands.terminal.output import Json, print_json, report_errors
-from server.commands.terminal.progress import show_steps
-from server.commands.terminal.screen import Screen
-from server.errors import WinnowError
-from server.settings import MIB
 from tests.bench.command_line import command_line
 from tests.bench.scale_steps import Job
+from winnow.server.commands.bench.open_index import Questions
+from winnow.server.commands.terminal.output import Json, print_json, report_errors
+from winnow.server.commands.terminal.progress import show_steps
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.errors import WinnowError
+from winnow.server.settings import MIB
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = (

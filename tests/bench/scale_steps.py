@@ -22,20 +22,6 @@ from typing import Any
 import numpy as np
 import psutil
 
-from server.backends.base import CatalogueChanges, Embedder, Vector
-from server.bench.search import DEPTH, TOP, Stopwatch, with_empty_caches
-from server.demo.stdlib import read_corpus
-from server.errors import WinnowError
-from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument, UnreadableFile, clean_document
-from server.ingest.file_discovery import find_files, resolve_roots
-from server.ingest.readers import read
-from server.knowledge import KnowledgeBase
-from server.models import Document, Filters, Passage
-from server.opening import Backends, open_backends
-from server.retrieval.lexical import build_query_vector
-from server.settings import MIB, Settings
-from server.settings_loading import load_settings
 from tests.bench.synthetic_corpus import (
     PROJECT,
     SOURCE,
@@ -47,6 +33,20 @@ from tests.bench.synthetic_corpus import (
     generate_corpus,
     pick_questions,
 )
+from winnow.server.backends.base import CatalogueChanges, Embedder, Vector
+from winnow.server.bench.search import DEPTH, TOP, Stopwatch, with_empty_caches
+from winnow.server.demo.stdlib import read_corpus
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.chunking import chunk
+from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_document
+from winnow.server.ingest.file_discovery import find_files, resolve_roots
+from winnow.server.ingest.readers import read
+from winnow.server.knowledge import KnowledgeBase
+from winnow.server.models import Document, Filters, Passage
+from winnow.server.opening import Backends, open_backends
+from winnow.server.retrieval.lexical import build_query_vector
+from winnow.server.settings import MIB, Settings
+from winnow.server.settings_loading import load_settings
 
 _BATCH = 2_000
 _LIKENESS = 200

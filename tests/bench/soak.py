@@ -33,12 +33,12 @@ import psutil
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from server.backends.files.lock import ENGINE, find_holder
-from server.retrieval.evaluation import percentile
 from tests.conftest import TOPICS, write_corpus
+from winnow.server.backends.files.lock import ENGINE, find_holder
+from winnow.server.retrieval.evaluation import percentile
 
 ROOT = Path(__file__).parents[2]
-WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
+WINNOW = [sys.executable, "-c", "import winnow.server.cli; winnow.server.cli.main()"]
 PROJECT = "soak"
 CLIENTS = 3
 PACE_SECONDS = 0.8  # 75 calls a minute; a client may make 100 and run 30 scripts

@@ -11,10 +11,10 @@ import pytest
 from mcp import Client
 from typer.testing import CliRunner
 
-from server.app import Application
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
 from tests.bench import code
+from winnow.server.app import Application
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.walls
 

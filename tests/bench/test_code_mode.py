@@ -7,9 +7,9 @@ import textwrap
 from dataclasses import replace
 from typing import Any
 
-from server.bench.tokens.gold import Expected, find_leaks
-from server.bench.tokens.task import Step, load
 from tests.bench import code_mode
+from winnow.server.bench.tokens.gold import Expected, find_leaks
+from winnow.server.bench.tokens.task import Step, load
 
 TASKS = load()
 

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from server.bench.tokens.collection import TaskCollection
 from tests.bench.exhaustive_score import Call, compare, score_tasks, summarize
 from tests.bench.exhaustive_tasks import TASKS
+from winnow.server.bench.tokens.collection import TaskCollection
 
 
 def test_thirty_tasks_stand_in_six_kinds() -> None:

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from server.errors import WinnowError
 from tests.bench import graph
+from winnow.server.errors import WinnowError
 
 
 def test_the_graph_stores_are_measured_over_a_graph_of_the_size_asked_for(

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.backends.models import weights
 from tests.bench.ingest import app, show_figures
 from tests.bench.ingest_peers import STORES, fill_store
+from winnow.server.backends.models import weights
 
 pytestmark = pytest.mark.skipif(
     weights.find_installed_carrier() is None, reason=f"the package {weights.CARRIER} is not installed"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from server.bench import workloads
 from tests.bench import sandbox_peers
 from tests.patience import LIMIT
+from winnow.server.bench import workloads
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.walls

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server.retrieval.verdict import COEFFICIENTS, Signals
 from tests.bench import verdict
 from tests.bench.verdict import Judged, area_under_curve, calibration_table, fit, summarise
+from winnow.server.retrieval.verdict import COEFFICIENTS, Signals
 
 
 def judged(kind: str, covered: float, queries: str = "own") -> Judged:

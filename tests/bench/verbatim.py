@@ -35,16 +35,16 @@ from xml.etree import ElementTree
 
 import typer
 
-from server.app import make_knowledge_base
-from server.commands.terminal.output import print_lines, report_errors
-from server.errors import WinnowError
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.knowledge import KnowledgeBase
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.bench.command_line import command_line
+from winnow.server.app import make_knowledge_base
+from winnow.server.commands.terminal.output import print_lines, report_errors
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.knowledge import KnowledgeBase
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.verbatim folder/ | "

@@ -23,31 +23,31 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from server.commands.eval.measurements import documents_of
-from server.commands.terminal.output import Json, print_json, print_to_stderr, report_errors
-from server.commands.terminal.progress import show_progress
-from server.ingest.pipeline import Progress, Target, ingest_documents, ingest_paths
-from server.ingest.target import target_of
-from server.models import Filters
-from server.opening import Backends, open_backends
-from server.operations.base import DIRECT, Caller, RankingCache, RequestContext
-from server.operations.ranking.candidates import CandidateList, rank_distinct
-from server.operations.verdicts import judge_answer
-from server.retrieval.evaluation import read_collection
-from server.retrieval.golden_questions import GoldenSet, read_golden
-from server.retrieval.verdict import (
+from tests.bench.command_line import command_line
+from winnow.server.commands.eval.measurements import documents_of
+from winnow.server.commands.terminal.output import Json, print_json, print_to_stderr, report_errors
+from winnow.server.commands.terminal.progress import show_progress
+from winnow.server.ingest.pipeline import Progress, Target, ingest_documents, ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.models import Filters
+from winnow.server.opening import Backends, open_backends
+from winnow.server.operations.base import DIRECT, Caller, RankingCache, RequestContext
+from winnow.server.operations.ranking.candidates import CandidateList, rank_distinct
+from winnow.server.operations.verdicts import judge_answer
+from winnow.server.retrieval.evaluation import read_collection
+from winnow.server.retrieval.golden_questions import GoldenSet, read_golden
+from winnow.server.retrieval.verdict import (
     Method,
     Signals,
     Verdict,
     decide,
     estimate_confidence,
 )
-from server.sessions.passage_store import PassageStore
-from server.sessions.result_store import ResultStore
-from server.sessions.saved_values import SavedValues
-from server.settings import Settings
-from server.settings_loading import load_settings
-from tests.bench.command_line import command_line
+from winnow.server.sessions.passage_store import PassageStore
+from winnow.server.sessions.result_store import ResultStore
+from winnow.server.sessions.saved_values import SavedValues
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.verdict data/ --store /tmp/verdict | "

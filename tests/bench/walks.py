@@ -27,27 +27,27 @@ import typer
 from mcp import Client
 from rich.table import Table
 
-from server.app import open_application
-from server.bench.tokens.counting import Cost, cost_of
-from server.claims.language.distilling import distil
-from server.claims.records import CLAIM_CHARS
-from server.claims.verifying import CurrentIndex
-from server.commands.terminal.output import Json, print_json, report_errors
-from server.commands.terminal.screen import Screen
-from server.contracts.claims.arguments import MAX_CONTENT_CHARS
-from server.errors import WinnowError
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.models import Filters
-from server.opening import open_backends
-from server.quotes.finding import find_quote
-from server.quotes.sources import SourceText
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.text.tokens import count_tokens
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
 from tests.bench.command_line import command_line
+from winnow.server.app import open_application
+from winnow.server.bench.tokens.counting import Cost, cost_of
+from winnow.server.claims.language.distilling import distil
+from winnow.server.claims.records import CLAIM_CHARS
+from winnow.server.claims.verifying import CurrentIndex
+from winnow.server.commands.terminal.output import Json, print_json, report_errors
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.contracts.claims.arguments import MAX_CONTENT_CHARS
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.models import Filters
+from winnow.server.opening import open_backends
+from winnow.server.quotes.finding import find_quote
+from winnow.server.quotes.sources import SourceText
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.tokens import count_tokens
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 EXAMPLES = (
     "Examples: python -m tests.bench.walks | python -m tests.bench.walks --collection docs/ --entries 200 --json"

@@ -11,7 +11,7 @@ from typing import Any
 
 import networkx as nx
 
-from server.graph.base import (
+from winnow.server.graph.base import (
     Counts,
     Degree,
     Direction,
@@ -25,7 +25,7 @@ from server.graph.base import (
     Scope,
     Types,
 )
-from server.graph.records import (
+from winnow.server.graph.records import (
     EDGE_TYPES,
     LABELS,
     MAX_EVIDENCE,

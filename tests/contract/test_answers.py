@@ -12,15 +12,15 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
-from server.app import Application, open_application
-from server.contracts import answer_schema
-from server.errors import REASONS, ErrorCode
-from server.knowledge import KnowledgeBase, Library
-from server.settings_loading import load_settings
-from server.tools import TOOLS
-from server.tools.claims.rendering import render_share
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.server.app import Application, open_application
+from winnow.server.contracts import answer_schema
+from winnow.server.errors import REASONS, ErrorCode
+from winnow.server.knowledge import KnowledgeBase, Library
+from winnow.server.settings_loading import load_settings
+from winnow.server.tools import TOOLS
+from winnow.server.tools.claims.rendering import render_share
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

@@ -16,17 +16,17 @@ import pytest
 from mcp import Client
 from typer.testing import CliRunner
 
-from server.app import open_application
-from server.commands.audit import _format_table, _parse_since, _summarize, app
-from server.errors import WinnowError
-from server.runtime.audit import AuditLog, fingerprint, read_records, since_of
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.transports.dispatch import Dispatcher
-from server.transports.facade.service import FacadeService
-from server.transports.protocol import build_server
-from server.transports.wire import call_tool
 from tests.serving import serve
+from winnow.server.app import open_application
+from winnow.server.commands.audit import _format_table, _parse_since, _summarize, app
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.audit import AuditLog, fingerprint, read_records, since_of
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.facade.service import FacadeService
+from winnow.server.transports.protocol import build_server
+from winnow.server.transports.wire import call_tool
 
 DAY = 86_400
 

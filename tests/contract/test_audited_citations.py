@@ -10,14 +10,14 @@ import pytest
 from markdown_it import MarkdownIt
 from mcp import Client
 
-from server.app import Application, open_application
-from server.ingest.documents import RawDocument
-from server.knowledge import KnowledgeBase
-from server.settings_loading import load_settings
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
 from tests.placed_documents import index_placed_documents
 from tests.research_store import MINE, PAPER, research_backends, research_settings
+from winnow.server.app import Application, open_application
+from winnow.server.ingest.documents import RawDocument
+from winnow.server.knowledge import KnowledgeBase
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from server.app import Application, open_application
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.opening import open_backends
-from server.settings_loading import load_settings
-from server.text.limits import MAX_QUOTE_CHARS
-from server.text.tokens import count_tokens
-from server.tiers import measure
-from server.tools import TOOLS, Context, ToolResult
-from server.transports.dispatch import Dispatcher
-from server.transports.wire import call_tool
+from winnow.server.app import Application, open_application
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import open_backends
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.limits import MAX_QUOTE_CHARS
+from winnow.server.text.tokens import count_tokens
+from winnow.server.tiers import measure
+from winnow.server.tools import TOOLS, Context, ToolResult
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.wire import call_tool
 
 pytestmark = pytest.mark.anyio
 

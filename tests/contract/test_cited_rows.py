@@ -9,18 +9,18 @@ import pytest
 from mcp import Client
 from typer.testing import CliRunner
 
-from server.app import make_knowledge_base, open_application
-from server.commands.corpus import cite as cite_command
-from server.errors import WinnowError
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
 from tests.pdf_files import PdfFile, build_pdf, paragraph
+from winnow.server.app import make_knowledge_base, open_application
+from winnow.server.commands.corpus import cite as cite_command
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

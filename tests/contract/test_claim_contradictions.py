@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from server.backends.models.embedders import LazyEmbedder
-from server.backends.models.entailment import EntailmentModel
-from server.claims.store import Notebook
-from server.errors import WinnowError
-from server.knowledge import DIRECT, Caller, KnowledgeBase
-from server.opening import Backends
-from server.operations.base import Answer
-from server.operations.claims import contradictions
-from server.sessions.identities import key_name
-from server.settings import Settings
 from tests.notebooks import application_over
 from tests.research_store import MINE, research_backends, research_settings
 from tests.tiny_models import write_nli_model
+from winnow.server.backends.models.embedders import LazyEmbedder
+from winnow.server.backends.models.entailment import EntailmentModel
+from winnow.server.claims.store import Notebook
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import DIRECT, Caller, KnowledgeBase
+from winnow.server.opening import Backends
+from winnow.server.operations.base import Answer
+from winnow.server.operations.claims import contradictions
+from winnow.server.sessions.identities import key_name
+from winnow.server.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

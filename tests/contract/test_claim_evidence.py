@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from server.claims.comparing import claim_friction
-from server.claims.life_cycle import weigh
-from server.claims.records import Claim, Comparison, Entry, Evidence, Verdict
-from server.claims.store import Notebook, View
-from server.claims.verifying import (
+from tests.placed_documents import DOCUMENTS, index_placed_documents
+from winnow.server.claims.comparing import claim_friction
+from winnow.server.claims.life_cycle import weigh
+from winnow.server.claims.records import Claim, Comparison, Entry, Evidence, Verdict
+from winnow.server.claims.store import Notebook, View
+from winnow.server.claims.verifying import (
     CheckedEvidence,
     CurrentIndex,
     check_claim,
@@ -20,13 +21,12 @@ from server.claims.verifying import (
     check_evidence,
     is_settled,
 )
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.models import Filters
-from server.opening import Backends, open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
-from tests.placed_documents import DOCUMENTS, index_placed_documents
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.models import Filters
+from winnow.server.opening import Backends, open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 QUOTE = "Backups are kept for ninety days on a second machine."
 TEXT = f"# Backups\n\nThe machine encrypts its backups.\n\n{QUOTE} They are never deleted earlier.\n"

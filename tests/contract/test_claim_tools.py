@@ -13,23 +13,23 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from server.app import open_application
-from server.claims.library import ClaimLibrary
-from server.claims.records import Comparison
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.claims.store import Notebook
-from server.configuration.addresses import Address
-from server.engine import endpoint
-from server.errors import WinnowError
-from server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
-from server.opening import Backends, open_library
-from server.sessions.identities import key_name
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.text.tokens import count_tokens
 from tests.notebooks import serving as serving_over
 from tests.notebooks import serving_http
 from tests.research_store import HIDDEN, MINE, THEIRS, research_backends, research_settings
+from winnow.server.app import open_application
+from winnow.server.claims.library import ClaimLibrary
+from winnow.server.claims.records import Comparison
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook
+from winnow.server.configuration.addresses import Address
+from winnow.server.engine import endpoint
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
+from winnow.server.opening import Backends, open_library
+from winnow.server.sessions.identities import key_name
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.tokens import count_tokens
 
 pytestmark = pytest.mark.anyio
 

@@ -12,26 +12,26 @@ import pytest
 from pydantic import SecretStr
 from typer.testing import CliRunner
 
-from server.claims.http_notebook import MAX_ANSWER_BYTES
-from server.commands.claims.notebooks import app
-from server.configuration.addresses import Address
-from server.errors import WinnowError
-from server.health.notebooks import CHECKS
-from server.keys.key_ring import KeyRing
-from server.knowledge import DIRECT, Caller, KnowledgeBase
-from server.opening import Backends, open_backends, open_library
-from server.sessions.identities import key_name
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.transports.access.http_access import HttpAccess
-from server.transports.dispatch import Dispatcher
-from server.transports.facade.service import FacadeService
-from server.transports.protocol import build_server
 from tests.certificates import make_certificate
 from tests.notebooks import anything, application_over, serving_http
 from tests.research_store import MINE, research_backends, research_settings
 from tests.serving import serve
 from tests.two_projects import make_client
+from winnow.server.claims.http_notebook import MAX_ANSWER_BYTES
+from winnow.server.commands.claims.notebooks import app
+from winnow.server.configuration.addresses import Address
+from winnow.server.errors import WinnowError
+from winnow.server.health.notebooks import CHECKS
+from winnow.server.keys.key_ring import KeyRing
+from winnow.server.knowledge import DIRECT, Caller, KnowledgeBase
+from winnow.server.opening import Backends, open_backends, open_library
+from winnow.server.sessions.identities import key_name
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.access.http_access import HttpAccess
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.facade.service import FacadeService
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

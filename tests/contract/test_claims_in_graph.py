@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from server.app import Application
-from server.claims.records import Comparison
-from server.errors import WinnowError
-from server.graph.records import NOTEBOOK_EDGE_TYPES
-from server.knowledge import DIRECT, SCRIPT, Caller
-from server.operations.claims import claim_graph
-from server.sessions.identities import key_name
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
 from tests.claim_notebooks import OTHER_QUOTE, QUOTE, Opened, open_store, serving
+from winnow.server.app import Application
+from winnow.server.claims.records import Comparison
+from winnow.server.errors import WinnowError
+from winnow.server.graph.records import NOTEBOOK_EDGE_TYPES
+from winnow.server.knowledge import DIRECT, SCRIPT, Caller
+from winnow.server.operations.claims import claim_graph
+from winnow.server.sessions.identities import key_name
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from server import tiers
-from server.app import Application
-from server.contracts.claims.citing import MAX_CITING
-from server.knowledge import DIRECT, SCRIPT, Caller
-from server.sessions.identities import key_name
-from server.tools.citing_claims import render_citing
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
 from tests.claim_notebooks import OTHER_QUOTE, QUOTE, Opened, open_store, serving
+from winnow.server import tiers
+from winnow.server.app import Application
+from winnow.server.contracts.claims.citing import MAX_CITING
+from winnow.server.knowledge import DIRECT, SCRIPT, Caller
+from winnow.server.sessions.identities import key_name
+from winnow.server.tools.citing_claims import render_citing
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from client_sdk import claim_calls
-from sandbox.child import monty_sdk
-from server.app import Application
-from server.errors import WinnowError
-from server.knowledge import DIRECT, OPERATIONS, SCRIPT, Caller
-from server.operations.claims.table import OF_CLAIMS, WRITING
-from server.sessions.identities import key_name
 from tests.claim_notebooks import QUOTE, Opened, open_store, serving
+from winnow.client_sdk import claim_calls
+from winnow.sandbox.child import monty_sdk
+from winnow.server.app import Application
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import DIRECT, OPERATIONS, SCRIPT, Caller
+from winnow.server.operations.claims.table import OF_CLAIMS, WRITING
+from winnow.server.sessions.identities import key_name
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

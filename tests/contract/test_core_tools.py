@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from server.app import Application, open_application
-from server.operations.core import executing
-from server.quotes.finding import SourceText, find_quote
-from server.settings_loading import load_settings
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
 from tests.contract.test_budgets import without_meta
+from winnow.server.app import Application, open_application
+from winnow.server.operations.core import executing
+from winnow.server.quotes.finding import SourceText, find_quote
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

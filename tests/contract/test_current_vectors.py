@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from server.backends.base import PAGE, Point, SparseVector
-from server.backends.catalogue import Binding, Catalogue
-from server.backends.vectors import index_build
-from server.backends.vectors.current_store import CurrentVectors
-from server.backends.vectors.edge import EdgeStore
-from server.backends.vectors.index_build import build_in_subprocess
-from server.ids import chunk_id
-from server.models import Filters
+from winnow.server.backends.base import PAGE, Point, SparseVector
+from winnow.server.backends.catalogue import Binding, Catalogue
+from winnow.server.backends.vectors import index_build
+from winnow.server.backends.vectors.current_store import CurrentVectors
+from winnow.server.backends.vectors.edge import EdgeStore
+from winnow.server.backends.vectors.index_build import build_in_subprocess
+from winnow.server.ids import chunk_id
+from winnow.server.models import Filters
 
 MEMORY_MB = 64
 NARROW = Binding("vectors", 4)

@@ -13,19 +13,25 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from server import knowledge
-from server.app import Application
-from server.backends.base import SparseVector, VectorStore
-from server.errors import WinnowError
-from server.knowledge import OPERATIONS, KnowledgeBase, Library
-from server.models import Filters
-from server.opening import open_backends
-from server.retrieval.hybrid import Retriever
-from server.runtime.call_threads import CallThreads
-from server.runtime.deadlines import CallEnded, check_deadline, current_deadline, deadline_after, use_deadline
-from server.settings import Settings
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.server import knowledge
+from winnow.server.app import Application
+from winnow.server.backends.base import SparseVector, VectorStore
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import OPERATIONS, KnowledgeBase, Library
+from winnow.server.models import Filters
+from winnow.server.opening import open_backends
+from winnow.server.retrieval.hybrid import Retriever
+from winnow.server.runtime.call_threads import CallThreads
+from winnow.server.runtime.deadlines import (
+    CallEnded,
+    check_deadline,
+    current_deadline,
+    deadline_after,
+    use_deadline,
+)
+from winnow.server.settings import Settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

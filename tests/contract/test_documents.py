@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from server.app import make_knowledge_base
-from server.errors import WinnowError
-from server.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
-from server.operations.corpus import documents, repeats
-from server.retrieval import hybrid
-from server.settings import Settings
 from tests.plain_store import index_by_words
+from winnow.server.app import make_knowledge_base
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
+from winnow.server.operations.corpus import documents, repeats
+from winnow.server.retrieval import hybrid
+from winnow.server.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -12,26 +12,26 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 
-from server.app import Application, open_application
-from server.claims.projects import move_notebooks
-from server.configuration.value_types import ToolPack
-from server.errors import REASONS
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.keys.key_ring import KeyRing
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.toolpacks.strikes import Strikes
-from server.tools import TOOLS, Tool
-from server.transports.access.http_access import HttpAccess
-from server.transports.facade.discovery import REPEATABLE, SHORT_ROUTES, data_schema
-from server.transports.facade.lsp_frames import encode_frame
-from server.transports.facade.problems import PROBLEMS
 from tests.door_calls import ERRORS, QUESTION, STATE_OF_JOBS, calls_of, entries_of, shared, write_claim
 from tests.doors import DOORS, HTTP_DOORS, Seen, open_door
 from tests.operator_packs import FAILURES, TEXT, operator_packs
 from tests.two_projects import make_client
+from winnow.server.app import Application, open_application
+from winnow.server.claims.projects import move_notebooks
+from winnow.server.configuration.value_types import ToolPack
+from winnow.server.errors import REASONS
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.keys.key_ring import KeyRing
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.toolpacks.strikes import Strikes
+from winnow.server.tools import TOOLS, Tool
+from winnow.server.transports.access.http_access import HttpAccess
+from winnow.server.transports.facade.discovery import REPEATABLE, SHORT_ROUTES, data_schema
+from winnow.server.transports.facade.lsp_frames import encode_frame
+from winnow.server.transports.facade.problems import PROBLEMS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

@@ -12,17 +12,17 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from server import __version__
-from server.app import Application, open_application
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.transports.dispatch import Dispatcher
-from server.transports.facade.routes import facade_routes, is_of_facade
-from server.transports.facade.service import FacadeService
-from server.transports.http import PATH
-from server.transports.operating.pages import Operations, build_pages
-from server.transports.protocol import build_server
 from tests.serving import serve
+from winnow import __version__
+from winnow.server.app import Application, open_application
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.facade.routes import facade_routes, is_of_facade
+from winnow.server.transports.facade.service import FacadeService
+from winnow.server.transports.http import PATH
+from winnow.server.transports.operating.pages import Operations, build_pages
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

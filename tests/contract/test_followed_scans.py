@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.app import make_knowledge_base
-from server.commands.corpus import following, run_scan
-from server.commands.corpus import scan as command
-from server.commands.corpus.following import FollowedScan
-from server.commands.terminal.progress import INTERRUPTED
-from server.errors import WinnowError
-from server.knowledge import KnowledgeBase
-from server.operations.corpus import walking
-from server.settings import Settings
 from tests.plain_store import index_by_words
+from winnow.server.app import make_knowledge_base
+from winnow.server.commands.corpus import following, run_scan
+from winnow.server.commands.corpus import scan as command
+from winnow.server.commands.corpus.following import FollowedScan
+from winnow.server.commands.terminal.progress import INTERRUPTED
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import KnowledgeBase
+from winnow.server.operations.corpus import walking
+from winnow.server.settings import Settings
 
 pytestmark = pytest.mark.anyio
 
@@ -100,7 +100,7 @@ async def test_pages_of_a_part_that_a_later_call_does_not_reach_repeat_and_lose_
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     whole = (await _follow(kb, 10_000)).payload()
-    monkeypatch.setattr("server.operations.corpus.scan._SCRIPT_ROWS", 4)
+    monkeypatch.setattr("winnow.server.operations.corpus.scan._SCRIPT_ROWS", 4)
     with _stopping_after(monkeypatch, least=1, most=25, seed=seed):
         cut = (await _follow(kb, 10_000)).payload()
     assert cut == whole

@@ -9,16 +9,16 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
-from server.app import Application, open_application
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.opening import open_backends
-from server.settings_loading import load_settings
-from server.text.framing import MARK, NOTICE, frame_answer, frame_text
-from server.text.printable import printable
-from server.tools import TOOLS
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.server.app import Application, open_application
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import open_backends
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.framing import MARK, NOTICE, frame_answer, frame_text
+from winnow.server.text.printable import printable
+from winnow.server.tools import TOOLS
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

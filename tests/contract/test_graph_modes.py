@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from server.app import open_application
-from server.backends.catalogue import Catalogue
-from server.ingest.graph_update import GraphUpdate
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import graph_target_of, target_of
-from server.opening import catalogue_path, open_backends, open_graph
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.server.app import open_application
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.ingest.graph_update import GraphUpdate
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import graph_target_of, target_of
+from winnow.server.opening import catalogue_path, open_backends, open_graph
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -15,16 +15,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from server.backends.graphs import cypher
-from server.backends.graphs.neo4j import Neo4jGraph
-from server.backends.graphs.sqlite_graph import SqliteGraph
-from server.errors import WinnowError
-from server.graph.base import Degree, GraphStore, NodeRank, RankQuery
-from server.graph.records import DocumentGraph, Edge, Node, group_by_document, normalise_name
-from server.ids import chunk_id, document_id, entity_id
 from tests.contract import graph_worlds as worlds
 from tests.contract.graph_oracle import Oracle, oracle
 from tests.neo4j.running import neo4j_server
+from winnow.server.backends.graphs import cypher
+from winnow.server.backends.graphs.neo4j import Neo4jGraph
+from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
+from winnow.server.errors import WinnowError
+from winnow.server.graph.base import Degree, GraphStore, NodeRank, RankQuery
+from winnow.server.graph.records import DocumentGraph, Edge, Node, group_by_document, normalise_name
+from winnow.server.ids import chunk_id, document_id, entity_id
 
 # The first to need the server waits for its start, and then for it to plan every statement once.
 pytestmark = pytest.mark.timeout(300)

@@ -16,24 +16,24 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
-from server.app import Application, open_application
-from server.backends.graphs.sqlite_graph import SqliteGraph
-from server.contracts import flat_schema
-from server.errors import WinnowError
-from server.graph.records import DocumentGraph, Edge, Node, normalise_name
-from server.ids import entity_id, section_id
-from server.ingest.pipeline import Target, ingest_paths
-from server.models import Chunk, Document
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.text.tokens import count_tokens
-from server.tiers import measure
-from server.tools import TOOLS
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
-from server.transports.wire import call_tool
 from tests.plain_store import copy_store
+from winnow.server.app import Application, open_application
+from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
+from winnow.server.contracts import flat_schema
+from winnow.server.errors import WinnowError
+from winnow.server.graph.records import DocumentGraph, Edge, Node, normalise_name
+from winnow.server.ids import entity_id, section_id
+from winnow.server.ingest.pipeline import Target, ingest_paths
+from winnow.server.models import Chunk, Document
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.tokens import count_tokens
+from winnow.server.tiers import measure
+from winnow.server.tools import TOOLS
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
+from winnow.server.transports.wire import call_tool
 
 pytestmark = pytest.mark.anyio
 

@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 from mcp import Client
 from mcp_types import TextContent
 
-from server.app import open_application
-from server.backends.files.seal import unseal
-from server.contracts import answer_schema
-from server.ingest.pipeline import IngestReport, ingest_paths
-from server.ingest.target import target_of
-from server.opening import catalogue_path, open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.tools import TOOLS
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.server.app import open_application
+from winnow.server.backends.files.seal import unseal
+from winnow.server.contracts import answer_schema
+from winnow.server.ingest.pipeline import IngestReport, ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import catalogue_path, open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.tools import TOOLS
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 QUERY = "which port does the proxy listen on"
 FIELDS = (

@@ -16,15 +16,15 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
-from server.app import Application, open_application
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.transports.connections import BoundedProtocol
-from server.transports.dispatch import Dispatcher
-from server.transports.http import PATH
-from server.transports.protocol import build_server
-from server.transports.sessions import TOKEN_META_KEY, Tokens
 from tests.serving import serve
+from winnow.server.app import Application, open_application
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.connections import BoundedProtocol
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.http import PATH
+from winnow.server.transports.protocol import build_server
+from winnow.server.transports.sessions import TOKEN_META_KEY, Tokens
 
 pytestmark = pytest.mark.anyio
 

@@ -21,25 +21,25 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import Tool
 
-from server.app import Application, open_application
-from server.errors import WinnowError
-from server.keys.key_file import FILE, revoke_key, rotate_key
-from server.keys.key_ring import KeyRing
-from server.keys.records import KeyText
-from server.monitoring.readiness import Readiness
-from server.runtime.draining import Drain
-from server.settings import Settings
-from server.transports.access.authentication import KEYS_UNUSABLE
-from server.transports.access.failed_attempts import FREE_ATTEMPTS
-from server.transports.access.http_access import HttpAccess
-from server.transports.addresses import parse_networks
-from server.transports.dispatch import Dispatcher
-from server.transports.http import PATH
-from server.transports.operating.pages import Operations
-from server.transports.protocol import build_server
 from tests.certificates import make_certificate
 from tests.serving import serve
 from tests.two_projects import BLUE, QUESTION, RED, WORDS, Client, make_client, make_store
+from winnow.server.app import Application, open_application
+from winnow.server.errors import WinnowError
+from winnow.server.keys.key_file import FILE, revoke_key, rotate_key
+from winnow.server.keys.key_ring import KeyRing
+from winnow.server.keys.records import KeyText
+from winnow.server.monitoring.readiness import Readiness
+from winnow.server.runtime.draining import Drain
+from winnow.server.settings import Settings
+from winnow.server.transports.access.authentication import KEYS_UNUSABLE
+from winnow.server.transports.access.failed_attempts import FREE_ATTEMPTS
+from winnow.server.transports.access.http_access import HttpAccess
+from winnow.server.transports.addresses import parse_networks
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.http import PATH
+from winnow.server.transports.operating.pages import Operations
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -13,17 +13,17 @@ import pytest
 from mcp.server import Server
 from starlette.types import Message, Receive, Scope, Send
 
-from server.keys.key_ring import KeyRing
-from server.transports.access.authentication import Authentication
-from server.transports.access.failed_attempts import FREE_ATTEMPTS
-from server.transports.access.http_access import HttpAccess
-from server.transports.access.open_sessions import OpenSessions
-from server.transports.access.proxied_requests import PROXIED_FOR, ProxiedRequests
-from server.transports.addresses import parse_networks
-from server.transports.connections import CONNECTIONS_PER_ADDRESS, BoundedProtocol
-from server.transports.http import PATH, proxied_protocol
 from tests.serving import serve
 from tests.two_projects import BLUE, RED, Client, make_client
+from winnow.server.keys.key_ring import KeyRing
+from winnow.server.transports.access.authentication import Authentication
+from winnow.server.transports.access.failed_attempts import FREE_ATTEMPTS
+from winnow.server.transports.access.http_access import HttpAccess
+from winnow.server.transports.access.open_sessions import OpenSessions
+from winnow.server.transports.access.proxied_requests import PROXIED_FOR, ProxiedRequests
+from winnow.server.transports.addresses import parse_networks
+from winnow.server.transports.connections import CONNECTIONS_PER_ADDRESS, BoundedProtocol
+from winnow.server.transports.http import PATH, proxied_protocol
 
 pytestmark = pytest.mark.anyio
 

@@ -12,12 +12,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from server.transports.access.http_access import NO_CERTIFICATE
-from server.transports.addresses import listen
-from server.transports.connections import BoundedProtocol
-from server.transports.http import web_server
 from tests.certificates import make_certificate
 from tests.serving import running
+from winnow.server.transports.access.http_access import NO_CERTIFICATE
+from winnow.server.transports.addresses import listen
+from winnow.server.transports.connections import BoundedProtocol
+from winnow.server.transports.http import web_server
 
 pytestmark = pytest.mark.anyio
 

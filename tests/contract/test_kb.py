@@ -12,16 +12,16 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, ResourceLink, TextContent
 
-from server.app import Application, open_application
-from server.contracts import flat_schema
-from server.contracts.kb import MAX_EXCERPT_TOKENS
-from server.operations.excerpts import _build_bullets
-from server.settings_loading import load_settings
-from server.text.tokens import count_tokens
-from server.tiers import measure
-from server.tools import TOOLS
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.server.app import Application, open_application
+from winnow.server.contracts import flat_schema
+from winnow.server.contracts.kb import MAX_EXCERPT_TOKENS
+from winnow.server.operations.excerpts import _build_bullets
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.tokens import count_tokens
+from winnow.server.tiers import measure
+from winnow.server.tools import TOOLS
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -21,19 +21,19 @@ from mcp import MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import PromptReference, ResourceTemplateReference
 
-from server.app import Application, open_application
-from server.errors import WinnowError
-from server.keys.key_ring import KeyRing
-from server.knowledge import DIRECT, OPERATIONS, SCRIPT, Caller
-from server.sessions.result_store import URI_TEMPLATE as RESULT_URI
-from server.settings import Settings
-from server.tools import TOOLS
-from server.transports.access.http_access import HttpAccess
-from server.transports.dispatch import Dispatcher
-from server.transports.http import PATH
-from server.transports.protocol import build_server
 from tests.serving import serve
 from tests.two_projects import BLUE, QUESTION, RED, WORDS, Client, make_client, make_store
+from winnow.server.app import Application, open_application
+from winnow.server.errors import WinnowError
+from winnow.server.keys.key_ring import KeyRing
+from winnow.server.knowledge import DIRECT, OPERATIONS, SCRIPT, Caller
+from winnow.server.sessions.result_store import URI_TEMPLATE as RESULT_URI
+from winnow.server.settings import Settings
+from winnow.server.tools import TOOLS
+from winnow.server.transports.access.http_access import HttpAccess
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.http import PATH
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from server.app import Application, make_knowledge_base
-from server.errors import WinnowError
-from server.ingest.pipeline import Target, ingest_paths
-from server.knowledge import SCRIPT, Answer
-from server.opening import open_backends
-from server.sessions.identities import key_name
-from server.settings_loading import load_settings
-from server.tiers import ANSWER_TOKENS
 from tests.plain_store import copy_store
+from winnow.server.app import Application, make_knowledge_base
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import Target, ingest_paths
+from winnow.server.knowledge import SCRIPT, Answer
+from winnow.server.opening import open_backends
+from winnow.server.sessions.identities import key_name
+from winnow.server.settings_loading import load_settings
+from winnow.server.tiers import ANSWER_TOKENS
 
 pytestmark = pytest.mark.anyio
 
@@ -165,8 +165,8 @@ async def test_no_direct_answer_exceeds_its_budget(
 
 HOLD = """
 import sys, time
-from server.opening import open_backends
-from server.settings_loading import load_settings
+from winnow.server.opening import open_backends
+from winnow.server.settings_loading import load_settings
 backends = open_backends(load_settings(store=sys.argv[1]), wait_for_model=False)
 print("held", flush=True)
 sys.stdin.read()

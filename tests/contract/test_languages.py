@@ -8,17 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.models import weights
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.models import Filters
-from server.opening import Backends, open_backends
-from server.retrieval.evaluation import EvaluationCollection, best_by_document, compute_measures, read_collection
-from server.retrieval.hybrid import Mode
-from server.retrieval.legs import Fusion
-from server.retrieval.relevance import IRRELEVANT_WARNING
-from server.settings_loading import load_settings
-from server.text.languages import language_of
+from winnow.server.backends.models import weights
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.models import Filters
+from winnow.server.opening import Backends, open_backends
+from winnow.server.retrieval.evaluation import (
+    EvaluationCollection,
+    best_by_document,
+    compute_measures,
+    read_collection,
+)
+from winnow.server.retrieval.hybrid import Mode
+from winnow.server.retrieval.legs import Fusion
+from winnow.server.retrieval.relevance import IRRELEVANT_WARNING
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.languages import language_of
 
 FOLDER = Path(__file__).parents[1] / "languages"
 LANGUAGES = ("ar", "de", "en", "ru", "zh")

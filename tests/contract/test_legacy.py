@@ -14,15 +14,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from mcp import Client
 
-from server.app import Application, open_application
-from server.contracts import GetSectionText, SearchSections, flat_schema
-from server.contracts.base import Cited
-from server.contracts.kb import KbRow
-from server.ingest.pipeline import Target, ingest_paths
-from server.opening import open_backends
-from server.settings_loading import load_settings
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.server.app import Application, open_application
+from winnow.server.contracts import GetSectionText, SearchSections, flat_schema
+from winnow.server.contracts.base import Cited
+from winnow.server.contracts.kb import KbRow
+from winnow.server.ingest.pipeline import Target, ingest_paths
+from winnow.server.opening import open_backends
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -11,13 +11,13 @@ import httpx2
 import jsonschema
 import pytest
 
-from server.keys.key_ring import KeyRing
-from server.opening import Backends
-from server.settings import Settings
-from server.transports.access.http_access import HttpAccess
 from tests.notebooks import serving_http
 from tests.research_store import HIDDEN, MINE, THEIRS, research_backends, research_settings
 from tests.two_projects import Client, make_client
+from winnow.server.keys.key_ring import KeyRing
+from winnow.server.opening import Backends
+from winnow.server.settings import Settings
+from winnow.server.transports.access.http_access import HttpAccess
 
 pytestmark = pytest.mark.anyio
 

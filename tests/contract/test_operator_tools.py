@@ -14,14 +14,14 @@ import pytest
 from mcp import Client
 from mcp_types import TextContent
 
-from server.app import Application, open_application
-from server.sessions.identities import key_name
-from server.settings_loading import load_settings
-from server.transports import wire
-from server.transports.dispatch import Dispatcher
-from server.transports.facade.openapi import describe_api
-from server.transports.facade.service import Asker, FacadeService, Invocation
-from server.transports.protocol import build_server
+from winnow.server.app import Application, open_application
+from winnow.server.sessions.identities import key_name
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports import wire
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.facade.openapi import describe_api
+from winnow.server.transports.facade.service import Asker, FacadeService, Invocation
+from winnow.server.transports.protocol import build_server
 
 pytestmark = [
     pytest.mark.anyio,

@@ -13,19 +13,6 @@ import pytest
 from mcp import Client
 from typer.testing import CliRunner
 
-from server.app import Application, open_application
-from server.backends.catalogue import Catalogue
-from server.commands import quote as quote_command
-from server.commands import search as search_command
-from server.commands.corpus import read as read_command
-from server.commands.corpus import scan as scan_command
-from server.ingest.documents import RawDocument
-from server.models import Chunk, Place
-from server.opening import catalogue_path
-from server.settings import Settings
-from server.text.printable import printable
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
 from tests.placed_documents import (
     DOCUMENTS,
     LOCATED,
@@ -34,6 +21,19 @@ from tests.placed_documents import (
     located,
     places_at,
 )
+from winnow.server.app import Application, open_application
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.commands import quote as quote_command
+from winnow.server.commands import search as search_command
+from winnow.server.commands.corpus import read as read_command
+from winnow.server.commands.corpus import scan as scan_command
+from winnow.server.ingest.documents import RawDocument
+from winnow.server.models import Chunk, Place
+from winnow.server.opening import catalogue_path
+from winnow.server.settings import Settings
+from winnow.server.text.printable import printable
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -12,18 +12,18 @@ from mcp import Client
 from mcp_types import ResourceLink
 from typer.testing import CliRunner
 
-from server.app import Application, open_application
-from server.backends.catalogue import Catalogue
-from server.commands.graph import app as graph_command
-from server.knowledge import SCRIPT
-from server.models import Chunk
-from server.opening import catalogue_path
-from server.settings import Settings
-from server.text.printable import beginning
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
-from server.transports.resources import PLACE_KEY
 from tests.placed_documents import DOCUMENTS, LOCATED, expected_fields, index_placed_documents, located
+from winnow.server.app import Application, open_application
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.commands.graph import app as graph_command
+from winnow.server.knowledge import SCRIPT
+from winnow.server.models import Chunk
+from winnow.server.opening import catalogue_path
+from winnow.server.settings import Settings
+from winnow.server.text.printable import beginning
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
+from winnow.server.transports.resources import PLACE_KEY
 
 pytestmark = pytest.mark.anyio
 

@@ -13,14 +13,14 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, PromptReference, TextContent
 
-from server.app import Application, open_application
-from server.reference.guides import playbook
-from server.reference.sdk import SDK, sdk_reference
-from server.settings_loading import load_settings
-from server.text.tokens import count_tokens
-from server.tiers import measure
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.server.app import Application, open_application
+from winnow.server.reference.guides import playbook
+from winnow.server.reference.sdk import SDK, sdk_reference
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.tokens import count_tokens
+from winnow.server.tiers import measure
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

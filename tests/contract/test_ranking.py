@@ -18,15 +18,15 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 from typer.testing import CliRunner
 
-from server.app import make_knowledge_base
-from server.commands.search import app as search_app
-from server.errors import WinnowError
-from server.ingest.documents import RawDocument
-from server.ingest.pipeline import ingest_documents
-from server.ingest.target import target_of
-from server.knowledge import KnowledgeBase
-from server.opening import open_backends
-from server.settings_loading import load_settings
+from winnow.server.app import make_knowledge_base
+from winnow.server.commands.search import app as search_app
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.documents import RawDocument
+from winnow.server.ingest.pipeline import ingest_documents
+from winnow.server.ingest.target import target_of
+from winnow.server.knowledge import KnowledgeBase
+from winnow.server.opening import open_backends
+from winnow.server.settings_loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

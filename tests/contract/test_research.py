@@ -15,18 +15,18 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
-from server import knowledge
-from server.app import Application, open_application
-from server.errors import WinnowError
-from server.knowledge import OPERATIONS, KnowledgeBase
-from server.models import Filters
-from server.opening import Backends
-from server.operations.research.models import collection_of
-from server.projects.settings import ProjectSettings
-from server.settings import Settings
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
 from tests.research_store import FACTS, HIDDEN, MINE, THEIRS, research_backends, research_settings
+from winnow.server import knowledge
+from winnow.server.app import Application, open_application
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import OPERATIONS, KnowledgeBase
+from winnow.server.models import Filters
+from winnow.server.opening import Backends
+from winnow.server.operations.research.models import collection_of
+from winnow.server.projects.settings import ProjectSettings
+from winnow.server.settings import Settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

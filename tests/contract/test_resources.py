@@ -24,18 +24,18 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from server.app import Application, open_application
-from server.contracts.kb import MAX_EXCERPT_BYTES
-from server.errors import WinnowError
-from server.models import Chunk, Document, Passage
-from server.sessions.passage_store import URI_TEMPLATE, PassageStore
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.transports.dispatch import Dispatcher
-from server.transports.http import PATH
-from server.transports.protocol import build_server
-from server.transports.resources import PAGES, ResourceContent, read_resource
 from tests.serving import serve
+from winnow.server.app import Application, open_application
+from winnow.server.contracts.kb import MAX_EXCERPT_BYTES
+from winnow.server.errors import WinnowError
+from winnow.server.models import Chunk, Document, Passage
+from winnow.server.sessions.passage_store import URI_TEMPLATE, PassageStore
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.http import PATH
+from winnow.server.transports.protocol import build_server
+from winnow.server.transports.resources import PAGES, ResourceContent, read_resource
 
 pytestmark = pytest.mark.anyio
 

@@ -15,14 +15,14 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, TextContent
 
-from server.app import open_application
-from server.commands.terminal.flags import _spellings
-from server.contracts import answer_schema
-from server.settings_loading import load_settings
-from server.tiers import dumps, measure
-from server.tools import TOOLS
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.server.app import open_application
+from winnow.server.commands.terminal.flags import _spellings
+from winnow.server.contracts import answer_schema
+from winnow.server.settings_loading import load_settings
+from winnow.server.tiers import dumps, measure
+from winnow.server.tools import TOOLS
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from server.app import make_knowledge_base
-from server.backends import trigrams
-from server.backends.catalogue import Catalogue
-from server.errors import WinnowError
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.knowledge import SCRIPT, Answer, KnowledgeBase
-from server.models import ExcludedText, Filters
-from server.opening import catalogue_path, open_backends
-from server.operations.corpus import walking
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.plain_store import index_by_words
+from winnow.server.app import make_knowledge_base
+from winnow.server.backends import trigrams
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.knowledge import SCRIPT, Answer, KnowledgeBase
+from winnow.server.models import ExcludedText, Filters
+from winnow.server.opening import catalogue_path, open_backends
+from winnow.server.operations.corpus import walking
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

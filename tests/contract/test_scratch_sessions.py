@@ -12,12 +12,12 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from server.app import Application, open_application
-from server.knowledge import SCRIPT
-from server.settings import MIB
-from server.settings_loading import load_settings
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.server.app import Application, open_application
+from winnow.server.knowledge import SCRIPT
+from winnow.server.settings import MIB
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 

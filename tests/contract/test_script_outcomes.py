@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from sandbox import Outcome, ScriptError
-from server.app import Application
-from server.scripts.run_warnings import MAX_WARNINGS, RunWarnings
-from server.tools.execute_code import render, to_payload
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.sandbox import Outcome, ScriptError
+from winnow.server.app import Application
+from winnow.server.scripts.run_warnings import MAX_WARNINGS, RunWarnings
+from winnow.server.tools.execute_code import render, to_payload
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from client_sdk import claim_calls
-from sandbox import Outcome
-from sandbox.diagnosis import hints
-from server.app import Application, open_application
-from server.errors import WinnowError
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.client_sdk import claim_calls
+from winnow.sandbox import Outcome
+from winnow.sandbox.diagnosis import hints
+from winnow.server.app import Application, open_application
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

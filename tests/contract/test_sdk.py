@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from sandbox import Outcome
-from server.app import open_application
-from server.settings_loading import load_settings
-from server.text.tokens import count_tokens
+from winnow.sandbox import Outcome
+from winnow.server.app import open_application
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.tokens import count_tokens
 
 pytestmark = pytest.mark.walls
 

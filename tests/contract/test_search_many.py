@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sandbox import Outcome
-from server.app import Application, open_application
-from server.settings import Settings
+from winnow.sandbox import Outcome
+from winnow.server.app import Application, open_application
+from winnow.server.settings import Settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

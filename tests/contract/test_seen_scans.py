@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from server.app import make_knowledge_base
-from server.errors import WinnowError
-from server.knowledge import SCRIPT, KnowledgeBase
 from tests.plain_store import index_by_words
+from winnow.server.app import make_knowledge_base
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import SCRIPT, KnowledgeBase
 
 pytestmark = pytest.mark.anyio
 

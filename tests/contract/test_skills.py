@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from sandbox import Outcome
-from server.app import Application, open_application
-from server.health import examine
-from server.scripts.skills import describe_skills, load_skills
-from server.settings_loading import load_settings
+from winnow.sandbox import Outcome
+from winnow.server.app import Application, open_application
+from winnow.server.health import examine
+from winnow.server.scripts.skills import describe_skills, load_skills
+from winnow.server.settings_loading import load_settings
 
 OWN = '''
 """Ours."""
@@ -335,9 +335,9 @@ The belt of the thresher may not run without a guard.
 @pytest.fixture(scope="module")
 def outcomes(folder: Path, tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Mapping[str, Outcome]:
     """The outcome of each script, over the corpus and three more pages."""
-    from server.ingest.pipeline import ingest_paths
-    from server.ingest.target import target_of
-    from server.opening import open_backends
+    from winnow.server.ingest.pipeline import ingest_paths
+    from winnow.server.ingest.target import target_of
+    from winnow.server.opening import open_backends
 
     store, more = tmp_path_factory.mktemp("store"), tmp_path_factory.mktemp("more")
     (more / "history.md").write_text(HISTORY)
@@ -440,7 +440,7 @@ def test_a_file_that_cpython_fails_to_parse_at_first_is_read_again(
             raise failures.pop()
         return parse(*arguments, **options)
 
-    monkeypatch.setattr("server.scripts.skills.ast.parse", fail_once)
+    monkeypatch.setattr("winnow.server.scripts.skills.ast.parse", fail_once)
     loaded = load_skills([tmp_path])
     assert ("mine" in loaded.skills, [skipped.what for skipped in loaded.left_out if "mine" in skipped.what]) == (
         True,

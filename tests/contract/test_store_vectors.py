@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from server.backends.base import (
+from winnow.server.backends.base import (
     PAYLOAD_KEYS,
     Point,
     SparseVector,
@@ -28,13 +28,13 @@ from server.backends.base import (
     admits,
     payload_of,
 )
-from server.backends.vectors import edge, edge_files
-from server.backends.vectors.edge import EdgeStore
-from server.backends.vectors.qdrant import MEMORY, CollectionLayout, QdrantStore, _retry_wait
-from server.errors import WinnowError
-from server.ids import chunk_id, document_id
-from server.models import Document, DocumentType, Filters
-from server.retrieval.lexical import build_document_vector, build_query_vector
+from winnow.server.backends.vectors import edge, edge_files
+from winnow.server.backends.vectors.edge import EdgeStore
+from winnow.server.backends.vectors.qdrant import MEMORY, CollectionLayout, QdrantStore, _retry_wait
+from winnow.server.errors import WinnowError
+from winnow.server.ids import chunk_id, document_id
+from winnow.server.models import Document, DocumentType, Filters
+from winnow.server.retrieval.lexical import build_document_vector, build_query_vector
 
 DIMENSION, GROWN_DIMENSION = 8, 1_024
 Opener = Callable[[Path], VectorStore]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from sandbox import Outcome
-from server.app import Application, open_application
-from server.settings_loading import load_settings
-from server.tools.execute_code import TOOL
+from winnow.sandbox import Outcome
+from winnow.server.app import Application, open_application
+from winnow.server.settings_loading import load_settings
+from winnow.server.tools.execute_code import TOOL
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

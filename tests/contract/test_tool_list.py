@@ -11,14 +11,14 @@ import pytest
 from mcp import Client
 from mcp_types import Tool
 
-from server.app import Application, open_application
-from server.contracts import KbSearch, answer_schema, flat_schema, wire_schema
-from server.models import DocumentType
-from server.settings_loading import load_settings
-from server.text.tokens import count_tokens
-from server.tools import TOOLS
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
+from winnow.server.app import Application, open_application
+from winnow.server.contracts import KbSearch, answer_schema, flat_schema, wire_schema
+from winnow.server.models import DocumentType
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.tokens import count_tokens
+from winnow.server.tools import TOOLS
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 PARTS = ("Use when:", "Do not use when:", "Returns at most:", "If you need more, call:", "Defaults:", "Max:")
 # Arguments that the list leaves out: others do the same, another tool lists the values, or a warning names them.

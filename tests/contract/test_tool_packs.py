@@ -11,14 +11,14 @@ from typing import get_args
 import pytest
 from mcp import Client, MCPError
 
-from server.app import open_application
-from server.configuration.value_types import ToolPack
-from server.errors import WinnowError
-from server.settings_loading import load_settings
-from server.tools import TOOLS
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
-from server.transports.wire import build_tool
+from winnow.server.app import open_application
+from winnow.server.configuration.value_types import ToolPack
+from winnow.server.errors import WinnowError
+from winnow.server.settings_loading import load_settings
+from winnow.server.tools import TOOLS
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
+from winnow.server.transports.wire import build_tool
 
 pytestmark = pytest.mark.anyio
 

@@ -11,19 +11,19 @@ import anyio
 import pytest
 from mcp import Client
 
-from server.app import open_application
-from server.ingest.documents import RawDocument
-from server.ingest.pipeline import ingest_documents
-from server.ingest.target import target_of
-from server.models import Place
-from server.opening import open_backends
-from server.projects.settings import ProjectLabels, ProjectSettings
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
 from tests.patience import LIMIT
 from tests.tiny_models import write_model
+from winnow.server.app import open_application
+from winnow.server.ingest.documents import RawDocument
+from winnow.server.ingest.pipeline import ingest_documents
+from winnow.server.ingest.target import target_of
+from winnow.server.models import Place
+from winnow.server.opening import open_backends
+from winnow.server.projects.settings import ProjectLabels, ProjectSettings
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from server.app import Application, make_knowledge_base
-from server.ingest.pipeline import Target
-from server.opening import Backends, open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.tools import TOOLS
+from winnow.server.app import Application, make_knowledge_base
+from winnow.server.ingest.pipeline import Target
+from winnow.server.opening import Backends, open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.tools import TOOLS
 
 
 @pytest.fixture

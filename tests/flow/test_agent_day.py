@@ -17,11 +17,11 @@ import pytest
 from mcp import Client, StdioServerParameters
 from typer.testing import CliRunner
 
-from server.backends.models.weights import find_installed_carrier
-from server.commands.claims.notebooks import app as claims_command
-from server.commands.ingest import app as ingest_command
 from tests.patience import LIMIT
 from tests.pdf_files import PdfFile, build_pdf, paragraph
+from winnow.server.backends.models.weights import find_installed_carrier
+from winnow.server.commands.claims.notebooks import app as claims_command
+from winnow.server.commands.ingest import app as ingest_command
 
 pytestmark = [
     pytest.mark.anyio,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from server.bench import workloads
-from server.commands.bench import sandbox
 from tests.patience import LIMIT
+from winnow.server.bench import workloads
+from winnow.server.commands.bench import sandbox
 
 WINNOW = Path(sys.executable).with_name("winnow")
 pytestmark = pytest.mark.walls

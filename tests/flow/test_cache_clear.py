@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from server.app import open_application
-from server.engine import endpoint
-from server.settings_loading import load_settings
 from tests.flow.test_commands import winnow
+from winnow.server.app import open_application
+from winnow.server.engine import endpoint
+from winnow.server.settings_loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.claims.records import Claim, Entry, Evidence, Verdict, claim_id, new_entry_id
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.claims.store import Notebook, View
-from server.commands.claims.notebooks import app
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.keys.key_file import add_key, new_key
-from server.opening import open_backends
-from server.settings_loading import load_settings
+from winnow.server.claims.records import Claim, Entry, Evidence, Verdict, claim_id, new_entry_id
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook, View
+from winnow.server.commands.claims.notebooks import app
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.keys.key_file import add_key, new_key
+from winnow.server.opening import open_backends
+from winnow.server.settings_loading import load_settings
 
 QUOTE = "Backups are kept for ninety days on a second machine."
 BOOK = Notebook("default")

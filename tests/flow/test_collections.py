@@ -6,8 +6,8 @@ import asyncio
 import gc
 from pathlib import Path
 
-from server.app import make_knowledge_base
 from tests.plain_store import index_by_words
+from winnow.server.app import make_knowledge_base
 
 
 def test_what_a_server_opens_is_left_alone_by_the_garbage_collector(tmp_path: Path) -> None:

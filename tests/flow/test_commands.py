@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import typer
 
-from server.cli import COMMANDS, main
 from tests.patience import LIMIT
+from winnow.server.cli import COMMANDS, main
 
 WINNOW = Path(sys.executable).with_name("winnow")
 _CUT = re.compile(r"^  [a-z]+ .*\.\.\.$")  # a summary that was cut
@@ -45,7 +45,7 @@ def subcommands() -> list[tuple[str, ...]]:
     """Every subcommand of the command line, as its words."""
     found = []
     for name, (module, _) in COMMANDS.items():
-        group = typer.main.get_command(importlib.import_module(f"server.commands.{module}").app)
+        group = typer.main.get_command(importlib.import_module(f"winnow.server.commands.{module}").app)
         found += [(name, *path) for path in paths_below(group)]
     return found
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from server.commands.corpus import documents, read, scan
-from server.text.framing import NOTICE
 from tests.patience import LIMIT
 from tests.plain_store import index_by_words
+from winnow.server.commands.corpus import documents, read, scan
+from winnow.server.text.framing import NOTICE
 
 PAGES = {
     "guide/one.md": "---\ntitle: One\nstage: beta\n---\n\nThe lantern burns oil. A lantern is lit.\n",

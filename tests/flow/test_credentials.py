@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from server.cli import COMMANDS
 from tests.conftest import write_corpus
+from winnow.server.cli import COMMANDS
 
 CANARY = "pA55-canary"
 WINNOW = Path(sys.executable).parent / "winnow"

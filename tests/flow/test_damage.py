@@ -16,24 +16,24 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.app import make_knowledge_base
-from server.backends.catalogue import Catalogue
-from server.backends.files import seal
-from server.backends.sqlite import damage_error
-from server.backends.vectors.index_build import _copy_with_holes
-from server.commands import ingest, reindex, search, stats
-from server.commands.backups import backup
-from server.commands.projects import project
-from server.errors import WinnowError
-from server.findings import Finding
-from server.health import _integrity
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.plain_store import copy_store
 from tests.tiny_models import write_model
+from winnow.server.app import make_knowledge_base
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.files import seal
+from winnow.server.backends.sqlite import damage_error
+from winnow.server.backends.vectors.index_build import _copy_with_holes
+from winnow.server.commands import ingest, reindex, search, stats
+from winnow.server.commands.backups import backup
+from winnow.server.commands.projects import project
+from winnow.server.errors import WinnowError
+from winnow.server.findings import Finding
+from winnow.server.health import _integrity
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 ASKED: list[tuple[str, dict[str, Any]]] = [
     ("semantic_search", {"query": "how are backups encrypted", "response_mode": "full", "top_k": 30}),

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from server.runtime.audit import read_records
 from tests.flow.test_stdio import MODERN, WINNOW, serving
 from tests.patience import LIMIT, start_process, until
+from winnow.server.runtime.audit import read_records
 
 # Some seconds: long enough to send a signal and look around.
 SCRIPT = "total = 0\nfor number in range(4_000_000):\n    total = total + number\nreturn total"

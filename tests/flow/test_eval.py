@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from server.backends.models import weights
-from server.commands.eval import app
 from tests.patience import LIMIT
+from winnow.server.backends.models import weights
+from winnow.server.commands.eval import app
 
 ROOT = Path(__file__).parents[2]
 WINNOW = Path(sys.executable).with_name("winnow")

@@ -14,10 +14,10 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.server.mcpserver import MCPServer
 
-from server.commands.fastmcp_server import WinnowServer, create_mcp_server
-from server.errors import WinnowError
-from server.settings_loading import load_settings
 from tests.flow.test_stdio import WINNOW
+from winnow.server.commands.fastmcp_server import WinnowServer, create_mcp_server
+from winnow.server.errors import WinnowError
+from winnow.server.settings_loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

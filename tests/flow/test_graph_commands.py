@@ -14,16 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from server.backends.graphs.sqlite_graph import SqliteGraph
-from server.commands.graph import app
-from server.commands.graph.drawing import render_page, render_svg
-from server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
-from server.commands.ingest import app as ingest
-from server.graph.import_export import NODES, read_graphs, write_graphs
-from server.graph.records import EDGE_TYPES, LABELS, Node
-from server.ids import chunk_id
-from server.retrieval.graph_expansion import walk_from_hits
 from tests.contract.graph_worlds import PROJECT, graphs
+from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
+from winnow.server.commands.graph import app
+from winnow.server.commands.graph.drawing import render_page, render_svg
+from winnow.server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
+from winnow.server.commands.ingest import app as ingest
+from winnow.server.graph.import_export import NODES, read_graphs, write_graphs
+from winnow.server.graph.records import EDGE_TYPES, LABELS, Node
+from winnow.server.ids import chunk_id
+from winnow.server.retrieval.graph_expansion import walk_from_hits
 
 PAGES = {
     "map.md": "# ConfigMap\n\nA ConfigMap holds data for a [Pod](pod.md#volumes).\n\n## Size\n\nOne MiB.\n",

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.graphs.document_facts import SqliteFactStore
-from server.backends.graphs.sqlite_graph import SqliteGraph
-from server.errors import WinnowError
-from server.graph.extraction.document_extraction import DocumentExtraction
-from server.graph.extraction.gazetteer import Gazetteer, GazetteerMatch
-from server.graph.records import DocumentGraph
-from server.ingest.graph_update import GraphReport, GraphUpdate
-from server.ingest.pipeline import GraphTarget, Progress, Target, ingest_paths
-from server.ingest.target import target_of
-from server.opening import Backends, open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.backends.graphs.document_facts import SqliteFactStore
+from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
+from winnow.server.errors import WinnowError
+from winnow.server.graph.extraction.document_extraction import DocumentExtraction
+from winnow.server.graph.extraction.gazetteer import Gazetteer, GazetteerMatch
+from winnow.server.graph.records import DocumentGraph
+from winnow.server.ingest.graph_update import GraphReport, GraphUpdate
+from winnow.server.ingest.pipeline import GraphTarget, Progress, Target, ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import Backends, open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 PAGES = {
     "gateway.md": "# Alpha Gateway\n\nThe Alpha Gateway asks the [server](server.md#limits). Jane Doe built it.\n",
@@ -264,7 +264,7 @@ def test_a_run_that_dies_while_it_reads_is_put_right_by_the_next(
     target: Target, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was reported stays, and its part of the graph, whose extraction ended with the run, is built."""
-    monkeypatch.setattr("server.ingest.pipeline._BATCH_CHUNKS", 1)
+    monkeypatch.setattr("winnow.server.ingest.pipeline._BATCH_CHUNKS", 1)
 
     def die_half_way(progress: Progress) -> None:
         if progress.documents == 2:

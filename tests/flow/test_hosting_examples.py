@@ -22,11 +22,11 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.serving.keys import app as key_app
 from tests.certificates import make_certificate
 from tests.flow.test_drain import ALONE
 from tests.flow.test_stdio import WINNOW
 from tests.patience import LIMIT, start_process, until
+from winnow.server.commands.serving.keys import app as key_app
 
 DOCS = Path(__file__).parents[2] / "docs"
 HOSTING, MONITORING = ((DOCS / name).read_text("utf-8") for name in ("hosting.md", "monitoring.md"))

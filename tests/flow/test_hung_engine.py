@@ -13,23 +13,23 @@ from pathlib import Path
 
 import pytest
 
-from server.app import Application
-from server.backends.files.lock import ENGINE, StoreLock
-from server.engine import client as engine_client
-from server.engine import endpoint
-from server.engine.client import EngineKnowledge
-from server.engine.service import EngineService
-from server.errors import WinnowError
-from server.knowledge import OPERATIONS
-from server.operations.state import IN_SESSION
-from server.runtime.call_threads import AT_ONCE
-from server.sessions.identities import key_name
-from server.text.tokens import count_tokens
-from server.tools import TOOLS
-from server.transports.dispatch import Dispatcher
-from server.transports.wire import call_tool
 from tests.contract.test_deadlines import ASKED, LIMIT, OTHER, World
 from tests.flow.test_engine import _identity, client, own, search, settings_of, status
+from winnow.server.app import Application
+from winnow.server.backends.files.lock import ENGINE, StoreLock
+from winnow.server.engine import client as engine_client
+from winnow.server.engine import endpoint
+from winnow.server.engine.client import EngineKnowledge
+from winnow.server.engine.service import EngineService
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import OPERATIONS
+from winnow.server.operations.state import IN_SESSION
+from winnow.server.runtime.call_threads import AT_ONCE
+from winnow.server.sessions.identities import key_name
+from winnow.server.text.tokens import count_tokens
+from winnow.server.tools import TOOLS
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.wire import call_tool
 
 __all__ = ["own"]
 

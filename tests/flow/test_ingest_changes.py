@@ -12,13 +12,20 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.ingest import app
-from server.errors import WinnowError
-from server.ids import document_id
-from server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents, ingest_paths
-from server.models import Filters
-from server.opening import Backends, open_backends
-from server.settings_loading import load_settings
+from winnow.server.commands.ingest import app
+from winnow.server.errors import WinnowError
+from winnow.server.ids import document_id
+from winnow.server.ingest.pipeline import (
+    IngestReport,
+    Progress,
+    RawDocument,
+    Target,
+    ingest_documents,
+    ingest_paths,
+)
+from winnow.server.models import Filters
+from winnow.server.opening import Backends, open_backends
+from winnow.server.settings_loading import load_settings
 
 Ingest = Callable[..., IngestReport]
 

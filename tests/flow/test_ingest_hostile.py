@@ -16,18 +16,25 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from server.backends.base import Vector
-from server.backends.catalogue import Catalogue
-from server.backends.files.store_folder import CATALOGUE
-from server.backends.graphs.document_facts import SqliteFactStore
-from server.backends.graphs.sqlite_graph import SqliteGraph
-from server.commands.ingest import app
-from server.graph.records import DocumentGraph
-from server.ingest.graph_update import GraphTarget, GraphUpdate
-from server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents, ingest_paths
-from server.ingest.writing.embedding import EmbeddingStage, make_points
-from server.models import Chunk, Document
 from tests.hostile_files import FILES, MIB, write
+from winnow.server.backends.base import Vector
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.files.store_folder import CATALOGUE
+from winnow.server.backends.graphs.document_facts import SqliteFactStore
+from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
+from winnow.server.commands.ingest import app
+from winnow.server.graph.records import DocumentGraph
+from winnow.server.ingest.graph_update import GraphTarget, GraphUpdate
+from winnow.server.ingest.pipeline import (
+    IngestReport,
+    Progress,
+    RawDocument,
+    Target,
+    ingest_documents,
+    ingest_paths,
+)
+from winnow.server.ingest.writing.embedding import EmbeddingStage, make_points
+from winnow.server.models import Chunk, Document
 
 _GOOD = {"a_good.md": "# Good\n\nThe first neighbour.\n", "z_good.html": "<p>The last neighbour.</p>"}
 
@@ -57,7 +64,7 @@ def reasons(report: IngestReport) -> dict[str, str]:
 _MEASURED = """
 import resource
 from pathlib import Path
-from server.cli import main
+from winnow.server.cli import main
 try:
     main()
 finally:
@@ -114,8 +121,8 @@ def test_links_lead_nowhere(target: Target, folder: Path, tmp_path: Path) -> Non
 
 def test_a_file_that_became_a_link_or_a_pipe_or_went_is_named(target: Target, folder: Path) -> None:
     """The type of the file when it is opened counts, not when it was listed."""
-    from server.ingest.documents import UnreadableFile
-    from server.ingest.readers import read
+    from winnow.server.ingest.documents import UnreadableFile
+    from winnow.server.ingest.readers import read
 
     (folder / "link.md").symlink_to(folder / "a_good.md")
     os.mkfifo(folder / "pipe.md")
@@ -127,7 +134,7 @@ def test_a_file_that_became_a_link_or_a_pipe_or_went_is_named(target: Target, fo
 
 
 def test_a_collection_that_grows_is_read_as_it_was_when_it_was_opened(folder: Path) -> None:
-    from server.ingest.readers import read
+    from winnow.server.ingest.readers import read
 
     path = folder / "c.jsonl"
     path.write_text('{"_id": 1, "text": "one"}\n{"_id": 2, "text": "two"}\n')
@@ -167,7 +174,7 @@ def test_markup_that_would_stall_the_ingest_dies_alone(
     target: Target, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """300,000 attributes take minutes; the next page is parsed by another child."""
-    monkeypatch.setattr("server.ingest.parsing.parser._SECONDS", {"parse": (2.0, 0.0, 2.0)})
+    monkeypatch.setattr("winnow.server.ingest.parsing.parser._SECONDS", {"parse": (2.0, 0.0, 2.0)})
     attributes = " ".join(f"a{number}=1" for number in range(300_000))
     (folder / "b.html").write_text(f"<p {attributes}>x</p>")
     report = ingest_paths(target, [folder])
@@ -180,8 +187,8 @@ def test_markup_that_would_stall_the_ingest_dies_alone(
 def test_what_parses_markup_without_walls_has_no_secrets_and_bounds(
     target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from server.ingest.parsing import parser
-    from server.ingest.parsing.reader_pool import StartedChildren
+    from winnow.server.ingest.parsing import parser
+    from winnow.server.ingest.parsing.reader_pool import StartedChildren
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setattr(parser, "start_walled_children", lambda options: StartedChildren(options, None, "none"))
@@ -268,7 +275,7 @@ def test_documents_without_passages_fill_a_batch_by_their_text(target: Target) -
 def test_graphs_of_large_documents_are_written_a_few_at_a_time(
     target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.ingest.graph_update._BATCH_PARTS", 100)
+    monkeypatch.setattr("winnow.server.ingest.graph_update._BATCH_PARTS", 100)
     sizes: list[int] = []
 
     class Noting(SqliteGraph):

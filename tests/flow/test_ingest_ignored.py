@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.ingest import app
-from server.errors import WinnowError
-from server.ingest.file_discovery import Root, find_files
-from server.ingest.pipeline import IngestReport, SourcePart, Target, ingest_parts, ingest_paths
-from server.ingest.selection.deletions import ANY_DELETION, DeletionRule
-from server.ingest.selection.ignore_files import FileRules
+from winnow.server.commands.ingest import app
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.file_discovery import Root, find_files
+from winnow.server.ingest.pipeline import IngestReport, SourcePart, Target, ingest_parts, ingest_paths
+from winnow.server.ingest.selection.deletions import ANY_DELETION, DeletionRule
+from winnow.server.ingest.selection.ignore_files import FileRules
 
 WATCHING = DeletionRule(is_watching=True)
 

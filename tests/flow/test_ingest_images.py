@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.ingest import app
-from server.ingest.file_discovery import Root
-from server.ingest.formats.common import ocr_package
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.parsing import walled_children
-from server.ingest.pipeline import IngestReport, Target, ingest_parts, ingest_paths
-from server.ingest.selection.ignore_files import ALL_FILES
-from server.watching.scans import list_parts
 from tests.image_program import SIGNATURE
+from winnow.server.commands.ingest import app
+from winnow.server.ingest.file_discovery import Root
+from winnow.server.ingest.formats.common import ocr_package
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.parsing import walled_children
+from winnow.server.ingest.pipeline import IngestReport, Target, ingest_parts, ingest_paths
+from winnow.server.ingest.selection.ignore_files import ALL_FILES
+from winnow.server.watching.scans import list_parts
 
 OCR = ReadOptions(uses_ocr=True)
 

@@ -13,14 +13,21 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from server.backends.base import CatalogueChanges, Vector
-from server.backends.catalogue import Catalogue
-from server.commands.ingest import app
-from server.ids import document_id
-from server.ingest.pipeline import DefaultLabels, IngestReport, RawDocument, Target, ingest_documents, ingest_paths
-from server.models import Document, Filters
-from server.opening import DIMENSION, Backends, catalogue_path
-from server.settings_loading import load_settings
+from winnow.server.backends.base import CatalogueChanges, Vector
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.commands.ingest import app
+from winnow.server.ids import document_id
+from winnow.server.ingest.pipeline import (
+    DefaultLabels,
+    IngestReport,
+    RawDocument,
+    Target,
+    ingest_documents,
+    ingest_paths,
+)
+from winnow.server.models import Document, Filters
+from winnow.server.opening import DIMENSION, Backends, catalogue_path
+from winnow.server.settings_loading import load_settings
 
 PAGES = {
     "plain.md": "# Plain\n\nThe proxy forwards traffic.\n",

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.backends.catalogue import Catalogue
-from server.commands.ingest import app
-from server.errors import WinnowError
-from server.ingest.pipeline import IngestReport, Target, ingest_paths
-from server.ingest.references.reference_report import NamedReason, ReferenceReport
-from server.ingest.selection.deletions import DeletionRule
-from server.models import Document
-from server.opening import catalogue_path
-from server.settings_loading import load_settings
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.commands.ingest import app
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import IngestReport, Target, ingest_paths
+from winnow.server.ingest.references.reference_report import NamedReason, ReferenceReport
+from winnow.server.ingest.selection.deletions import DeletionRule
+from winnow.server.models import Document
+from winnow.server.opening import catalogue_path
+from winnow.server.settings_loading import load_settings
 
 ENTRIES = {
     "ohm": "@article{ohm, title={The galvanic circuit}, author={Ohm, Georg}, year={1827},\n"

@@ -17,18 +17,18 @@ import psutil
 import pytest
 from mcp import Client, StdioServerParameters
 
-from server.backends.files.lock import ENGINE, HOLDER, find_holder
-from server.engine import endpoint
-from server.engine.client import query_engine
-from server.jobs.job_files import JobFiles
-from server.opening import open_backends
-from server.projects.settings import ProjectSettings
-from server.settings_loading import load_settings
 from tests.patience import LIMIT, until
+from winnow.server.backends.files.lock import ENGINE, HOLDER, find_holder
+from winnow.server.engine import endpoint
+from winnow.server.engine.client import query_engine
+from winnow.server.jobs.job_files import JobFiles
+from winnow.server.opening import open_backends
+from winnow.server.projects.settings import ProjectSettings
+from winnow.server.settings_loading import load_settings
 
 ROOT = Path(__file__).parents[2]
 FILES, WORDS = 200, 600
-WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
+WINNOW = [sys.executable, "-c", "import winnow.server.cli; winnow.server.cli.main()"]
 PROJECT = "library"
 
 pytestmark = [

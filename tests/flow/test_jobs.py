@@ -15,23 +15,23 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.app import make_knowledge_base
-from server.backends.catalogue import Catalogue
-from server.backends.files.lock import RUNNER, WRITER, StoreLock
-from server.commands.jobs import app
-from server.errors import WinnowError
-from server.jobs.job_files import FOLDER, KEPT_JOBS, KEPT_SECONDS, JobFiles
-from server.jobs.queue import MAX_UNFINISHED, JobQueue, JobRunner, JobStopped
-from server.jobs.records import Job, JobRequest, JobResult, new_job
-from server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
-from server.opening import catalogue_path, open_backends
-from server.projects.removal import delete_project
-from server.projects.settings import ProjectSettings
-from server.sessions.identities import key_name
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.patience import until
 from tests.plain_store import index_by_words
+from winnow.server.app import make_knowledge_base
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.files.lock import RUNNER, WRITER, StoreLock
+from winnow.server.commands.jobs import app
+from winnow.server.errors import WinnowError
+from winnow.server.jobs.job_files import FOLDER, KEPT_JOBS, KEPT_SECONDS, JobFiles
+from winnow.server.jobs.queue import MAX_UNFINISHED, JobQueue, JobRunner, JobStopped
+from winnow.server.jobs.records import Job, JobRequest, JobResult, new_job
+from winnow.server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
+from winnow.server.opening import catalogue_path, open_backends
+from winnow.server.projects.removal import delete_project
+from winnow.server.projects.settings import ProjectSettings
+from winnow.server.sessions.identities import key_name
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 pytestmark = pytest.mark.anyio
 
@@ -423,7 +423,7 @@ class Runs:
         self.error: Exception | None = None
 
     def __call__(self, job: Job, on_progress: Callable[[Any], None]) -> JobResult:
-        from server.ingest.report import Progress
+        from winnow.server.ingest.report import Progress
 
         self.begun.append(job.id)
         if self.error is not None:

@@ -10,15 +10,23 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.backends.files.lock import KEYS, StoreLock
-from server.commands.projects.project import app as project_app
-from server.commands.serving.keys import app
-from server.errors import WinnowError
-from server.keys import key_file
-from server.keys.hashing import matches
-from server.keys.key_file import FILE, add_key, keys_for_only, new_key, read_keys, rename_in_keys, revoke_key
-from server.keys.records import AccessKey, KeyText
-from server.transports.access.http_access import HttpOptions
+from winnow.server.backends.files.lock import KEYS, StoreLock
+from winnow.server.commands.projects.project import app as project_app
+from winnow.server.commands.serving.keys import app
+from winnow.server.errors import WinnowError
+from winnow.server.keys import key_file
+from winnow.server.keys.hashing import matches
+from winnow.server.keys.key_file import (
+    FILE,
+    add_key,
+    keys_for_only,
+    new_key,
+    read_keys,
+    rename_in_keys,
+    revoke_key,
+)
+from winnow.server.keys.records import AccessKey, KeyText
+from winnow.server.transports.access.http_access import HttpOptions
 
 NOW = 1_800_000_000
 

@@ -10,12 +10,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.corpus.cite import app as cite
-from server.commands.ingest import app as ingest
-from server.commands.quote import app as quote
-from server.commands.search import app as search
-from server.commands.terminal.links import file_url
-from server.models import Document
+from winnow.server.commands.corpus.cite import app as cite
+from winnow.server.commands.ingest import app as ingest
+from winnow.server.commands.quote import app as quote
+from winnow.server.commands.search import app as search
+from winnow.server.commands.terminal.links import file_url
+from winnow.server.models import Document
 
 DOCUMENT = Document("d1", "default", "a b.pdf", "", "A", "pdf", "hash")
 

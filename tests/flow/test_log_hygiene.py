@@ -16,17 +16,17 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-import server
-from server.app import open_application
-from server.contracts import SearchAnswer
-from server.engine import endpoint
-from server.runtime.logs import log, set_up_logs
-from server.settings_loading import load_settings
-from server.tools import TOOLS
-from server.tools.base import Context, ToolResult
-from server.transports.dispatch import Dispatcher
-from server.transports.wire import call_tool
 from tests.flow.test_stdio import MODERN, Pipe, serving
+from winnow import SEARCH_PATH
+from winnow.server.app import open_application
+from winnow.server.contracts import SearchAnswer
+from winnow.server.engine import endpoint
+from winnow.server.runtime.logs import log, set_up_logs
+from winnow.server.settings_loading import load_settings
+from winnow.server.tools import TOOLS
+from winnow.server.tools.base import Context, ToolResult
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.wire import call_tool
 
 WINNOW = Path(sys.executable).with_name("winnow")
 CANARY = "canary" + "71a55e"
@@ -185,8 +185,8 @@ def test_what_a_library_or_an_exception_says_is_withheld_and_where_is_not(logged
 
 
 def test_no_model_of_ours_quotes_its_input_in_an_error() -> None:
-    for path in sorted(Path(server.__file__).parent.rglob("*.py")):
-        module = ".".join(path.relative_to(Path(server.__file__).parents[1]).with_suffix("").parts)
+    for path in sorted(Path(SEARCH_PATH, "winnow", "server").rglob("*.py")):
+        module = ".".join(path.relative_to(SEARCH_PATH).with_suffix("").parts)
         if "BaseModel" in path.read_text(encoding="utf-8") or "contracts" in module:
             __import__(module.removesuffix(".__init__"))
     found, models = [], [BaseModel]

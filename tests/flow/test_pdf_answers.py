@@ -9,9 +9,9 @@ import pypdfium2
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.ingest import app as ingest
-from server.demo.client import connect_server
 from tests.pdf_files import PdfFile, build_pdf, paragraph
+from winnow.server.commands.ingest import app as ingest
+from winnow.server.demo.client import connect_server
 
 pytestmark = pytest.mark.anyio
 

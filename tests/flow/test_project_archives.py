@@ -16,23 +16,23 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from server.errors import WinnowError
-from server.ingest.documents import RawDocument
-from server.ingest.pipeline import ingest_documents, ingest_paths
-from server.ingest.report import Progress
-from server.ingest.target import target_of
-from server.models import Filters, Place, Reading
-from server.opening import Backends, open_backends
-from server.projects.archive import DOCUMENTS, PROJECT, ArchivedProject, ProjectArchive, write_archive
-from server.projects.checked_archive import MANIFEST
-from server.projects.removal import delete_project, purge_projects
-from server.projects.settings import ProjectLabels, ProjectSettings
-from server.projects.transfer import export_project, import_project
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.flow.test_commands import winnow
 from tests.flow.test_projects import project
 from tests.tiny_models import write_model
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.documents import RawDocument
+from winnow.server.ingest.pipeline import ingest_documents, ingest_paths
+from winnow.server.ingest.report import Progress
+from winnow.server.ingest.target import target_of
+from winnow.server.models import Filters, Place, Reading
+from winnow.server.opening import Backends, open_backends
+from winnow.server.projects.archive import DOCUMENTS, PROJECT, ArchivedProject, ProjectArchive, write_archive
+from winnow.server.projects.checked_archive import MANIFEST
+from winnow.server.projects.removal import delete_project, purge_projects
+from winnow.server.projects.settings import ProjectLabels, ProjectSettings
+from winnow.server.projects.transfer import export_project, import_project
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 PAGES = {
     "proxy.md": "---\nteam: edge\nsince: 2024\ntags: [a, b]\n---\n# Proxy\n\nproxy gateway\n\n## Twice\n\nsame\n",
@@ -168,7 +168,7 @@ def test_an_ingest_of_the_files_takes_over_what_was_imported(
 def test_an_interrupted_import_is_hidden_resumed_or_given_up(
     settings: Settings, other: Backends, backends: Backends, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.ingest.pipeline._BATCH_CHUNKS", 1)
+    monkeypatch.setattr("winnow.server.ingest.pipeline._BATCH_CHUNKS", 1)
 
     def stop(progress: Progress) -> None:
         if progress.documents == 2:

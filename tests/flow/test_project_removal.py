@@ -15,28 +15,28 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from server.app import make_knowledge_base, open_application
-from server.backends.catalogue import Catalogue
-from server.claims.records import Claim, Entry, claim_id, new_entry_id
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.claims.store import Notebook
-from server.errors import WinnowError
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.keys.key_file import add_key, new_key, read_keys
-from server.knowledge import KnowledgeBase
-from server.opening import Backends, catalogue_path, open_backends
-from server.projects.removal import delete_project, purge_projects, restore_project
-from server.projects.renaming import rename_project
-from server.projects.settings import ProjectSettings
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.transports.dispatch import Dispatcher
-from server.transports.protocol import build_server
-from server.watching.sources import WatchedSource, change_sources, read_sources
 from tests.flow.test_commands import winnow
 from tests.flow.test_projects import project
 from tests.tiny_models import write_model
+from winnow.server.app import make_knowledge_base, open_application
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.claims.records import Claim, Entry, claim_id, new_entry_id
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.keys.key_file import add_key, new_key, read_keys
+from winnow.server.knowledge import KnowledgeBase
+from winnow.server.opening import Backends, catalogue_path, open_backends
+from winnow.server.projects.removal import delete_project, purge_projects, restore_project
+from winnow.server.projects.renaming import rename_project
+from winnow.server.projects.settings import ProjectSettings
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
+from winnow.server.watching.sources import WatchedSource, change_sources, read_sources
 
 pytestmark = pytest.mark.anyio
 
@@ -49,14 +49,14 @@ IDS = re.compile(r"\b[0-9a-v]{12}\b")
 # Kills itself before the n-th call of a method, or at the end of the work where that never comes.
 DYING = """
 import os, signal, sys
-from server.backends.catalogue import Catalogue
-from server.backends.graphs.document_facts import SqliteFactStore
-from server.backends.graphs.sqlite_graph import SqliteGraph
-from server.backends.vectors.current_store import CurrentVectors
-from server.opening import open_backends
-from server.projects.removal import purge_projects
-from server.projects.renaming import rename_project
-from server.settings_loading import load_settings
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.graphs.document_facts import SqliteFactStore
+from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
+from winnow.server.backends.vectors.current_store import CurrentVectors
+from winnow.server.opening import open_backends
+from winnow.server.projects.removal import purge_projects
+from winnow.server.projects.renaming import rename_project
+from winnow.server.settings_loading import load_settings
 
 store, work, owner, method = sys.argv[1:]
 settings = load_settings(store=store, embedding="off")

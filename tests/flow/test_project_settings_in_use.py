@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from server.app import make_knowledge_base, open_knowledge
-from server.backends.catalogue import Catalogue
-from server.engine import endpoint
-from server.errors import WinnowError
-from server.ingest.pipeline import DefaultLabels, IngestReport, Target, ingest_paths
-from server.ingest.target import target_of
-from server.knowledge import DIRECT, OPERATIONS, SCRIPT, Knowledge, KnowledgeBase
-from server.opening import Backends, catalogue_path, open_backends
-from server.operations.claims.table import OF_CLAIMS
-from server.projects.settings import ProjectLabels, ProjectSettings
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.flow.test_commands import winnow
 from tests.tiny_models import TABLE, write_model
+from winnow.server.app import make_knowledge_base, open_knowledge
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.engine import endpoint
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import DefaultLabels, IngestReport, Target, ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.knowledge import DIRECT, OPERATIONS, SCRIPT, Knowledge, KnowledgeBase
+from winnow.server.opening import Backends, catalogue_path, open_backends
+from winnow.server.operations.claims.table import OF_CLAIMS
+from winnow.server.projects.settings import ProjectLabels, ProjectSettings
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

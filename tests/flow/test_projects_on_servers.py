@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.opening import Backends, open_backends
-from server.projects.removal import delete_project, purge_projects
-from server.projects.renaming import rename_project
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.tiny_models import write_model
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import Backends, open_backends
+from winnow.server.projects.removal import delete_project, purge_projects
+from winnow.server.projects.renaming import rename_project
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 PAGES = {
     "proxy.md": "# Proxy Rules\n\nproxy gateway proxy\n\n## Twice\n\nbackup policy\n",

@@ -15,22 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from server.backends.files import seal
-from server.backends.files.store_folder import CATALOGUE
-from server.commands.doctor import app as doctor
-from server.commands.ingest import app as ingest
-from server.commands.ingest.report import print_report, to_json
-from server.commands.search import app as search
-from server.ingest.advice import add_advice
-from server.ingest.change_detection import document_of
-from server.ingest.documents import RawDocument
-from server.ingest.formats.common import ocr_package
-from server.ingest.report import IngestFailure, IngestReport, ReadingSummary, group_failures
-from server.models import Place, Reading
-from server.settings import Settings
-from server.text.sizes import name_numbers
 from tests.pdf_files import PdfFile, Picture, Text, build_pdf, paragraph
 from tests.placed_documents import index_placed_documents
+from winnow.server.backends.files import seal
+from winnow.server.backends.files.store_folder import CATALOGUE
+from winnow.server.commands.doctor import app as doctor
+from winnow.server.commands.ingest import app as ingest
+from winnow.server.commands.ingest.report import print_report, to_json
+from winnow.server.commands.search import app as search
+from winnow.server.ingest.advice import add_advice
+from winnow.server.ingest.change_detection import document_of
+from winnow.server.ingest.documents import RawDocument
+from winnow.server.ingest.formats.common import ocr_package
+from winnow.server.ingest.report import IngestFailure, IngestReport, ReadingSummary, group_failures
+from winnow.server.models import Place, Reading
+from winnow.server.settings import Settings
+from winnow.server.text.sizes import name_numbers
 
 LOOK_AT = (
     "to see how a file is read: winnow ingest --explain FILE; "

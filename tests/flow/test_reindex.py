@@ -15,23 +15,23 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.ingest import app as ingest_app
-from server.commands.reindex import app as reindex_app
-from server.models import Filters, Ranking
-from server.opening import Backends, open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.plain_store import copy_store
 from tests.tiny_models import TABLE, write_model
+from winnow.server.commands.ingest import app as ingest_app
+from winnow.server.commands.reindex import app as reindex_app
+from winnow.server.models import Filters, Ranking
+from winnow.server.opening import Backends, open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 PAGES = 24
 # A reindex in small batches that prints a line for each committed batch, and then waits to be killed.
 TELLING = """
 import sys
 from contextlib import contextmanager
-from server.commands import reindex
-from server.ingest import reindexing
-from server.settings_loading import load_settings
+from winnow.server.commands import reindex
+from winnow.server.ingest import reindexing
+from winnow.server.settings_loading import load_settings
 
 reindexing._BATCH_CHUNKS = 4
 

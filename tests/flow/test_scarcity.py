@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from server.transports.connections import OPEN_FILES
 from tests.flow.test_ingest_resume import PAGES, write_pages
 from tests.flow.test_stdio import Pipe
 from tests.patience import LIMIT
+from winnow.server.transports.connections import OPEN_FILES
 
-WINNOW = [sys.executable, "-c", "import server.cli; server.cli.main()"]
+WINNOW = [sys.executable, "-c", "import winnow.server.cli; winnow.server.cli.main()"]
 WORDS_ALONE = {"WINNOW_EMBEDDING": "off"}
 
 

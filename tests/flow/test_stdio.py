@@ -17,10 +17,10 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
-from server.backends.files.lock import find_holder
-from server.backends.models.weights import find_installed_carrier
-from server.tools import TOOLS
 from tests.patience import LIMIT, until
+from winnow.server.backends.files.lock import find_holder
+from winnow.server.backends.models.weights import find_installed_carrier
+from winnow.server.tools import TOOLS
 
 WINNOW = Path(sys.executable).with_name("winnow")
 MODERN = {

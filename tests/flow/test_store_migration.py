@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from server.app import make_knowledge_base
-from server.backends.catalogue import SCHEMA_VERSION
-from server.backends.files import seal
-from server.ingest.pipeline import IngestReport, ingest_paths
-from server.ingest.target import target_of
-from server.knowledge import SCRIPT
-from server.opening import catalogue_path, open_backends
-from server.settings import Settings
 from tests.plain_store import index_by_words
+from winnow.server.app import make_knowledge_base
+from winnow.server.backends.catalogue import SCHEMA_VERSION
+from winnow.server.backends.files import seal
+from winnow.server.ingest.pipeline import IngestReport, ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.knowledge import SCRIPT
+from winnow.server.opening import catalogue_path, open_backends
+from winnow.server.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from sandbox.runners import programs
-from sandbox.runners.programs import ProgramCall, run_program, try_program_walls
-from server.commands.packs.tools import app
-from server.errors import WinnowError
-from server.toolpacks.offering import PackShelf
-from server.toolpacks.records import ToolPack
-from server.toolpacks.running import PackRunner
-from server.toolpacks.strikes import Strikes
+from winnow.sandbox.runners import programs
+from winnow.sandbox.runners.programs import ProgramCall, run_program, try_program_walls
+from winnow.server.commands.packs.tools import app
+from winnow.server.errors import WinnowError
+from winnow.server.toolpacks.offering import PackShelf
+from winnow.server.toolpacks.records import ToolPack
+from winnow.server.toolpacks.running import PackRunner
+from winnow.server.toolpacks.strikes import Strikes
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the walls are Linux's")
 

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from server.app import Application, open_knowledge
-from server.backends.files.lock import ENGINE, HOLDER, STARTER, WRITER, StoreLock
-from server.backends.files.store_folder import FILES, folder_error, prepare_store, require_index
-from server.engine import endpoint
-from server.errors import WinnowError
-from server.health import examine
-from server.opening import open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.tools import TOOLS
-from server.transports.dispatch import Dispatcher
-from server.transports.wire import call_tool
 from tests.flow.test_engine import winnow
+from winnow.server.app import Application, open_knowledge
+from winnow.server.backends.files.lock import ENGINE, HOLDER, STARTER, WRITER, StoreLock
+from winnow.server.backends.files.store_folder import FILES, folder_error, prepare_store, require_index
+from winnow.server.engine import endpoint
+from winnow.server.errors import WinnowError
+from winnow.server.health import examine
+from winnow.server.opening import open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.tools import TOOLS
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.wire import call_tool
 
 pytestmark = pytest.mark.anyio
 

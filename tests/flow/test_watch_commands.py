@@ -16,18 +16,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from server.backends.files.lock import ENGINE, find_holder
-from server.commands.watching import sources as sources_command
-from server.commands.watching import watch as watch_command
-from server.commands.watching.sources import format_attention, format_status
-from server.engine import endpoint
-from server.opening import open_backends
-from server.watching.sources import read_sources
-from server.watching.status import PathStatus, read_status
 from tests.flow.test_stdio import Pipe
 from tests.flow.test_watched_folders import write_pages
 from tests.patience import LIMIT
 from tests.watched import Index, fresh_index, index_of, settings_of, status_of, wait_for
+from winnow.server.backends.files.lock import ENGINE, find_holder
+from winnow.server.commands.watching import sources as sources_command
+from winnow.server.commands.watching import watch as watch_command
+from winnow.server.commands.watching.sources import format_attention, format_status
+from winnow.server.engine import endpoint
+from winnow.server.opening import open_backends
+from winnow.server.watching.sources import read_sources
+from winnow.server.watching.status import PathStatus, read_status
 
 WINNOW = Path(sys.executable).with_name("winnow")
 shared = pytest.mark.skipif(not endpoint.is_supported(), reason="engines are not shared on this system")

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.stats import app as stats_app
-from server.engine import endpoint
-from server.keys.key_file import FILE as KEYS_FILE
-from server.keys.key_file import add_key, new_key
-from server.runtime.metrics import Metrics
-from server.transports.statistics import ask_servers, summarize_metrics
 from tests.flow.test_stdio import serving
+from winnow.server.commands.stats import app as stats_app
+from winnow.server.engine import endpoint
+from winnow.server.keys.key_file import FILE as KEYS_FILE
+from winnow.server.keys.key_file import add_key, new_key
+from winnow.server.runtime.metrics import Metrics
+from winnow.server.transports.statistics import ask_servers, summarize_metrics
 
 WINNOW = Path(sys.executable).with_name("winnow")
 ENVIRONMENT = {**os.environ, "WINNOW_EMBEDDING": "off", "WINNOW_DAEMON": "off", "WINNOW_EXECUTE_CODE": "off"}

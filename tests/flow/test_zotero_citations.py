@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.corpus.cite import app as cite
-from server.commands.zotero import app as zotero
 from tests.zotero_database import write_database
 from tests.zotero_library import Library, Zotero
+from winnow.server.commands.corpus.cite import app as cite
+from winnow.server.commands.zotero import app as zotero
 
 TITLE = "The galvanic circuit"
 NOTE = "Silver and zinc were bought at the market"

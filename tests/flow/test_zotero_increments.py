@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.zotero import app
-from server.ingest import pipeline
-from server.ingest.pipeline import Target
-from server.ingest.report import IngestReport, Progress
-from server.ingest.selection.deletions import ANY_DELETION
-from server.ingest.zotero.ingesting import HowToIngest, ingest_zotero
-from server.libraries.zotero.choice import ZoteroChoice
-from server.opening import open_backends
-from server.settings_loading import load_settings
 from tests.zotero_api import ZoteroApi, serve_api
 from tests.zotero_database import write_database
 from tests.zotero_library import Library, Zotero, add_annotation, make_zotero, sample_pdf
+from winnow.server.commands.zotero import app
+from winnow.server.ingest import pipeline
+from winnow.server.ingest.pipeline import Target
+from winnow.server.ingest.report import IngestReport, Progress
+from winnow.server.ingest.selection.deletions import ANY_DELETION
+from winnow.server.ingest.zotero.ingesting import HowToIngest, ingest_zotero
+from winnow.server.libraries.zotero.choice import ZoteroChoice
+from winnow.server.opening import open_backends
+from winnow.server.settings_loading import load_settings
 
 WORKS = 24
 ANY = HowToIngest(deletions=ANY_DELETION)

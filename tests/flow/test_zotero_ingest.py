@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from server.ingest.pipeline import IngestReport, Target
-from server.ingest.selection.deletions import ANY_DELETION
-from server.ingest.zotero.ingesting import HowToIngest, ingest_libraries
-from server.libraries.records import Annotation, Creator, EntryFlaw, LibraryItem
-from server.libraries.zotero.choice import ZoteroChoice
-from server.libraries.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
-from server.locators import passage_fields
-from server.models import Document
 from tests.pdf_files import PdfFile, Text, build_pdf
+from winnow.server.ingest.pipeline import IngestReport, Target
+from winnow.server.ingest.selection.deletions import ANY_DELETION
+from winnow.server.ingest.zotero.ingesting import HowToIngest, ingest_libraries
+from winnow.server.libraries.records import Annotation, Creator, EntryFlaw, LibraryItem
+from winnow.server.libraries.zotero.choice import ZoteroChoice
+from winnow.server.libraries.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
+from winnow.server.locators import passage_fields
+from winnow.server.models import Document
 
 OHM = LibraryItem(
     key="ITEMOHM1",

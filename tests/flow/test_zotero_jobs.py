@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from server.app import make_knowledge_base
-from server.errors import WinnowError
-from server.knowledge import KnowledgeBase
-from server.opening import open_backends
-from server.projects.settings import ProjectSettings
-from server.settings_loading import load_settings
 from tests.zotero_database import write_database
 from tests.zotero_library import make_zotero
+from winnow.server.app import make_knowledge_base
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import KnowledgeBase
+from winnow.server.opening import open_backends
+from winnow.server.projects.settings import ProjectSettings
+from winnow.server.settings_loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

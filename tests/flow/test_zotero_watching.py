@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.watching.sources import app
-from server.models import Document
-from server.opening import Backends, open_backends
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.watching.sources import read_sources
-from server.watching.status import PathStatus, read_status
-from server.watching.store_watcher import watcher_of
 from tests.patience import until
 from tests.zotero_database import write_database
 from tests.zotero_library import Zotero, make_zotero
+from winnow.server.commands.watching.sources import app
+from winnow.server.models import Document
+from winnow.server.opening import Backends, open_backends
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.watching.sources import read_sources
+from winnow.server.watching.status import PathStatus, read_status
+from winnow.server.watching.store_watcher import watcher_of
 
 POLL_SECONDS = 0.2
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sandbox.child import results
-from sandbox.protocol import frames
-from sandbox.protocol.limits import MIB, Limits
+from winnow.sandbox.child import results
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.protocol.limits import MIB, Limits
 
 from . import values
 

@@ -9,8 +9,8 @@ import ast
 import sys
 from collections.abc import Callable, Sequence
 
-from sandbox.language import names
-from sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.language import names
+from winnow.sandbox.language.allow_list import ALLOWED
 
 from .choices import Choices
 

@@ -26,13 +26,13 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
 
-from sandbox.child import process, script
-from sandbox.language import compiler, policy, refusals, script_source
-from sandbox.language.guards import script_builtins, trust
-from sandbox.protocol import frames
-from sandbox.protocol.jobs import ScriptJob
-from sandbox.protocol.limits import MIB, Limits
 from tests.patience import LIMIT
+from winnow.sandbox.child import process, script
+from winnow.sandbox.language import compiler, policy, refusals, script_source
+from winnow.sandbox.language.guards import script_builtins, trust
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.protocol.jobs import ScriptJob
+from winnow.sandbox.protocol.limits import MIB, Limits
 
 from . import oracle
 

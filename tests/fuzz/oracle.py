@@ -30,9 +30,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from sandbox.language.allow_list import ALLOWED
-from sandbox.language.guards import attributes, trust
-from sandbox.modules import facades
+from winnow.sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.language.guards import attributes, trust
+from winnow.sandbox.modules import facades
 
 # --- bytecode --------------------------------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class Keys:
         ]
         for owner, space in spaces:
             for name, value in list(space.items()):
-                if type(value) in _DATA and not owner.startswith(("sandbox.", "client_sdk", "tests.")):
+                if type(value) in _DATA and not owner.startswith(("winnow.", "tests.")):
                     self._kept.append(value)
                     self._known.setdefault(id(value), f"data of {owner}: {name}")
         for owner, module in list(sys.modules.items()):

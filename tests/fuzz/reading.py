@@ -20,14 +20,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from server.ingest.change_detection import document_of
-from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument, UnreadableFile, clean_document
-from server.ingest.formats.format_table import FORMATS
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.parsing.parser import ParserProcess
-from server.ingest.parsing.walled_children import WalledChildren
 from tests.fuzz.damaged_files import SEEDS, damage, make_images
+from winnow.server.ingest.change_detection import document_of
+from winnow.server.ingest.chunking import chunk
+from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_document
+from winnow.server.ingest.formats.format_table import FORMATS
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.parsing.walled_children import WalledChildren
 
 _FAILURE = re.compile(r"(its parser|the reader|takes longer|needs more memory|nested too deeply)\b.*")
 READ = "read"

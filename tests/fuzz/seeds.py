@@ -6,8 +6,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from sandbox.language.allow_list import ALLOWED
-from security import suite
+from winnow.sandbox.language.allow_list import ALLOWED
+from winnow.security import suite
 
 _TESTS = Path(__file__).parents[1] / "walls"
 _LONGEST = 10_000

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from sandbox.protocol import frames
-from sandbox.protocol.limits import Limits
-from server.app import Application
-from server.errors import WinnowError
-from server.knowledge import OPERATIONS, SCRIPT
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.protocol.limits import Limits
+from winnow.server.app import Application
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import OPERATIONS, SCRIPT
 
 from . import hostile_json
 from .choices import Choices

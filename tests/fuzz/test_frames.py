@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.protocol import frames
-from sandbox.protocol.limits import MIB, Limits
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.protocol.limits import MIB, Limits
 
 from . import agreement
 from .choices import Choices

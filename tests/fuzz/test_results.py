@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from sandbox.child import results
-from sandbox.protocol import frames
-from sandbox.protocol.limits import Limits
+from winnow.sandbox.child import results
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.protocol.limits import Limits
 
 from . import agreement, values
 from .choices import Choices

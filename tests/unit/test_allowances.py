@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from server.scripts.script_runs import ALLOWANCES, allowance_of
-from server.settings import Settings
-from server.tools.execute_code import TOOL
+from winnow.server.scripts.script_runs import ALLOWANCES, allowance_of
+from winnow.server.settings import Settings
+from winnow.server.tools.execute_code import TOOL
 
 
 @pytest.mark.parametrize("limits", ["standard", "strict"])

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Limits, Outcome, ScriptError
-from security import suite
-from security.suite import SuiteError, has_breached, parse_attack, read_attacks
+from winnow.sandbox import Limits, Outcome, ScriptError
+from winnow.security import suite
+from winnow.security.suite import SuiteError, has_breached, parse_attack, read_attacks
 
 CODE = "print('BREACHED')\n"
 

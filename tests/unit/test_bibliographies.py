@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.libraries.attachment_fields import read_file_field
-from server.libraries.citing import CitedPlace, csl_fields, write_citations
-from server.libraries.cleaning import clean_item
-from server.libraries.facts import facts_of, item_of
-from server.libraries.latex import decode
-from server.libraries.reading import SUFFIXES, Bibliography, pack, read_bibliography, unpack
-from server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem
-from server.models import CitationStyle
+from winnow.server.libraries.attachment_fields import read_file_field
+from winnow.server.libraries.citing import CitedPlace, csl_fields, write_citations
+from winnow.server.libraries.cleaning import clean_item
+from winnow.server.libraries.facts import facts_of, item_of
+from winnow.server.libraries.latex import decode
+from winnow.server.libraries.reading import SUFFIXES, Bibliography, pack, read_bibliography, unpack
+from winnow.server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem
+from winnow.server.models import CitationStyle
 
 BIBTEX = r"""
 @string{jou = "Journal of " # {Things}}

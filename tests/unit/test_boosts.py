@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.models import Chunk, Document, Passage
-from server.retrieval.boosts import Boosts, boost_factor, diversify
+from winnow.server.models import Chunk, Document, Passage
+from winnow.server.retrieval.boosts import Boosts, boost_factor, diversify
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUERY = "How does Acme Corp keep backups in the Harbour Office?"

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.runtime.caches import Cache, CacheCounters
+from winnow.server.runtime.caches import Cache, CacheCounters
 
 
 @settings(deadline=None)

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
-from server.backends.catalogue import SCHEMA_VERSION, Catalogue
-from server.backends.sqlite import connect
-from server.errors import WinnowError
-from server.ids import chunk_id, document_id
-from server.models import Chunk, Document, DocumentReading, Filters, Passage, Place, ProjectInfo, Reading
 from tests.patience import LIMIT
+from winnow.server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
+from winnow.server.backends.catalogue import SCHEMA_VERSION, Catalogue
+from winnow.server.backends.sqlite import connect
+from winnow.server.errors import WinnowError
+from winnow.server.ids import chunk_id, document_id
+from winnow.server.models import Chunk, Document, DocumentReading, Filters, Passage, Place, ProjectInfo, Reading
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client_sdk.calls import CHOICES
-from server.contracts.citing import Style
-from server.libraries.citing import STYLES, CitedPlace, csl_fields, sort_key, write_citations
-from server.libraries.cleaning import clean_item
-from server.libraries.item_types import CSL_TYPES, TO_BIBTEX
-from server.libraries.reading import read_bibliography
-from server.libraries.records import Creator, LibraryItem
-from server.models import CitationStyle
+from winnow.client_sdk.calls import CHOICES
+from winnow.server.contracts.citing import Style
+from winnow.server.libraries.citing import STYLES, CitedPlace, csl_fields, sort_key, write_citations
+from winnow.server.libraries.cleaning import clean_item
+from winnow.server.libraries.item_types import CSL_TYPES, TO_BIBTEX
+from winnow.server.libraries.reading import read_bibliography
+from winnow.server.libraries.records import Creator, LibraryItem
+from winnow.server.models import CitationStyle
 
 
 def cite(item: LibraryItem, place: CitedPlace, style: CitationStyle) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from server.claims.indexes.citations import PassageClaim
-from server.claims.projects import move_notebooks
-from server.claims.records import Claim, Entry, Evidence, EvidenceStatus, claim_id, new_entry_id
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.claims.store import Notebook, View
+from winnow.server.claims.indexes.citations import PassageClaim
+from winnow.server.claims.projects import move_notebooks
+from winnow.server.claims.records import Claim, Entry, Evidence, EvidenceStatus, claim_id, new_entry_id
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook, View
 
 BOOKS = Notebook("books")
 ALL = View(BOOKS)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.claims.comparing import (
+from winnow.server.claims.comparing import (
     claim_friction,
     compare_entries,
     contradictions,
@@ -17,7 +17,7 @@ from server.claims.comparing import (
     pair_friction,
     standing,
 )
-from server.claims.records import Claim, Comparison, Entry, Evidence, Judgement, Stance, Verdict
+from winnow.server.claims.records import Claim, Comparison, Entry, Evidence, Judgement, Stance, Verdict
 
 A, B = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
 STANCES = st.sampled_from(["supports", "refutes", "mentions"])

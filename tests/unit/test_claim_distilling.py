@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.claims.language.distilling import Distillation, distil
-from server.claims.records import CLAIM_CHARS, MAX_CLAIMS
+from winnow.server.claims.language.distilling import Distillation, distil
+from winnow.server.claims.records import CLAIM_CHARS, MAX_CLAIMS
 
 HANDBOOK = """\
 # Backups

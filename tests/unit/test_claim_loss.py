@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server.claims.adopting import adopt_claims
-from server.claims.library import ClaimLibrary
-from server.claims.notebook_heads import NotebookHeads, heads_path
-from server.claims.projects import move_notebooks
-from server.claims.records import Claim, Entry, claim_id, new_entry_id
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.claims.store import Notebook
-from server.commands.claims.notebooks import app
-from server.errors import WinnowError
+from winnow.server.claims.adopting import adopt_claims
+from winnow.server.claims.library import ClaimLibrary
+from winnow.server.claims.notebook_heads import NotebookHeads, heads_path
+from winnow.server.claims.projects import move_notebooks
+from winnow.server.claims.records import Claim, Entry, claim_id, new_entry_id
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook
+from winnow.server.commands.claims.notebooks import app
+from winnow.server.errors import WinnowError
 
 BOOK = Notebook("mine")
 

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from server.claims.records import CLAIM_ID, ENTRY_ID, Claim, Entry, Evidence, claim_id, entry_of, new_entry_id
+from winnow.server.claims.records import (
+    CLAIM_ID,
+    ENTRY_ID,
+    Claim,
+    Entry,
+    Evidence,
+    claim_id,
+    entry_of,
+    new_entry_id,
+)
 
 ID = "0123456789ab"
 CLAIM = {"id": f"{ID}.1", "text": "Paging is in chapter 3."}

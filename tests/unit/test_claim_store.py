@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from server.claims.exchange import FORMAT, back_up, export_lines, import_lines
-from server.claims.hash_chain import digest_of
-from server.claims.projects import move_notebooks, require_no_notebooks
-from server.claims.records import Claim, Comparison, Entry, Evidence, Verdict, claim_id, new_entry_id
-from server.claims.sqlite_store import _LAYOUT, SqliteClaimStore, claims_path
-from server.claims.store import Notebook, View
-from server.claims.vectors import ClaimVectors
-from server.errors import WinnowError
+from winnow.server.claims.exchange import FORMAT, back_up, export_lines, import_lines
+from winnow.server.claims.hash_chain import digest_of
+from winnow.server.claims.projects import move_notebooks, require_no_notebooks
+from winnow.server.claims.records import Claim, Comparison, Entry, Evidence, Verdict, claim_id, new_entry_id
+from winnow.server.claims.sqlite_store import _LAYOUT, SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook, View
+from winnow.server.claims.vectors import ClaimVectors
+from winnow.server.errors import WinnowError
 
 BOOKS = Notebook("books")
 ALL = View(BOOKS)
@@ -422,11 +422,11 @@ def test_a_damaged_file_is_not_said_to_be_repaired_by_an_ingest(tmp_path: Path) 
 _WRITER = """
 import sys
 from pathlib import Path
-from server.claims.hash_chain import digest_of
-from server.claims.projects import move_notebooks, require_no_notebooks
-from server.claims.records import Claim, Entry, claim_id, new_entry_id
-from server.claims.sqlite_store import SqliteClaimStore
-from server.claims.store import Notebook
+from winnow.server.claims.hash_chain import digest_of
+from winnow.server.claims.projects import move_notebooks, require_no_notebooks
+from winnow.server.claims.records import Claim, Entry, claim_id, new_entry_id
+from winnow.server.claims.sqlite_store import SqliteClaimStore
+from winnow.server.claims.store import Notebook
 store = SqliteClaimStore(Path(sys.argv[1]))
 while True:
     id = new_entry_id()

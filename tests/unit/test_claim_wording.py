@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.claims.language.wording import check_wording
+from winnow.server.claims.language.wording import check_wording
 
 # Pieces that the rules of numbers, dates and negations depend on.
 WORDS = (

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from server.claims.indexes.words import words_of
-from server.claims.records import Claim, Entry, claim_id
-from server.claims.sqlite_store import SqliteClaimStore
-from server.claims.store import Notebook, View
+from winnow.server.claims.indexes.words import words_of
+from winnow.server.claims.records import Claim, Entry, claim_id
+from winnow.server.claims.sqlite_store import SqliteClaimStore
+from winnow.server.claims.store import Notebook, View
 
 BOOKS = Notebook("books")
 ALL = View(BOOKS)

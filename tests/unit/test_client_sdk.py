@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-import client_sdk
-from client_sdk import (
+from winnow import client_sdk
+from winnow.client_sdk import (
     MissingField,
     Results,
     Row,
@@ -24,7 +24,7 @@ from client_sdk import (
     kb_calls,
     transport,
 )
-from client_sdk.rows import to_row
+from winnow.client_sdk.rows import to_row
 
 QUOTES = {
     "quotes": [{

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server.commands.config import app as config_app
-from server.commands.serve import app as serve
-from server.configuration.permissions import KEYS, SETTERS, TOPICS, Setter
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load
+from winnow.server.commands.config import app as config_app
+from winnow.server.commands.serve import app as serve
+from winnow.server.configuration.permissions import KEYS, SETTERS, TOPICS, Setter
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load
 
 # A value that is not the default, for each setting, as TOML.
 OTHER = {

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from server.contracts import (
+from winnow.server.contracts import (
     ExecuteCode,
     KbSearch,
     Scope,
@@ -23,15 +23,15 @@ from server.contracts import (
     parse,
     wire_schema,
 )
-from server.contracts.claims.arguments import WriteEntry
-from server.contracts.corpus import Scan
-from server.contracts.documents import ReadDocument
-from server.contracts.graph import FindVendorInfo, GraphExpand, GraphPaths
-from server.contracts.kb import RetrieveEvidence
-from server.contracts.parsing import _format_value, _repr_parts
-from server.errors import ErrorCode, WinnowError
-from server.knowledge import OPERATIONS
-from server.tools import TOOLS
+from winnow.server.contracts.claims.arguments import WriteEntry
+from winnow.server.contracts.corpus import Scan
+from winnow.server.contracts.documents import ReadDocument
+from winnow.server.contracts.graph import FindVendorInfo, GraphExpand, GraphPaths
+from winnow.server.contracts.kb import RetrieveEvidence
+from winnow.server.contracts.parsing import _format_value, _repr_parts
+from winnow.server.errors import ErrorCode, WinnowError
+from winnow.server.knowledge import OPERATIONS
+from winnow.server.tools import TOOLS
 
 REQUESTS: list[type[BaseModel]] = [
     ExecuteCode,

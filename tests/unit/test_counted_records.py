@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from server.errors import WinnowError
-from server.keys import key_file
-from server.keys.key_ring import KeyRing
-from server.watching import sources
+from winnow.server.errors import WinnowError
+from winnow.server.keys import key_file
+from winnow.server.keys.key_ring import KeyRing
+from winnow.server.watching import sources
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from server.contracts import SemanticSearch
-from server.errors import WinnowError
-from server.models import Legs
-from server.operations.paging import Cursor, fingerprint, resume
-from server.operations.ranking.candidates import BY_ID, WALKED
+from winnow.server.contracts import SemanticSearch
+from winnow.server.errors import WinnowError
+from winnow.server.models import Legs
+from winnow.server.operations.paging import Cursor, fingerprint, resume
+from winnow.server.operations.ranking.candidates import BY_ID, WALKED
 
 REQUEST = SemanticSearch(query="how are retries configured")
 WAYS = ("", *(legs + walked for legs in (*get_args(Legs), BY_ID) for walked in ("", WALKED)))

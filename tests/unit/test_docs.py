@@ -19,15 +19,15 @@ from typing import Any
 import pytest
 import typer
 
-from sandbox import Outcome
-from security.suite import read_attacks
-from server.app import open_application
-from server.cli import COMMANDS
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.opening import open_backends
-from server.settings_loading import load_settings
-from server.tools import TOOLS
+from winnow.sandbox import Outcome
+from winnow.security.suite import read_attacks
+from winnow.server.app import open_application
+from winnow.server.cli import COMMANDS
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import open_backends
+from winnow.server.settings_loading import load_settings
+from winnow.server.tools import TOOLS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -331,7 +331,7 @@ def test_the_examples_of_a_proxy_and_a_unit_are_whole_and_use_options_that_there
     unit = configparser.RawConfigParser()
     unit.read_string(blocks["ini"])
     command = unit["Service"]["ExecStart"].split()
-    serve = typer.main.get_command(importlib.import_module("server.commands.serve").app)
+    serve = typer.main.get_command(importlib.import_module("winnow.server.commands.serve").app)
     known = {option for parameter in serve.params for option in parameter.opts}
     assert command[1] == "serve"
     assert {word for word in command if word.startswith("--")} - known == set()

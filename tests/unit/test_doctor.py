@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server import health
-from server.commands.ingest import app as ingest
-from server.commands.reindex import app as reindex
-from server.findings import Finding
-from server.health import examine, find_changed_files, find_foreign_package, is_healthy
-from server.settings import Settings
-from server.settings_loading import load_settings
 from tests.tiny_models import write_model
+from winnow import SEARCH_PATH
+from winnow.server import health
+from winnow.server.commands.ingest import app as ingest
+from winnow.server.commands.reindex import app as reindex
+from winnow.server.findings import Finding
+from winnow.server.health import examine, find_changed_files, find_foreign_package, is_healthy
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 WINNOW = Path(sys.executable).with_name("winnow")
 
@@ -85,12 +86,12 @@ def test_what_is_worth_knowing_does_not_decide() -> None:
 @pytest.fixture
 def make_distribution(tmp_path: Path) -> Callable[[], Distribution]:
     """An installed distribution with one file of ours, as pip would record it."""
-    (tmp_path / "server").mkdir()
-    (tmp_path / "server/__init__.py").write_text("mine\n", "utf-8")
+    (tmp_path / "winnow").mkdir()
+    (tmp_path / "winnow/__init__.py").write_text("mine\n", "utf-8")
     metadata = tmp_path / "winnow_mcp-1.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Name: winnow-mcp\nVersion: 1\n", "utf-8")
-    record = "server/__init__.py,sha256=_LyADbPxhnAAuFLxzgBEuPFYT3at4e1uZRiYJPlcPNo,5\n"
+    record = "winnow/__init__.py,sha256=_LyADbPxhnAAuFLxzgBEuPFYT3at4e1uZRiYJPlcPNo,5\n"
     (metadata / "RECORD").write_text(record, "utf-8")
     return lambda: Distribution.at(metadata)
 
@@ -98,21 +99,21 @@ def make_distribution(tmp_path: Path) -> Callable[[], Distribution]:
 def test_a_file_that_another_distribution_has_overwritten_is_named(
     make_distribution: Callable[[], Distribution], tmp_path: Path
 ) -> None:
-    """Other distributions also use the name `server`."""
+    """An installation of anything may write into our folder."""
     assert list(find_changed_files(make_distribution())) == []
-    (tmp_path / "server/__init__.py").write_text("theirs\n", "utf-8")
-    assert list(find_changed_files(make_distribution())) == ["server/__init__.py is not what was installed"]
-    (tmp_path / "server/__init__.py").unlink()
-    assert list(find_changed_files(make_distribution())) == ["server/__init__.py is missing"]
+    (tmp_path / "winnow/__init__.py").write_text("theirs\n", "utf-8")
+    assert list(find_changed_files(make_distribution())) == ["winnow/__init__.py is not what was installed"]
+    (tmp_path / "winnow/__init__.py").unlink()
+    assert list(find_changed_files(make_distribution())) == ["winnow/__init__.py is missing"]
 
 
 def test_a_package_that_is_imported_from_elsewhere_or_owned_twice_is_named() -> None:
     """Another module can take the name in these two ways."""
-    home = Path(health.__file__).resolve().parents[2]
-    assert list(find_foreign_package("server", home, ["winnow-mcp"])) == []
-    assert list(find_foreign_package("server", home, ["winnow-mcp", "other"])) == ["server also belongs to other"]
-    elsewhere = list(find_foreign_package("server", Path("/elsewhere"), ["winnow-mcp"]))
-    assert elsewhere == [f"server is imported from {home / 'server'}, not from /elsewhere"]
+    home = Path(SEARCH_PATH)
+    assert list(find_foreign_package("winnow", home, ["winnow-mcp"])) == []
+    assert list(find_foreign_package("winnow", home, ["winnow-mcp", "other"])) == ["winnow also belongs to other"]
+    elsewhere = list(find_foreign_package("winnow", Path("/elsewhere"), ["winnow-mcp"]))
+    assert elsewhere == [f"winnow is imported from {home / 'winnow'}, not from /elsewhere"]
 
 
 def test_the_command_prints_the_same_for_programs(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from server.backends.base import Embedder
-from server.backends.models import weights
-from server.backends.models.embedders import LazyEmbedder, load_model
-from server.backends.models.minilm import model_folder
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.backends.base import Embedder
+from winnow.server.backends.models import weights
+from winnow.server.backends.models.embedders import LazyEmbedder, load_model
+from winnow.server.backends.models.minilm import model_folder
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 CARRIER = weights.find_installed_carrier()
 needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
@@ -140,8 +140,8 @@ def test_a_model_that_did_not_load_once_is_tried_again_after_a_while(
             raise WinnowError("MODEL_UNAVAILABLE", "the disk is full", retryable=True)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("server.backends.models.embedders.load_embedder", load)
-    monkeypatch.setattr("server.backends.models.embedders.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("winnow.server.backends.models.embedders.load_embedder", load)
+    monkeypatch.setattr("winnow.server.backends.models.embedders.time.monotonic", lambda: now[0])
     embedder = LazyEmbedder(load_settings(models=tmp_path))
     assert embedder.wait() is None
     for _ in range(400):
@@ -159,7 +159,7 @@ def test_a_model_that_never_loads_is_tried_less_and_less_often(
     monkeypatch.setattr("sys.path", [])
     now, attempts = [1000.0], []
     embedder = LazyEmbedder(load_settings(models=tmp_path))
-    monkeypatch.setattr("server.backends.models.embedders.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("winnow.server.backends.models.embedders.time.monotonic", lambda: now[0])
     for _ in range(720):
         former = embedder._thread
         embedder.start()

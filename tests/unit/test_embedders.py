@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from server.backends.models.embedders import LazyEmbedder, install_model, load_embedder
-from server.backends.models.embedding_scheduler import FEW, EmbeddingScheduler, PriorityGate
-from server.backends.models.named_embedder import languages_of
-from server.backends.models.onnx_folder import OnnxFolder
-from server.backends.models.openai_api import AT_ONCE, OpenAIEndpoint
-from server.errors import WinnowError
-from server.settings_loading import load_settings
 from tests.patience import LIMIT
 from tests.tiny_models import TABLE, WORDS, write_model
+from winnow.server.backends.models.embedders import LazyEmbedder, install_model, load_embedder
+from winnow.server.backends.models.embedding_scheduler import FEW, EmbeddingScheduler, PriorityGate
+from winnow.server.backends.models.named_embedder import languages_of
+from winnow.server.backends.models.onnx_folder import OnnxFolder
+from winnow.server.backends.models.openai_api import AT_ONCE, OpenAIEndpoint
+from winnow.server.errors import WinnowError
+from winnow.server.settings_loading import load_settings
 
 
 def unit(vector: Any) -> Any:
@@ -195,7 +195,7 @@ def test_an_endpoint_is_chosen_by_a_setting_and_its_key_is_one(endpoint: Endpoin
 def test_an_endpoint_that_was_away_at_the_start_is_asked_again(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.backends.models.embedders._AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("winnow.server.backends.models.embedders._AGAIN_SECONDS", 0.0)
     endpoint.ill = [503, 503]
     source = LazyEmbedder(load_settings(embedder=f"openai:{endpoint.url}#letters"))
     assert (source.wait(), source.state) == (None, "missing")

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from server.engine import heartbeat
+from winnow.server.engine import heartbeat
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="engines are shared on Linux only")
 

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from server.engine import endpoint
-from server.engine.compatibility import (
+from tests.tiny_models import TABLE, write_model
+from winnow.server.engine import endpoint
+from winnow.server.engine.compatibility import (
     ENGINE_SETTINGS,
     OWN_SETTINGS,
     SECRET_SETTINGS,
@@ -26,21 +27,20 @@ from server.engine.compatibility import (
     find_conflicts,
     settings_to_json,
 )
-from server.engine.messages import (
+from winnow.server.engine.messages import (
     answer_from_json,
     answer_to_json,
     error_from_json,
     error_to_json,
     stored_passage_from_json,
 )
-from server.engine.wire import REPLIES, REQUESTS, Frames, MessageSplitter, WireError, pack
-from server.errors import WinnowError
-from server.models import Chunk, Document, Passage, Place
-from server.operations.base import Answer
-from server.sessions.passage_store import PassageStore
-from server.settings import Settings
-from server.settings_loading import load_settings
-from tests.tiny_models import TABLE, write_model
+from winnow.server.engine.wire import REPLIES, REQUESTS, Frames, MessageSplitter, WireError, pack
+from winnow.server.errors import WinnowError
+from winnow.server.models import Chunk, Document, Passage, Place
+from winnow.server.operations.base import Answer
+from winnow.server.sessions.passage_store import PassageStore
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 LONGEST = 4096
 WAYS = st.sampled_from([REQUESTS, REPLIES])

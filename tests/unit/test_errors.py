@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.errors import REASONS, ErrorCode, WinnowError, internal_error
+from winnow.server.errors import REASONS, ErrorCode, WinnowError, internal_error
 
 
 def test_exactly_six_codes_travel_and_each_has_a_reason() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox import CallError, Outcome, Reply, Sandbox, ScriptError, Usage
-from server.errors import REASONS
-from server.tools.execute_code import render, to_payload
+from winnow.sandbox import CallError, Outcome, Reply, Sandbox, ScriptError, Usage
+from winnow.server.errors import REASONS
+from winnow.server.tools.execute_code import render, to_payload
 
 
 def test_an_error_shows_the_line_a_caret_under_it_and_what_to_write_instead() -> None:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.errors import REASONS, WinnowError
-from server.sessions.identities import key_name, unproven_name
-from server.tools import TOOLS, Tool
-from server.transports.call_results import CallResult
-from server.transports.facade.envelope import envelope_of
-from server.transports.facade.lsp_frames import (
+from winnow.server.errors import REASONS, WinnowError
+from winnow.server.sessions.identities import key_name, unproven_name
+from winnow.server.tools import TOOLS, Tool
+from winnow.server.transports.call_results import CallResult
+from winnow.server.transports.facade.envelope import envelope_of
+from winnow.server.transports.facade.lsp_frames import (
     MAX_BODY_BYTES,
     MAX_HEADER_BYTES,
     BrokenStream,
@@ -24,8 +24,8 @@ from server.transports.facade.lsp_frames import (
     encode_frame,
     parse_request,
 )
-from server.transports.facade.problems import PROBLEMS, Code, Refusal, problem_of_error
-from server.transports.facade.replays import Replays, check_key, fingerprint_of
+from winnow.server.transports.facade.problems import PROBLEMS, Code, Refusal, problem_of_error
+from winnow.server.transports.facade.replays import Replays, check_key, fingerprint_of
 
 (HELP,) = (tool for tool in TOOLS if tool.name == "help")
 ONE = key_name("1f0c9a2b", ["a"], is_read_only=False, calls_per_minute=None)

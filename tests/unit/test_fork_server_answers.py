@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.protocol.answers import (
+from winnow.sandbox.protocol.answers import (
     Answer,
     ChildReaped,
     ChildSpawned,
@@ -16,7 +16,7 @@ from sandbox.protocol.answers import (
     WallResult,
     decode_answer,
 )
-from sandbox.protocol.frames import ProtocolError
+from winnow.sandbox.protocol.frames import ProtocolError
 
 READY = ForkServerReady((WallResult("network", stands=True, detail="refused"),), ("open",))
 ANSWERS: tuple[Answer, ...] = (READY, ForkServerReady((), ()), ChildSpawned(3), ChildReaped(3, 9, 1.5, 4096))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.language.guards import trust
-from sandbox.language.guards.freezing import freeze, is_frozen
+from winnow.sandbox.language.guards import trust
+from winnow.sandbox.language.guards.freezing import freeze, is_frozen
 
 
 class Base:

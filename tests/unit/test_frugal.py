@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.protocol import smaller_results
-from server.text.columns import convert_tables
-from server.tiers import dumps
-from server.tools.execute_code import remove_result
+from winnow.sandbox.protocol import smaller_results
+from winnow.server.text.columns import convert_tables
+from winnow.server.tiers import dumps
+from winnow.server.tools.execute_code import remove_result
 
 RECORDS = [{"id": "a", "score": 1}, {"score": 2, "id": "b"}, {"id": "c", "score": None}]
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text('ab"é', max_size=4)

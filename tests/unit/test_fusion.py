@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.retrieval.fusion import convex_combination, divide_by_maximum, reciprocal_rank_fusion, sort_by_score
+from winnow.server.retrieval.fusion import (
+    convex_combination,
+    divide_by_maximum,
+    reciprocal_rank_fusion,
+    sort_by_score,
+)
 
 ids = st.text("0123456789abcdefghijklmnopqrstuv", min_size=1, max_size=3)
 scores = st.dictionaries(ids, st.floats(-1, 50), max_size=20)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.commands.eval.measurements import documents_of
-from server.errors import WinnowError
-from server.retrieval.golden_questions import (
+from winnow.server.commands.eval.measurements import documents_of
+from winnow.server.errors import WinnowError
+from winnow.server.retrieval.golden_questions import (
     GoldenSet,
     Question,
     QuestionOutcome,
@@ -24,7 +24,7 @@ from server.retrieval.golden_questions import (
     read_golden,
     summarise_outcomes,
 )
-from server.settings import Settings
+from winnow.server.settings import Settings
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SETS = {golden.name: golden for golden in read_golden(GOLDEN)}

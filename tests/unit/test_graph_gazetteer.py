@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from server.errors import WinnowError
-from server.graph.extraction.gazetteer import NO_GAZETTEER, parse_gazetteer, read_gazetteer
 from tests.graphs import Corpus
+from winnow.server.errors import WinnowError
+from winnow.server.graph.extraction.gazetteer import NO_GAZETTEER, parse_gazetteer, read_gazetteer
 
 ROOT = Path(__file__).parents[2]
 ENTITIES = r"""

@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from server.graph.extraction.document_extraction import DocumentExtraction
-from server.graph.extraction.encoding import decode_extraction, decode_facts, encode_extraction, encode_facts
-from server.graph.extraction.gazetteer import parse_gazetteer
-from server.graph.extraction.resolution import facts_of
-from server.ingest import kept_extractions
-from server.ingest.kept_extractions import KeptExtractions
 from tests.graphs import extract
+from winnow.server.graph.extraction.document_extraction import DocumentExtraction
+from winnow.server.graph.extraction.encoding import (
+    decode_extraction,
+    decode_facts,
+    encode_extraction,
+    encode_facts,
+)
+from winnow.server.graph.extraction.gazetteer import parse_gazetteer
+from winnow.server.graph.extraction.resolution import facts_of
+from winnow.server.ingest import kept_extractions
+from winnow.server.ingest.kept_extractions import KeptExtractions
 
 OWN = parse_gazetteer('[[entity]]\nname = "Ten Requests"\ntype = "limit"\naliases = ["10 requests"]\n')
 FILES = {

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from server.errors import WinnowError
-from server.sessions.identities import key_name
-from server.settings import Settings
-from server.transports.access.harvest import FLOOR, HarvestAlert, HarvestGuard
+from winnow.server.errors import WinnowError
+from winnow.server.sessions.identities import key_name
+from winnow.server.settings import Settings
+from winnow.server.transports.access.harvest import FLOOR, HarvestAlert, HarvestGuard
 
 KEY = key_name("1f0c9a2b", (), is_read_only=False, calls_per_minute=None)
 ADDRESS = "192.0.2.1"

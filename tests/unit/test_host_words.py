@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.protocol.verdicts import unavailable
-from server.backends.files.lock import WRITER, StoreLock
-from server.errors import WinnowError
-from server.sessions.host_words import error_for, warnings_for
-from server.sessions.identities import key_name
-from server.tools.execute_code import outcome_for, to_payload
+from winnow.sandbox.protocol.verdicts import unavailable
+from winnow.server.backends.files.lock import WRITER, StoreLock
+from winnow.server.errors import WinnowError
+from winnow.server.sessions.host_words import error_for, warnings_for
+from winnow.server.sessions.identities import key_name
+from winnow.server.tools.execute_code import outcome_for, to_payload
 
 KEY = key_name("1f0c9a2b", ["a"], is_read_only=True, calls_per_minute=None)
 OF_THE_HOST = [

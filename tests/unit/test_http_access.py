@@ -11,26 +11,33 @@ from typing import Any
 
 import pytest
 
-from server.commands.serving.announcement import announce
-from server.errors import WinnowError
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.keys.key_file import FILE, add_key, new_key, revoke_key, rotate_key
-from server.keys.key_ring import KeyRing
-from server.keys.records import AccessKey, KeyText
-from server.opening import open_backends
-from server.sessions.identities import identity_of, key_name, queue_key
-from server.sessions.rights import settings_for
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.transports.access.authentication import Authentication
-from server.transports.access.failed_attempts import BLOCK_SECONDS, FREE_ATTEMPTS, FailedAttempts
-from server.transports.access.http_access import Certificate, HttpAccess, HttpOptions
-from server.transports.addresses import group_of, is_in, listen, parse_host_name, parse_networks, stated_client
-from server.transports.facade.routes import describe_refusal
-from server.transports.limits import RateLimit
-from server.transports.origins import KnownHosts
 from tests.certificates import make_certificate
+from winnow.server.commands.serving.announcement import announce
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.keys.key_file import FILE, add_key, new_key, revoke_key, rotate_key
+from winnow.server.keys.key_ring import KeyRing
+from winnow.server.keys.records import AccessKey, KeyText
+from winnow.server.opening import open_backends
+from winnow.server.sessions.identities import identity_of, key_name, queue_key
+from winnow.server.sessions.rights import settings_for
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.transports.access.authentication import Authentication
+from winnow.server.transports.access.failed_attempts import BLOCK_SECONDS, FREE_ATTEMPTS, FailedAttempts
+from winnow.server.transports.access.http_access import Certificate, HttpAccess, HttpOptions
+from winnow.server.transports.addresses import (
+    group_of,
+    is_in,
+    listen,
+    parse_host_name,
+    parse_networks,
+    stated_client,
+)
+from winnow.server.transports.facade.routes import describe_refusal
+from winnow.server.transports.limits import RateLimit
+from winnow.server.transports.origins import KnownHosts
 
 EVERYWHERE = "0.0.0.0"
 PROXY = ("10.0.0.1",)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from server.errors import WinnowError
-from server.transports.addresses import parse_address
+from winnow.server.errors import WinnowError
+from winnow.server.transports.addresses import parse_address
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.ids import chunk_id, chunk_of_point, document_id, is_chunk_id, point_id
+from winnow.server.ids import chunk_id, chunk_of_point, document_id, is_chunk_id, point_id
 
 texts = st.text(max_size=20)
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from server.ingest.documents import RawDocument, UnreadableFile
-from server.ingest.formats import image
-from server.ingest.formats.common import ocr_package
-from server.ingest.formats.common.signatures import check_signature
-from server.ingest.formats.format_table import FORMATS, format_of
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.formats.pdf import ocr
-from server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.documents import RawDocument, UnreadableFile
+from winnow.server.ingest.formats import image
+from winnow.server.ingest.formats.common import ocr_package
+from winnow.server.ingest.formats.common.signatures import check_signature
+from winnow.server.ingest.formats.format_table import FORMATS, format_of
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.formats.pdf import ocr
+from winnow.server.ingest.parsing.parser import ParserProcess
 
 needs_ocr = pytest.mark.skipif(not ocr_package.is_installed(), reason="the extra ocr is not installed")
 if find_spec("PIL"):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from server.ingest.parsing.late_imports import find_installed
+from winnow.server.ingest.parsing.late_imports import find_installed
 
 
 @pytest.mark.parametrize(

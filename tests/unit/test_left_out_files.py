@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from server.commands.ingest.report import print_report
-from server.ingest.file_discovery import Root, find_files
-from server.ingest.report import IngestReport
-from server.settings_loading import load_settings
+from winnow.server.commands.ingest.report import print_report
+from winnow.server.ingest.file_discovery import Root, find_files
+from winnow.server.ingest.report import IngestReport
+from winnow.server.settings_loading import load_settings
 
 MANUAL = "APT(8)                        APT                        APT(8)\n\nNAME\n       apt - a tool\n"
 

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from server.retrieval.lexical import (
+from winnow.server.retrieval.lexical import (
     build_document_vector,
     build_query_vector,
     count_query_terms,
     find_content_words,
     split_terms,
 )
-from server.text.languages import is_mostly_latin
-from server.text.stop_words import STOPWORDS
+from winnow.server.text.languages import is_mostly_latin
+from winnow.server.text.stop_words import STOPWORDS
 
 
 @pytest.mark.parametrize(

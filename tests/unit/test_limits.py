@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from server.errors import WinnowError
-from server.sessions.identities import key_name
-from server.settings import Settings
-from server.transports.limits import RateLimit
+from winnow.server.errors import WinnowError
+from winnow.server.sessions.identities import key_name
+from winnow.server.settings import Settings
+from winnow.server.transports.limits import RateLimit
 
 
 class Clock:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.locators import LINK_CHARS, LOCATOR_CHARS, address_of, link_to_page, locate, locator_fields
-from server.models import Document, Place, PlaceKind
+from winnow.server.locators import LINK_CHARS, LOCATOR_CHARS, address_of, link_to_page, locate, locator_fields
+from winnow.server.models import Document, Place, PlaceKind
 
 KINDS: tuple[PlaceKind, ...] = get_args(PlaceKind)
 PAGES = (Place(0, "page", 45, "33"), Place(90, "page", 46, "34"), Place(90, "page", 47), Place(200, "page", 48))

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.reports.log_files import SharedLogFile
+from winnow.server.runtime.reports.log_files import SharedLogFile
 
 WRITER = """
 import logging, sys
 from pathlib import Path
-from server.runtime.reports.log_files import SharedLogFile
+from winnow.server.runtime.reports.log_files import SharedLogFile
 handler = SharedLogFile(Path(sys.argv[1]), 500, 100)
 for number in range(300):
     handler.emit(logging.makeLogRecord({"msg": f"{sys.argv[2]} {number}"}))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from server.ingest.documents import RawDocument, UnreadableFile
-from server.ingest.parsing.manuals.characters import character
-from server.ingest.parsing.manuals.manual import is_manual, manual_to_markdown
-from server.ingest.readers import read
+from winnow.server.ingest.documents import RawDocument, UnreadableFile
+from winnow.server.ingest.parsing.manuals.characters import character
+from winnow.server.ingest.parsing.manuals.manual import is_manual, manual_to_markdown
+from winnow.server.ingest.readers import read
 
 MAN = r""".\" A comment
 '\" t

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.ingest import change_detection
-from server.ingest.change_detection import document_of, indexed_document_of
-from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument, clean_document
-from server.ingest.readers import read
-from server.models import Chunk
-from server.text.markup.markdown_signs import is_markdown
+from winnow.server.ingest import change_detection
+from winnow.server.ingest.change_detection import document_of, indexed_document_of
+from winnow.server.ingest.chunking import chunk
+from winnow.server.ingest.documents import RawDocument, clean_document
+from winnow.server.ingest.readers import read
+from winnow.server.models import Chunk
+from winnow.server.text.markup.markdown_signs import is_markdown
 
 WORDS = "The scheduler places every pod on a node that has room for it. "
 PAGE = (

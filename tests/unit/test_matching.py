@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.backends.base import admits
-from server.models import Document, Filters
-from server.text.matching import field_texts, is_glob, literal_head, path_matcher
+from winnow.server.backends.base import admits
+from winnow.server.models import Document, Filters
+from winnow.server.text.matching import field_texts, is_glob, literal_head, path_matcher
 
 PATHS = st.text("ab/_.-*?[]!é", max_size=12)
 PATTERNS = st.text("ab/_.-*?[]!é^", min_size=1, max_size=10)

@@ -11,7 +11,7 @@ import pytest
 # Blocks of the C library's heap, of which one in a hundred stays in use.
 _PROGRAM = """
 import psutil
-from server.runtime.memory import release_memory
+from winnow.server.runtime.memory import release_memory
 blocks = [bytes(2_000) for _ in range(100_000)]
 kept = blocks[::100]
 del blocks

@@ -14,14 +14,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from server.backends.models import weights
-from server.backends.models.conversion_space import DOWNLOAD_BYTES, MODELS_BYTES, TEMPORARY_BYTES, check_space
-from server.backends.models.embedders import install_model, load_model
-from server.backends.models.minilm import FINGERPRINT, MODEL, RECORD, convert, is_converted, model_folder
-from server.commands.model import app
-from server.errors import WinnowError
-from server.health import _model as examine_model
-from server.settings_loading import load_settings
+from winnow.server.backends.models import weights
+from winnow.server.backends.models.conversion_space import (
+    DOWNLOAD_BYTES,
+    MODELS_BYTES,
+    TEMPORARY_BYTES,
+    check_space,
+)
+from winnow.server.backends.models.embedders import install_model, load_model
+from winnow.server.backends.models.minilm import FINGERPRINT, MODEL, RECORD, convert, is_converted, model_folder
+from winnow.server.commands.model import app
+from winnow.server.errors import WinnowError
+from winnow.server.health import _model as examine_model
+from winnow.server.settings_loading import load_settings
 
 CARRIER = weights.find_installed_carrier()
 needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
@@ -186,7 +191,7 @@ def test_a_server_converts_a_damaged_model_itself_where_it_has_the_weights(
 
 def _with_free(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
     usage = type(shutil.disk_usage("/"))(1 << 40, (1 << 40) - free, free)
-    monkeypatch.setattr("server.backends.models.conversion_space.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("winnow.server.backends.models.conversion_space.shutil.disk_usage", lambda _: usage)
 
 
 @needs_weights
@@ -232,7 +237,8 @@ def test_a_conversion_that_fails_for_another_reason_names_its_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "server.backends.models.minilm_conversion.build", lambda _: (_ for _ in ()).throw(ValueError("cut short"))
+        "winnow.server.backends.models.minilm_conversion.build",
+        lambda _: (_ for _ in ()).throw(ValueError("cut short")),
     )
     with pytest.raises(WinnowError, match="ValueError: cut short") as caught:
         install_model(load_settings(models=tmp_path), lambda _: None)
@@ -244,7 +250,7 @@ def test_a_download_without_a_folder_for_temporary_files_names_it(
     hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
-    monkeypatch.setattr("server.backends.models.weights.find_installed_carrier", lambda: None)
+    monkeypatch.setattr("winnow.server.backends.models.weights.find_installed_carrier", lambda: None)
     with pytest.raises(WinnowError, match="FileNotFoundError") as caught:
         install_model(load_settings(models=tmp_path), lambda _: None)
     assert (caught.value.reason, str(tmp_path / "gone") in caught.value.message) == ("MODEL_UNAVAILABLE", True)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from server.errors import WinnowError
-from server.models import NeededTexts
-from server.operations.corpus.patterns import compile_pattern
+from winnow.server.errors import WinnowError
+from winnow.server.models import NeededTexts
+from winnow.server.operations.corpus.patterns import compile_pattern
 
 # Both cases of letters, the two characters beyond ASCII that are cases of ASCII letters, and syntax.
 LITERALS = st.text(st.sampled_from("abkKsS\u212a\u017fßéÉ中😀 _-.[](){}*+?|^$\\0129\n"), min_size=1, max_size=5)

@@ -14,13 +14,14 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from server.errors import WinnowError
-from server.sessions.identities import identity_of, queue_key
-from server.sessions.rights import settings_for
-from server.settings import Settings
-from server.transports.access.http_access import HttpOptions, IssuerOptions
-from server.transports.access.oidc import issuer_keys
-from server.transports.access.oidc.issuer_keys import (
+from tests.oidc_issuer import AUDIENCE, EC_KEY, RSA_KEY, Issuer, public_part, serve_issuer
+from winnow.server.errors import WinnowError
+from winnow.server.sessions.identities import identity_of, queue_key
+from winnow.server.sessions.rights import settings_for
+from winnow.server.settings import Settings
+from winnow.server.transports.access.http_access import HttpOptions, IssuerOptions
+from winnow.server.transports.access.oidc import issuer_keys
+from winnow.server.transports.access.oidc.issuer_keys import (
     FRESH_SECONDS,
     KEEP_SECONDS,
     LOOK_SECONDS,
@@ -28,10 +29,9 @@ from server.transports.access.oidc.issuer_keys import (
     IssuerKeys,
     check_issuer,
 )
-from server.transports.access.oidc.records import OidcOptions, TokenClient, TokenError
-from server.transports.access.oidc.token_rules import TokenRule, find_rule, read_rules
-from server.transports.access.oidc.tokens import MAX_TOKEN_CHARS, SKEW_SECONDS, TokenVerifier
-from tests.oidc_issuer import AUDIENCE, EC_KEY, RSA_KEY, Issuer, public_part, serve_issuer
+from winnow.server.transports.access.oidc.records import OidcOptions, TokenClient, TokenError
+from winnow.server.transports.access.oidc.token_rules import TokenRule, find_rule, read_rules
+from winnow.server.transports.access.oidc.tokens import MAX_TOKEN_CHARS, SKEW_SECONDS, TokenVerifier
 
 pytestmark = pytest.mark.anyio
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.binary_sheets import check_xlsb_sheet, prepare_xls
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.formats.workbook import read
 from tests.old_workbooks import DATE, HIDDEN, HOURS, VERY_HIDDEN, Formula, Number, Sheet, ole, rows, xls, xlsb
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common.binary_sheets import check_xlsb_sheet, prepare_xls
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.formats.workbook import read
 
 Make = Callable[[Mapping[str, Sheet]], io.BytesIO]
 VALUES = rows(

@@ -22,8 +22,8 @@ SETS_VARIABLE = 'os.environ["ORT_DISABLE_TELEMETRY"] = "1"'
 LOADS = """
 import sys, time
 from pathlib import Path
-from server.backends.models import fastembed_model
-from server.backends.models.{module} import {model}
+from winnow.server.backends.models import fastembed_model
+from winnow.server.backends.models.{module} import {model}
 {model}(Path(sys.argv[1])).{call}
 time.sleep(0.5)
 """

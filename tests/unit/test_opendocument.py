@@ -6,10 +6,10 @@ import io
 
 import pytest
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats import opendocument as reader
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from tests.office_files import opendocument, zipped
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats import opendocument as reader
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 
 _STYLES = """
 <style:style style:name="P1" style:parent-style-name="Title"/><style:style style:name="Title"/>

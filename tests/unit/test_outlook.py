@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from sandbox import looks_possible
-from sandbox.runners.runner_table import RUNNERS
+from winnow.sandbox import looks_possible
+from winnow.sandbox.runners.runner_table import RUNNERS
 
 
 @pytest.mark.parametrize("runner", RUNNERS)

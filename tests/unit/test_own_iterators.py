@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.modules import functools_module as ours
+from winnow.sandbox.modules import functools_module as ours
 
 ITEMS = st.lists(st.integers(0, 3), max_size=8)
 BOUND = st.none() | st.integers(-1, 9)

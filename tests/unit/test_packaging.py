@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-import server
+from winnow import __version__
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -58,39 +58,37 @@ def wheel_files(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def test_the_wheel_holds_four_packages_and_its_own_metadata(wheel_files: set[str]) -> None:
+def test_the_wheel_holds_one_package_and_its_own_metadata(wheel: Path, wheel_files: set[str]) -> None:
     """Nothing else is installed: no tests, no docs, no other folder."""
-    metadata = f"winnow_mcp-{server.__version__}.dist-info"
-    assert {name.split("/")[0] for name in wheel_files} == {
-        "client_sdk",
-        "sandbox",
-        "security",
-        "server",
-        metadata,
-    }
+    metadata = f"winnow_mcp-{__version__}.dist-info"
+    assert {name.split("/")[0] for name in wheel_files} == {"winnow", metadata}
+    assert zipfile.Path(wheel, f"{metadata}/top_level.txt").read_text("utf-8") == "winnow\n"
+
+
+def _installed_as(path: Path) -> str:
+    return f"winnow/{path.relative_to(ROOT).as_posix()}"
 
 
 def test_the_wheel_holds_every_module(wheel_files: set[str]) -> None:
     """Every module of the tree is in the wheel."""
     packages = ("client_sdk", "sandbox", "security", "server")
-    modules = {path.relative_to(ROOT).as_posix() for p in packages for path in (ROOT / p).rglob("*.py")}
+    modules = {_installed_as(path) for p in packages for path in (ROOT / p).rglob("*.py")}
     assert modules - wheel_files == set()
 
 
 def test_the_wheel_holds_the_token_vocabulary_and_the_type_markers(wheel_files: set[str]) -> None:
     """Tokens are counted offline, and type checkers see the types."""
-    data = {path.relative_to(ROOT).as_posix() for path in (ROOT / "server/data/tiktoken").iterdir()}
-    markers = {f"{package}/py.typed" for package in ("client_sdk", "sandbox", "server")}
-    assert (len(data), data - wheel_files, markers - wheel_files) == (1, set(), set())
+    data = {_installed_as(path) for path in (ROOT / "server/data/tiktoken").iterdir()}
+    assert (len(data), data - wheel_files, "winnow/py.typed" in wheel_files) == (1, set(), True)
 
 
 def test_the_wheel_runs_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     """Imported from the wheel outside the checkout, the command prints its version."""
     code = f"import sys; sys.argv = ['winnow', '--version']; sys.path.insert(0, {str(wheel)!r}); "
-    code += "import server.cli; assert '.whl' in server.cli.__file__; server.cli.main()"
+    code += "import winnow.server.cli; assert '.whl' in winnow.server.cli.__file__; winnow.server.cli.main()"
     command = [sys.executable, "-I", "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env={**os.environ}, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"winnow {server.__version__}\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"winnow {__version__}\n", "")
 
 
 @pytest.mark.walls
@@ -98,8 +96,10 @@ def test_the_audit_runs_as_installed(wheel: Path, tmp_path: Path) -> None:
     """Unpacked outside the checkout, as pip does it, the wheel contains the attacks and runs them."""
     shutil.unpack_archive(wheel, tmp_path, "zip")
     code = "import sys; sys.argv[1:] = ['doctor', '--audit', '--json', '--family', 'ipc', '--family', 'bombs']; "
-    code += f"sys.path.insert(0, {str(tmp_path)!r}); import security.suite, server.cli; "
-    code += f"assert str(security.suite.ATTACKS_FOLDER).startswith({str(tmp_path)!r}); server.cli.main()"
+    code += f"sys.path.insert(0, {str(tmp_path)!r}); import winnow.security.suite, winnow.server.cli; "
+    code += (
+        f"assert str(winnow.security.suite.ATTACKS_FOLDER).startswith({str(tmp_path)!r}); winnow.server.cli.main()"
+    )
     done = subprocess.run([sys.executable, "-I", "-c", code], cwd="/", capture_output=True, text=True, check=False)
     document = json.loads(done.stdout)
     in_tree = sum(1 for family in ("ipc", "bombs") for _ in (ROOT / "security/attacks" / family).glob("*.py"))
@@ -108,12 +108,12 @@ def test_the_audit_runs_as_installed(wheel: Path, tmp_path: Path) -> None:
 
 def test_the_wheel_holds_the_playbook(wheel_files: set[str]) -> None:
     """The playbook is part of the server, not of its documentation."""
-    assert "server/data/playbook.md" in wheel_files
+    assert "winnow/server/data/playbook.md" in wheel_files
 
 
 def test_the_wheel_holds_the_tasks_of_the_token_benchmark(wheel_files: set[str]) -> None:
     """The command runs the shipped tasks."""
-    tasks = {path.relative_to(ROOT).as_posix() for path in (ROOT / "server/bench/tokens").rglob("*.toml")}
+    tasks = {_installed_as(path) for path in (ROOT / "server/bench/tokens").rglob("*.toml")}
     assert (tasks - wheel_files, len(tasks) > 4) == (set(), True)
 
 
@@ -121,7 +121,7 @@ def test_versions_agree() -> None:
     """The package, its metadata and the newest entry of the changelog name one version."""
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert newest is not None
-    assert {server.__version__, PROJECT["version"], version("winnow-mcp"), newest[1]} == {server.__version__}
+    assert {__version__, PROJECT["version"], version("winnow-mcp"), newest[1]} == {__version__}
 
 
 @pytest.mark.parametrize("requirement", DIRECT)

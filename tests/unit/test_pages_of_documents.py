@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from server.contracts.documents import ReadDocument
-from server.errors import WinnowError
-from server.locators import locate
-from server.models import Place
-from server.operations.corpus.pages import find_numbers, find_pages
+from winnow.server.contracts.documents import ReadDocument
+from winnow.server.errors import WinnowError
+from winnow.server.locators import locate
+from winnow.server.models import Place
+from winnow.server.operations.corpus.pages import find_numbers, find_pages
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 2)), min_size=1, max_size=8), st.integers(1, 12))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.operations.corpus import paragraphs
-from server.operations.corpus.paragraphs import iterate_paragraphs
+from winnow.server.operations.corpus import paragraphs
+from winnow.server.operations.corpus.paragraphs import iterate_paragraphs
 
 PLAIN = re.compile(r"\S(?:.*\S)?(?:[ \t]*\n[ \t]*\S(?:.*\S)?)*")
 TEXTS = st.text(st.sampled_from("ab \t\n\x0b\x85\u2028é"), max_size=60)

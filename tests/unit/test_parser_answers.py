@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.ingest.parsing import frames
-from server.ingest.parsing.answers import check_parsed_file, check_text
-from server.ingest.parsing.frames import ParserProtocolError
-from server.models import HiddenReason, Place, PlaceKind, Reading
-from server.text import stated_facts
-from server.text.printable import one_line
+from winnow.server.ingest.parsing import frames
+from winnow.server.ingest.parsing.answers import check_parsed_file, check_text
+from winnow.server.ingest.parsing.frames import ParserProtocolError
+from winnow.server.models import HiddenReason, Place, PlaceKind, Reading
+from winnow.server.text import stated_facts
+from winnow.server.text.printable import one_line
 
 _TEXT = "one two three"
 _HONEST = Reading("liteparse", 3, 2, True, (1, 3), 1, ("a.csv",), ("two notes",), {"invisible": 1, "too small": 1})

@@ -13,9 +13,9 @@ from hypothesis import settings as budget
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from server.ids import chunk_id
-from server.models import Chunk, Document, Passage
-from server.sessions.passage_store import (
+from winnow.server.ids import chunk_id
+from winnow.server.models import Chunk, Document, Passage
+from winnow.server.sessions.passage_store import (
     ENTRY_OVERHEAD_BYTES,
     MANY_EVICTIONS_A_MINUTE,
     PassageStore,

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from server.ingest.formats import pdf_liteparse, pdf_pdfium
-from server.ingest.formats.parsed_file import FormatReader, ReadOptions
-from server.ingest.formats.pdf.document import open_pdf
-from server.ingest.formats.pdf.layout import NO_RULES, BlockKind, Rules
-from server.ingest.formats.pdf.layout import Box as PageBox
-from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
-from server.ingest.formats.pdf.lines import Cell, Line, LostText
 from tests.pdf_files import Box, PdfFile, Text, build_pdf, paragraph
+from winnow.server.ingest.formats import pdf_liteparse, pdf_pdfium
+from winnow.server.ingest.formats.parsed_file import FormatReader, ReadOptions
+from winnow.server.ingest.formats.pdf.document import open_pdf
+from winnow.server.ingest.formats.pdf.layout import NO_RULES, BlockKind, Rules
+from winnow.server.ingest.formats.pdf.layout import Box as PageBox
+from winnow.server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
+from winnow.server.ingest.formats.pdf.lines import Cell, Line, LostText
 
 PROSE = "a line of prose that fills its column"
 READERS = pytest.mark.parametrize("reader", [pdf_liteparse.read, pdf_pdfium.read], ids=["liteparse", "pdfium"])

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats import pdf_liteparse, pdf_pdfium
-from server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ParsedFile, ReadOptions
-from server.ingest.formats.pdf import ocr
-from server.ingest.formats.pdf.document import bounded_texts, open_pdf
-from server.ingest.formats.pdf.layout import Box as Edges
-from server.ingest.formats.pdf.torn_words import HYPHEN
 from tests.pdf_files import A4, Box, Drawn, Form, Link, PdfFile, Picture, Text, WithMinus, build_pdf, paragraph
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats import pdf_liteparse, pdf_pdfium
+from winnow.server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ParsedFile, ReadOptions
+from winnow.server.ingest.formats.pdf import ocr
+from winnow.server.ingest.formats.pdf.document import bounded_texts, open_pdf
+from winnow.server.ingest.formats.pdf.layout import Box as Edges
+from winnow.server.ingest.formats.pdf.torn_words import HYPHEN
 
 Read = Callable[..., ParsedFile]
 LINES = (

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.ingest.formats.pdf.facts import find_doi, iso_date, split_authors
-from server.ingest.formats.pdf.layout import Block, BlockKind, Box, Page
-from server.ingest.formats.pdf.lines import Cell, Line
-from server.ingest.formats.pdf.reading_order import columns_of
-from server.ingest.formats.pdf.torn_words import HYPHEN, Mender, expand_ligatures
-from server.ingest.formats.pdf.visibility import _multiply, _transform
-from server.ingest.formats.pdf_liteparse import whole_words
+from winnow.server.ingest.formats.pdf.facts import find_doi, iso_date, split_authors
+from winnow.server.ingest.formats.pdf.layout import Block, BlockKind, Box, Page
+from winnow.server.ingest.formats.pdf.lines import Cell, Line
+from winnow.server.ingest.formats.pdf.reading_order import columns_of
+from winnow.server.ingest.formats.pdf.torn_words import HYPHEN, Mender, expand_ligatures
+from winnow.server.ingest.formats.pdf.visibility import _multiply, _transform
+from winnow.server.ingest.formats.pdf_liteparse import whole_words
 
 # --- torn words
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.printable import (
+from winnow.server.text.printable import (
     beginning,
     caret,
     ending,

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from server.commands.terminal import progress as terminal
-from server.commands.terminal.progress import show_progress, show_trials
-from server.ingest.read_ahead import read_ahead
-from server.ingest.report import Progress, ProgressMeter
 from tests.patience import LIMIT
+from winnow.server.commands.terminal import progress as terminal
+from winnow.server.commands.terminal.progress import show_progress, show_trials
+from winnow.server.ingest.read_ahead import read_ahead
+from winnow.server.ingest.report import Progress, ProgressMeter
 
 
 def test_progress_within_a_large_document_is_reported_by_passage() -> None:

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.backends.catalogue import Catalogue
-from server.errors import WinnowError
-from server.models import CitationStyle, Environment
-from server.projects.settings import (
+from tests.unit.test_catalogue import layout
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.errors import WinnowError
+from winnow.server.models import CitationStyle, Environment
+from winnow.server.projects.settings import (
     Fusion,
     ProjectLabels,
     ProjectSettings,
@@ -25,7 +26,6 @@ from server.projects.settings import (
     settings_from_json,
     settings_to_json,
 )
-from tests.unit.test_catalogue import layout
 
 PLAIN = st.text(st.characters(exclude_categories=("C", "Z")), max_size=50)
 SETTINGS = st.builds(

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from server.commands.packs.prompts import app
-from server.errors import WinnowError
-from server.prompts.library import PromptLibrary, load_prompts
-from server.prompts.reading import SHIPPED, Pack, read_pack
-from server.prompts.records import Prompt
-from server.text.printable import printable
+from winnow.server.commands.packs.prompts import app
+from winnow.server.errors import WinnowError
+from winnow.server.prompts.library import PromptLibrary, load_prompts
+from winnow.server.prompts.reading import SHIPPED, Pack, read_pack
+from winnow.server.prompts.records import Prompt
+from winnow.server.text.printable import printable
 
 SPECIFICATION = """\
 title: Compare two things

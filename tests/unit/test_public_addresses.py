@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 import pytest
 
-from server.toolpacks.public_addresses import is_public
+from winnow.server.toolpacks.public_addresses import is_public
 
 # Every block of the registries for special purposes, of the addresses for multicast, and reserved ones.
 _BLOCKS_4 = (

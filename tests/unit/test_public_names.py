@@ -10,13 +10,10 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-import client_sdk
-import sandbox
-import security
-import server
+import winnow
 
 PUBLIC: Mapping[str, list[str]] = {
-    "client_sdk": [
+    "winnow.client_sdk": [
         "ClaimNotebook",
         "KnowledgeBase",
         "KnowledgeGraph",
@@ -57,7 +54,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "summarize",
         "tokens",
     ],
-    "sandbox": [
+    "winnow.sandbox": [
         "CallError",
         "CountTokens",
         "HostCall",
@@ -75,8 +72,8 @@ PUBLIC: Mapping[str, list[str]] = {
         "looks_possible",
         "probe",
     ],
-    "server": ["__version__"],
-    "server.contracts": [
+    "winnow": ["OpenStore", "__version__", "open_store"],
+    "winnow.server.contracts": [
         "Arguments",
         "DescribeAnswer",
         "EntitiesForSections",
@@ -124,7 +121,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "parse",
         "wire_schema",
     ],
-    "server.ingest.pipeline": [
+    "winnow.server.ingest.pipeline": [
         "DefaultLabels",
         "GraphReport",
         "GraphTarget",
@@ -137,7 +134,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "ingest_parts",
         "ingest_paths",
     ],
-    "server.knowledge": [
+    "winnow.server.knowledge": [
         "Answer",
         "Caller",
         "DIRECT",
@@ -147,16 +144,23 @@ PUBLIC: Mapping[str, list[str]] = {
         "OPERATIONS",
         "SCRIPT",
     ],
-    "server.tools": ["EARLIER_NAMES", "TAKEN_NAMES", "TOOLS", "WITHOUT_KB", "Context", "Tool", "ToolResult"],
+    "winnow.server.tools": [
+        "EARLIER_NAMES",
+        "TAKEN_NAMES",
+        "TOOLS",
+        "WITHOUT_KB",
+        "Context",
+        "Tool",
+        "ToolResult",
+    ],
 }
 
 
 def _modules() -> Iterator[str]:
-    for package in (client_sdk, sandbox, security, server):
-        yield package.__name__
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not found.name.startswith("security.attacks"):
-                yield found.name
+    yield winnow.__name__
+    for found in pkgutil.walk_packages(winnow.__path__, f"{winnow.__name__}."):
+        if not found.name.startswith("winnow.security.attacks"):
+            yield found.name
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -182,7 +186,7 @@ def _has_all(name: str) -> bool:
 def test_every_public_name_is_documented() -> None:
     """Every class and function in the tables above has a docstring."""
     silent = []
-    for name in ("client_sdk", "sandbox"):
+    for name in ("winnow", "winnow.client_sdk", "winnow.sandbox"):
         module = importlib.import_module(name)
         values = {each: getattr(module, each) for each in PUBLIC[name]}
         explained = [each for each, value in values.items() if inspect.isclass(value) or inspect.isfunction(value)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import re2  # type: ignore[import-untyped]
 
-from server.errors import WinnowError
-from server.operations.corpus.patterns import compile_pattern
+from winnow.server.errors import WinnowError
+from winnow.server.operations.corpus.patterns import compile_pattern
 
 # Each kind of character: letters, digits, blanks, control characters, punctuation, other scripts.
 TEXT = (

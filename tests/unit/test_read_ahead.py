@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from server.ingest.read_ahead import read_ahead
 from tests.patience import LIMIT
+from winnow.server.ingest.read_ahead import read_ahead
 
 
 def produce(weights: list[int], made: list[int], blocked: threading.Event | None = None) -> Iterator[int]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.ingest.documents import (
+from winnow.server.ingest.documents import (
     DefaultLabels,
     RawDocument,
     UnreadableFile,
@@ -20,10 +20,10 @@ from server.ingest.documents import (
     clean_text,
     flatten,
 )
-from server.ingest.file_discovery import find_files, resolve_roots
-from server.ingest.readers import LARGEST_FILE_BYTES, ReadFlaw, decode, kind_of, read
-from server.models import Place, Reading
-from server.text.printable import printable
+from winnow.server.ingest.file_discovery import find_files, resolve_roots
+from winnow.server.ingest.readers import LARGEST_FILE_BYTES, ReadFlaw, decode, kind_of, read
+from winnow.server.models import Place, Reading
+from winnow.server.text.printable import printable
 
 
 def only(path: Path) -> RawDocument:

@@ -7,7 +7,7 @@ import importlib
 import pytest
 from typer.testing import CliRunner
 
-from server.cli import COMMANDS
+from winnow.server.cli import COMMANDS
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,6 @@ from server.cli import COMMANDS
 def test_a_word_that_an_option_does_not_take_is_refused_in_the_words_of_its_check(
     command: str, arguments: tuple[str, ...]
 ) -> None:
-    app = importlib.import_module(f"server.commands.{COMMANDS[command][0]}").app
+    app = importlib.import_module(f"winnow.server.commands.{COMMANDS[command][0]}").app
     refused = CliRunner().invoke(app, [*arguments, "office"])
     assert (refused.exit_code, "office" in refused.stderr, "alue error" in refused.stderr) == (2, True, False)

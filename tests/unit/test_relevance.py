@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.retrieval.relevance import is_irrelevant, relevance_probability
+from winnow.server.retrieval.relevance import is_irrelevant, relevance_probability
 
 cosines = st.floats(-1, 1)
 

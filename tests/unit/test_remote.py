@@ -11,10 +11,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from server.backends.vectors import qdrant
-from server.errors import WinnowError
-from server.runtime.deadlines import CallEnded, deadline_after, use_deadline
-from server.runtime.remote import (
+from winnow.server.backends.vectors import qdrant
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.deadlines import CallEnded, deadline_after, use_deadline
+from winnow.server.runtime.remote import (
     FAILURES,
     FIRST_PAUSE_SECONDS,
     LONGEST_PAUSE_SECONDS,

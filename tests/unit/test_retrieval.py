@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from server.backends.base import (
+from winnow.server.backends.base import (
     Embedder,
     ModelState,
     Point,
@@ -17,12 +17,12 @@ from server.backends.base import (
     Vector,
     payload_of,
 )
-from server.backends.vectors.edge import EdgeStore
-from server.errors import WinnowError
-from server.ids import chunk_id, document_id
-from server.models import Document, Filters, Ranking
-from server.retrieval.hybrid import Mode, Retriever
-from server.retrieval.lexical import build_document_vector, split_terms
+from winnow.server.backends.vectors.edge import EdgeStore
+from winnow.server.errors import WinnowError
+from winnow.server.ids import chunk_id, document_id
+from winnow.server.models import Document, Filters, Ranking
+from winnow.server.retrieval.hybrid import Mode, Retriever
+from winnow.server.retrieval.lexical import build_document_vector, split_terms
 
 DIMENSION = 64
 FINGERPRINT = "hashed-terms/1"

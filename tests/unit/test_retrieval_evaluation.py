@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server.backends.models import weights
-from server.commands.eval import app
-from server.errors import WinnowError
-from server.retrieval.evaluation import (
+from winnow.server.backends.models import weights
+from winnow.server.commands.eval import app
+from winnow.server.errors import WinnowError
+from winnow.server.retrieval.evaluation import (
     Retrieved,
     best_by_document,
     compute_measures,

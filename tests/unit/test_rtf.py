@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats import rtf as reader
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats import rtf as reader
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 
 _HEAD = (
     r"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fnil Arial;}{\f1\fnil\fcharset204 Cyr;}}"

@@ -11,10 +11,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox import CallError, Limits, Reply
-from sandbox.parent import execution
-from sandbox.parent.execution import CallHandler
-from sandbox.protocol import frames
+from winnow.sandbox import CallError, Limits, Reply
+from winnow.sandbox.parent import execution
+from winnow.sandbox.parent.execution import CallHandler
+from winnow.sandbox.protocol import frames
 
 
 @dataclass

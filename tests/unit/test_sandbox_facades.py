@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.child.console import Console
-from sandbox.language import allow_list, compiler, names, policy, refusals
-from sandbox.language.guards import script_builtins
-from sandbox.modules import facades
-from sandbox.modules.printing_modules import OutputStreams
+from winnow.sandbox.child.console import Console
+from winnow.sandbox.language import allow_list, compiler, names, policy, refusals
+from winnow.sandbox.language.guards import script_builtins
+from winnow.sandbox.modules import facades
+from winnow.sandbox.modules.printing_modules import OutputStreams
 
 DEPTH = 4
 

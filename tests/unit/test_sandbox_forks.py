@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.runners import fork_server, spin_policy
-from sandbox.runners.spin_policy import SpinPolicy
+from winnow.sandbox.runners import fork_server, spin_policy
+from winnow.sandbox.runners.spin_policy import SpinPolicy
 
 
 @pytest.fixture(autouse=True)

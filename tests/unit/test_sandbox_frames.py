@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.child.results import NotData, copy_as_data
-from sandbox.protocol.frames import (
+from winnow.sandbox.child.results import NotData, copy_as_data
+from winnow.sandbox.protocol.frames import (
     BATCH_CALLS,
     HEADER,
     CallFrame,
@@ -27,7 +27,7 @@ from sandbox.protocol.frames import (
     pack,
     pack_for_child,
 )
-from sandbox.protocol.limits import Limits
+from winnow.sandbox.protocol.limits import Limits
 
 LIMITS = Limits()
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.protocol import frames
-from sandbox.protocol.jobs import ScriptJob, SpawnRequest
-from sandbox.protocol.limits import Limits
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.protocol.jobs import ScriptJob, SpawnRequest
+from winnow.sandbox.protocol.limits import Limits
 
 SKILLS = {"sources": {"notes": "def note(): pass"}, "homes": {"note": "notes"}}
 

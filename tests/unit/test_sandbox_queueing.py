@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.parent.queue import ScriptQueue, ScriptQueueFull
 from tests.patience import LIMIT
+from winnow.sandbox.parent.queue import ScriptQueue, ScriptQueueFull
 
 
 def _queue(places: int, room: int) -> ScriptQueue:

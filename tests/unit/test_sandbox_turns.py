@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from sandbox import Limits, Reply
-from sandbox.parent.execution import CallHandler, Execution
-from sandbox.protocol import frames
-from sandbox.runners.fork_server import ForkedChild
-from sandbox.runners.turns import TURN_SECONDS
+from winnow.sandbox import Limits, Reply
+from winnow.sandbox.parent.execution import CallHandler, Execution
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.runners.fork_server import ForkedChild
+from winnow.sandbox.runners.turns import TURN_SECONDS
 
 CALLS = 40
 LIMITS = Limits(sdk_calls=100)

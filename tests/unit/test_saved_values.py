@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client_sdk import SDKError, load, save, saved, transport
-from server.engine.client import EngineKnowledge
-from server.errors import WinnowError
-from server.knowledge import DIRECT, OPERATIONS, SCRIPT
-from server.operations.state import IN_SESSION
-from server.sessions import saved_values
-from server.sessions.identities import proven_name, unproven_name
-from server.sessions.saved_values import SESSION_BYTES, SESSION_NAMES, SavedValues
-from server.settings import Settings
+from winnow.client_sdk import SDKError, load, save, saved, transport
+from winnow.server.engine.client import EngineKnowledge
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import DIRECT, OPERATIONS, SCRIPT
+from winnow.server.operations.state import IN_SESSION
+from winnow.server.sessions import saved_values
+from winnow.server.sessions.identities import proven_name, unproven_name
+from winnow.server.sessions.saved_values import SESSION_BYTES, SESSION_NAMES, SavedValues
+from winnow.server.settings import Settings
 
 MIB = 1024 * 1024
 JSON = st.recursive(

@@ -11,12 +11,12 @@ import re2  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.errors import WinnowError
-from server.models import ChunkSpan, DocumentText
-from server.operations.corpus.matched_text import KEY_CHARS, ShownLength
-from server.operations.corpus.patterns import compile_pattern
-from server.operations.corpus.tallies import KeyedTallies, key_of
-from server.operations.corpus.walking import Found, ScannedDocument
+from winnow.server.errors import WinnowError
+from winnow.server.models import ChunkSpan, DocumentText
+from winnow.server.operations.corpus.matched_text import KEY_CHARS, ShownLength
+from winnow.server.operations.corpus.patterns import compile_pattern
+from winnow.server.operations.corpus.tallies import KeyedTallies, key_of
+from winnow.server.operations.corpus.walking import Found, ScannedDocument
 
 # Letters, digits and blanks of several scripts, marks, and characters that stand for themselves or not.
 ALPHABET = "aAbBkK \t\n\r\x0b\x1c\x85\xa0\u2028_-.[]{},1२³½éßſİ中ªⅧ\u0301😀"

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from sandbox import Outcome
-from server.app import Application, open_application
-from server.ingest.pipeline import ingest_paths
-from server.ingest.target import target_of
-from server.knowledge import DIRECT, Caller
-from server.opening import open_backends
-from server.settings_loading import load_settings
 from tests.unit.test_docs import RECIPES, REPEATED, SCRIPT_EXAMPLES, write_notes
+from winnow.sandbox import Outcome
+from winnow.server.app import Application, open_application
+from winnow.server.ingest.pipeline import ingest_paths
+from winnow.server.ingest.target import target_of
+from winnow.server.knowledge import DIRECT, Caller
+from winnow.server.opening import open_backends
+from winnow.server.settings_loading import load_settings
 
 RECORDED = Path(__file__).parents[1] / "golden" / "script_examples.json"
 EXAMPLES = {example: page for page, example in SCRIPT_EXAMPLES if example not in RECIPES.values()}

@@ -9,11 +9,11 @@ from pydantic import ValidationError
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from server.commands.serve import app as serve
-from server.commands.terminal.flags import SHORTER
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load, load_settings
+from winnow.server.commands.serve import app as serve
+from winnow.server.commands.terminal.flags import SHORTER
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load, load_settings
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk import (
+from winnow.client_sdk import (
     Row,
     cite,
     dedupe,
@@ -23,7 +23,7 @@ from client_sdk import (
     tokens,
     transport,
 )
-from server.text.tokens import count_tokens
+from winnow.server.text.tokens import count_tokens
 
 ROWS = [
     Row(

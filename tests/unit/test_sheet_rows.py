@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.ingest.chunking import chunk
-from server.ingest.formats import delimited, workbook
-from server.ingest.formats.common.markdown_draft import MarkdownDraft
-from server.ingest.formats.common.sheet_parts import SheetRow, SheetWriter
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.locators import cited_fields, locate, locator_fields, place_at
-from server.models import Document, Passage, Place
-from server.operations.corpus.sheet_rows import narrow_passage, narrow_to_rows
 from tests.office_files import xlsx
+from winnow.server.ingest.chunking import chunk
+from winnow.server.ingest.formats import delimited, workbook
+from winnow.server.ingest.formats.common.markdown_draft import MarkdownDraft
+from winnow.server.ingest.formats.common.sheet_parts import SheetRow, SheetWriter
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.locators import cited_fields, locate, locator_fields, place_at
+from winnow.server.models import Document, Passage, Place
+from winnow.server.operations.corpus.sheet_rows import narrow_passage, narrow_to_rows
 
 
 def _locator(text: str, places: Sequence[Place], start: int, end: int) -> str:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox import WallReport
-from sandbox.child import monty_sdk
-from sandbox.runners import monty
-from sandbox.runners.runner_table import tier_of
-from server.commands.doctor import _fold_gaps
-from server.findings import Finding
-from server.health import examine
-from server.health.walls import GAP
-from server.reference.sdk import SDK, sdk_reference
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.tools.execute_code import _SMALLER_LANGUAGE, DESCRIPTION, TOOL
+from winnow.sandbox import WallReport
+from winnow.sandbox.child import monty_sdk
+from winnow.sandbox.runners import monty
+from winnow.sandbox.runners.runner_table import tier_of
+from winnow.server.commands.doctor import _fold_gaps
+from winnow.server.findings import Finding
+from winnow.server.health import examine
+from winnow.server.health.walls import GAP
+from winnow.server.reference.sdk import SDK, sdk_reference
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.tools.execute_code import _SMALLER_LANGUAGE, DESCRIPTION, TOOL
 
 
 def test_the_description_tells_the_agent_of_the_smaller_language() -> None:

@@ -14,21 +14,21 @@ from typing import Any
 
 import pytest
 
-from server.backends import sqlite
-from server.backends.base import CatalogueChanges, CatalogueEntry
-from server.backends.catalogue import Binding, Catalogue
-from server.backends.files import seal
-from server.backends.graphs.document_facts import SqliteFactStore
-from server.backends.graphs.sqlite_graph import SqliteGraph
-from server.claims.records import Claim, Comparison, Entry, Verdict, new_entry_id
-from server.claims.sqlite_store import SqliteClaimStore
-from server.claims.store import Change, Notebook, View
-from server.errors import WinnowError
-from server.graph.base import RankQuery
-from server.graph.records import DocumentGraph, Node
-from server.ids import chunk_id, document_id, section_id
-from server.models import Chunk, Document, Filters
-from server.projects.settings import ProjectSettings
+from winnow.server.backends import sqlite
+from winnow.server.backends.base import CatalogueChanges, CatalogueEntry
+from winnow.server.backends.catalogue import Binding, Catalogue
+from winnow.server.backends.files import seal
+from winnow.server.backends.graphs.document_facts import SqliteFactStore
+from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
+from winnow.server.claims.records import Claim, Comparison, Entry, Verdict, new_entry_id
+from winnow.server.claims.sqlite_store import SqliteClaimStore
+from winnow.server.claims.store import Change, Notebook, View
+from winnow.server.errors import WinnowError
+from winnow.server.graph.base import RankQuery
+from winnow.server.graph.records import DocumentGraph, Node
+from winnow.server.ids import chunk_id, document_id, section_id
+from winnow.server.models import Chunk, Document, Filters
+from winnow.server.projects.settings import ProjectSettings
 
 P, URI = "p", "a.md"
 ID, CHUNK = document_id(P, URI), chunk_id(P, URI, ("H",), "words", 0)
@@ -382,7 +382,7 @@ def test_only_errors_of_ours_are_raised(
 _OTHER_PROCESS = """
 import sys
 from pathlib import Path
-from server.backends.catalogue import Binding, Catalogue
+from winnow.server.backends.catalogue import Binding, Catalogue
 catalogue = Catalogue(Path(sys.argv[1]))
 catalogue.bind(Binding(sys.argv[2], 384))
 catalogue.close()

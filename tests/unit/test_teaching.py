@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-import client_sdk
-from client_sdk.rows import FIELDS
-from server.contracts import flat_schema
-from server.errors import REASONS, ErrorCode, WinnowError
-from server.graph.records import EDGE_TYPES
-from server.prompts.library import load_prompts
-from server.prompts.rendering import render
-from server.reference.guides import instructions, playbook
-from server.reference.sdk import SDK
-from server.scripts.skills import load_skills
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.tools import TOOLS
+from winnow import client_sdk
+from winnow.client_sdk.rows import FIELDS
+from winnow.server.contracts import flat_schema
+from winnow.server.errors import REASONS, ErrorCode, WinnowError
+from winnow.server.graph.records import EDGE_TYPES
+from winnow.server.prompts.library import load_prompts
+from winnow.server.prompts.rendering import render
+from winnow.server.reference.guides import instructions, playbook
+from winnow.server.reference.sdk import SDK
+from winnow.server.scripts.skills import load_skills
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.tools import TOOLS
 
 WIRE = {tool.name.replace(".", "_"): tool for tool in TOOLS}
 # Not in the texts for agents: these are listed by a flag only.

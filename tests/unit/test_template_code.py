@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from server.graph.extraction.prose import parse_prose
-from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument
-from server.ingest.readers import read
-from server.models import Document
-from server.text.markup.template_code import has_template_code, resolve_heading, resolve_template_code
+from winnow.server.graph.extraction.prose import parse_prose
+from winnow.server.ingest.chunking import chunk
+from winnow.server.ingest.documents import RawDocument
+from winnow.server.ingest.readers import read
+from winnow.server.models import Document
+from winnow.server.text.markup.template_code import has_template_code, resolve_heading, resolve_template_code
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.walls.namespace_refusals import HostFacts, advise_on_namespaces, read_host_facts
-from sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, find_tier, is_accepted
-from sandbox.walls.wall_table import ALL_WALLS
-from server.errors import WinnowError
-from server.health.host_profiles import apparmor_profile, find_program, seccomp_profile
+from winnow.sandbox.walls.namespace_refusals import HostFacts, advise_on_namespaces, read_host_facts
+from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, find_tier, is_accepted
+from winnow.sandbox.walls.wall_table import ALL_WALLS
+from winnow.server.errors import WinnowError
+from winnow.server.health.host_profiles import apparmor_profile, find_program, seccomp_profile
 
 _NAMES = frozenset(wall.name for wall in ALL_WALLS)
 # The calls that raising the walls makes, and that the usual profile of a container refuses.

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp.types import CallToolResult, TextContent
 
-from sandbox.diagnosis import precheck
-from sandbox.language import compiler
-from server.bench.tokens import chart, report
-from server.bench.tokens.collection import COLLECTIONS, find_collections
-from server.bench.tokens.counting import CLIENTS, Cost, compact, cost_of, envelope
-from server.bench.tokens.gold import (
+from winnow.sandbox.diagnosis import precheck
+from winnow.sandbox.language import compiler
+from winnow.server.bench.tokens import chart, report
+from winnow.server.bench.tokens.collection import COLLECTIONS, find_collections
+from winnow.server.bench.tokens.counting import CLIENTS, Cost, compact, cost_of, envelope
+from winnow.server.bench.tokens.gold import (
     Expected,
     contains_name,
     find_leaks,
@@ -26,8 +26,8 @@ from server.bench.tokens.gold import (
     names_of,
     split_text,
 )
-from server.bench.tokens.measuring import figures
-from server.bench.tokens.statistics import (
+from winnow.server.bench.tokens.measuring import figures
+from winnow.server.bench.tokens.statistics import (
     MEASURED,
     MeasuredTask,
     Run,
@@ -37,9 +37,9 @@ from server.bench.tokens.statistics import (
     overall,
     reduction,
 )
-from server.bench.tokens.task import ARMS, CLASSES, BenchmarkTask, Oracle, load
-from server.errors import WinnowError
-from server.text.tokens import count_tokens
+from winnow.server.bench.tokens.task import ARMS, CLASSES, BenchmarkTask, Oracle, load
+from winnow.server.errors import WinnowError
+from winnow.server.text.tokens import count_tokens
 
 TASKS = load()
 FINE = """

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.backends import trigrams
-from server.backends.base import CatalogueChanges, CatalogueEntry
-from server.backends.catalogue import Catalogue
-from server.ids import chunk_id, document_id
-from server.models import Chunk, Document, ExcludedText, Filters
-from server.operations.corpus.patterns import compile_pattern
+from winnow.server.backends import trigrams
+from winnow.server.backends.base import CatalogueChanges, CatalogueEntry
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.ids import chunk_id, document_id
+from winnow.server.models import Chunk, Document, ExcludedText, Filters
+from winnow.server.operations.corpus.patterns import compile_pattern
 
 P = "p"
 ALPHABET = 'abkKsS\u212a\u017fßéÉ中😀\ufffe "-.'
@@ -149,8 +149,8 @@ def test_without_fts5_every_text_is_read(catalogue: Catalogue, monkeypatch: pyte
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from server.backends import trigrams
-from server.backends.catalogue import Catalogue
+from winnow.server.backends import trigrams
+from winnow.server.backends.catalogue import Catalogue
 trigrams._BATCH_CHARS = 1
 index, count = trigrams._index_document, 0
 def index_and_die(connection, id):

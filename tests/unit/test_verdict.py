@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.retrieval import verdict
-from server.retrieval.verdict import (
+from winnow.server.retrieval import verdict
+from winnow.server.retrieval.verdict import (
     ANSWERED_FROM,
     NOT_FOUND_BELOW,
     Signals,
@@ -19,8 +19,8 @@ from server.retrieval.verdict import (
     is_rare,
     measure_signals,
 )
-from server.text.tokens import FALLBACK
-from server.text.verdicts import render_verdict
+from winnow.server.text.tokens import FALLBACK
+from winnow.server.text.verdicts import render_verdict
 
 shares = st.floats(0, 1)
 scores = st.floats(0, 30).map(lambda score: 0.0 if score < 0.01 else score)

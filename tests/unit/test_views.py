@@ -11,13 +11,13 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.tree import Tree
 
-from server.commands.audit import _format_row, _format_table
-from server.commands.ingest.report import print_report as shown_ingest
-from server.commands.terminal.output import print_json, print_lines, print_to_stderr
-from server.commands.terminal.screen import Screen
-from server.ingest.pipeline import IngestFailure, IngestReport
-from server.settings import Settings
-from server.text.printable import printable
+from winnow.server.commands.audit import _format_row, _format_table
+from winnow.server.commands.ingest.report import print_report as shown_ingest
+from winnow.server.commands.terminal.output import print_json, print_lines, print_to_stderr
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.ingest.pipeline import IngestFailure, IngestReport
+from winnow.server.settings import Settings
+from winnow.server.text.printable import printable
 
 COMMANDS = Path(__file__).parents[2] / "server" / "commands"
 # Functions that print, and their modules. `serve` speaks the protocol on stdout, and prints nothing.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.runtime.waits import WaitCounter, WaitSummary, WriterClock
+from winnow.server.runtime.waits import WaitCounter, WaitSummary, WriterClock
 
 
 def test_waits_are_told_in_milliseconds() -> None:

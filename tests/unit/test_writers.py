@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.catalogue import Catalogue
-from server.backends.files.lock import HOLDER, StoreLock
-from server.backends.files.private_folder import is_private, make_private
-from server.health import examine
-from server.scripts.skills import load_skills
-from server.settings_loading import load_settings
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.files.lock import HOLDER, StoreLock
+from winnow.server.backends.files.private_folder import is_private, make_private
+from winnow.server.health import examine
+from winnow.server.scripts.skills import load_skills
+from winnow.server.settings_loading import load_settings
 
 SKILL = 'def answer():\n    """Answer."""\n    return 42\n'
 SOMEBODY_ELSE = 12_345

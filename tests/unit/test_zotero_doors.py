@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from server.errors import WinnowError
-from server.libraries.zotero.database import DatabaseDoor
-from server.libraries.zotero.files import FilePlaces
-from server.libraries.zotero.local_api import LocalApi
-from server.libraries.zotero.objects import LibraryName, LibraryObjects, pack, unpack
-from server.libraries.zotero.opening import open_zotero
-from server.libraries.zotero.records import ZoteroLibrary
-from server.libraries.zotero.works import make_library
 from tests.zotero_api import ZoteroApi, serve_api
 from tests.zotero_database import write_database
 from tests.zotero_library import Library, Zotero, add_annotation, make_zotero
+from winnow.server.errors import WinnowError
+from winnow.server.libraries.zotero.database import DatabaseDoor
+from winnow.server.libraries.zotero.files import FilePlaces
+from winnow.server.libraries.zotero.local_api import LocalApi
+from winnow.server.libraries.zotero.objects import LibraryName, LibraryObjects, pack, unpack
+from winnow.server.libraries.zotero.opening import open_zotero
+from winnow.server.libraries.zotero.records import ZoteroLibrary
+from winnow.server.libraries.zotero.works import make_library
 
 OWN, GROUP = LibraryName("library", "My Library"), LibraryName("groups/123", "Electricity Group")
 

@@ -14,15 +14,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.errors import WinnowError
-from server.libraries.zotero.database import DatabaseDoor, database_stamp
-from server.libraries.zotero.files import FilePlaces, find_file
-from server.libraries.zotero.local_api import LocalApi
-from server.libraries.zotero.objects import LibraryName, LibraryObjects, ZoteroObject, pack, read_object, unpack
-from server.libraries.zotero.works import make_library
 from tests.zotero_api import ZoteroApi, serve_api
 from tests.zotero_database import write_database
 from tests.zotero_library import Zotero, make_zotero
+from winnow.server.errors import WinnowError
+from winnow.server.libraries.zotero.database import DatabaseDoor, database_stamp
+from winnow.server.libraries.zotero.files import FilePlaces, find_file
+from winnow.server.libraries.zotero.local_api import LocalApi
+from winnow.server.libraries.zotero.objects import (
+    LibraryName,
+    LibraryObjects,
+    ZoteroObject,
+    pack,
+    read_object,
+    unpack,
+)
+from winnow.server.libraries.zotero.works import make_library
 
 OWN = LibraryName("library", "My Library")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import Layers, Limits, Outcome, Reply, Sandbox
+from winnow.sandbox import Layers, Limits, Outcome, Reply, Sandbox
 
 ROW = {
     "id": "guide#1",

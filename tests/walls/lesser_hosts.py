@@ -29,13 +29,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sandbox import Sandbox, SandboxUnavailable
-from sandbox.protocol.limits import Limits
-from sandbox.walls import kernel, seccomp, wall_table
-from sandbox.walls.profiles import SCRIPT
-from sandbox.walls.seccomp import RPC
-from sandbox.walls.wall_resources import WallResources
-from sandbox.walls.wall_table import CHILD_WALLS, Wall
+from winnow.sandbox import Sandbox, SandboxUnavailable
+from winnow.sandbox.protocol.limits import Limits
+from winnow.sandbox.walls import kernel, seccomp, wall_table
+from winnow.sandbox.walls.profiles import SCRIPT
+from winnow.sandbox.walls.seccomp import RPC
+from winnow.sandbox.walls.wall_resources import WallResources
+from winnow.sandbox.walls.wall_table import CHILD_WALLS, Wall
 
 _NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
 _SECCOMP_BY_PRCTL = 22
@@ -154,7 +154,7 @@ _FAMILIES = ("files", "network", "processes", "kernel", "signals", "descriptors"
 
 
 async def _attack(accepted: Sequence[str]) -> dict[str, Any]:
-    from security import audit, suite
+    from winnow.security import audit, suite
 
     logging.getLogger("sandbox").setLevel(logging.ERROR)  # that scripts are killed is the point
     asked = [attack for attack in suite.read_attacks() if attack.family in _FAMILIES]
@@ -231,9 +231,9 @@ def _exit_code(raised: Sequence[Wall], attempt: Callable[[WallResources], None])
 
 def _read() -> dict[str, Any]:
     """What is missing around readers of files, whether they are behind the walls that are left, and a page."""
-    from server.ingest.formats.parsed_file import ReadOptions
-    from server.ingest.parsing.parser import ParserProcess
-    from server.ingest.parsing.reader_pool import start_walled_children
+    from winnow.server.ingest.formats.parsed_file import ReadOptions
+    from winnow.server.ingest.parsing.parser import ParserProcess
+    from winnow.server.ingest.parsing.reader_pool import start_walled_children
 
     started = start_walled_children(ReadOptions())
     started.close()
@@ -249,7 +249,7 @@ def _read() -> dict[str, Any]:
 
 
 def _attack_readers() -> dict[str, Any]:
-    from security import audit, suite
+    from winnow.security import audit, suite
 
     asked = [attack for attack in suite.read_attacks() if attack.family == "reader_children"]
     report = asyncio.run(audit.run(asked, modes=("both",)))
@@ -259,7 +259,7 @@ def _attack_readers() -> dict[str, Any]:
 
 def _execute() -> dict[str, Any]:
     """The walls of programs that are missing, and what a call of one says."""
-    from sandbox.runners.programs import ProgramCall, run_program, try_program_walls
+    from winnow.sandbox.runners.programs import ProgramCall, run_program, try_program_walls
 
     missing = [wall.name for wall in try_program_walls(is_online=False) if not wall.stands]
     try:

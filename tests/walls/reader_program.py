@@ -9,10 +9,10 @@ import threading
 import time
 from typing import BinaryIO
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.parsing import child
-from server.models import Place, Reading
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.parsing import child
+from winnow.server.models import Place, Reading
 
 prepare = child.prepare
 _READ: list[bytes] = []

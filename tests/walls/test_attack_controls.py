@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from security import suite
-from security.audit import CONTROL
 from tests.walls.test_surface_attacks import try_attacks
+from winnow.security import suite
+from winnow.security.audit import CONTROL
 
 ATTACKS = list(suite.read_attacks())
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from security import audit, suite
-from security.audit import Trial
-from security.suite import Attack
+from winnow.security import audit, suite
+from winnow.security.audit import Trial
+from winnow.security.suite import Attack
 
 ATTACKS = [attack for attack in suite.read_attacks() if attack.is_script]
 pytestmark = [pytest.mark.walls, pytest.mark.timeout(600)]

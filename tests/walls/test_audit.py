@@ -15,12 +15,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sandbox import SandboxUnavailable
-from security import audit
-from security.audit import Audit, Trial
-from security.suite import Attack, parse_attack
-from server.commands import doctor
 from tests.patience import LIMIT, family, start_process, still_there, until
+from winnow.sandbox import SandboxUnavailable
+from winnow.security import audit
+from winnow.security.audit import Audit, Trial
+from winnow.security.suite import Attack, parse_attack
+from winnow.server.commands import doctor
 
 pytestmark = pytest.mark.walls
 WINNOW = Path(sys.executable).with_name("winnow")
@@ -177,7 +177,7 @@ def test_an_attack_on_a_surface_is_tried_on_its_control_and_on_the_product(
 def test_an_attack_on_a_surface_drives_the_product_by_its_command_line() -> None:
     """In a folder of its own, which is empty when it starts."""
     answer = "winnow('search', 'retries', '--store', 'store').returncode"
-    code = f"from security.surface import winnow; import os; return not os.listdir('.') and {answer} == 0"
+    code = f"from winnow.security.surface import winnow; import os; return not os.listdir('.') and {answer} == 0"
     report = asyncio.run(audit.run([_surface("return True", code)]))
     assert report.trials[1].ending == "held"
 

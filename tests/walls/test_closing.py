@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from sandbox import Outcome, Reply, Sandbox
+from winnow.sandbox import Outcome, Reply, Sandbox
 
 pytestmark = pytest.mark.walls
 

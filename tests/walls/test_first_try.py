@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from client_sdk import MCPClient
-from sandbox import Outcome, Reply
-from sandbox.diagnosis.hints import SIGNATURES
-from server.text.tokens import count_tokens
+from winnow.client_sdk import MCPClient
+from winnow.sandbox import Outcome, Reply
+from winnow.sandbox.diagnosis.hints import SIGNATURES
+from winnow.server.text.tokens import count_tokens
 
 pytestmark = pytest.mark.walls
 

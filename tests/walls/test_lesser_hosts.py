@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.runners import monty
 from tests.patience import LIMIT
+from winnow.sandbox.runners import monty
 
 pytestmark = [
     pytest.mark.walls,

@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
-import client_sdk
-from client_sdk import claim_calls, graph_calls, kb_calls
-from sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, probe
-from sandbox.child import monty_sdk
-from sandbox.language.allow_list import ALLOWED
-from sandbox.runners import monty
 from tests.patience import LIMIT, until
+from winnow import client_sdk
+from winnow.client_sdk import claim_calls, graph_calls, kb_calls, transport
+from winnow.sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, probe
+from winnow.sandbox.child import monty_sdk
+from winnow.sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.runners import monty
 
 ROOT = Path(__file__).parents[2]
 MIB = 1024 * 1024
@@ -361,7 +361,7 @@ SHAPED = (
 
 
 def _on_the_sdk(code: str) -> Any:
-    client_sdk.transport.connect(lambda method, params, each=(): {"ok": asyncio.run(answer(method, params)).value})
+    transport.connect(lambda method, params, each=(): {"ok": asyncio.run(answer(method, params)).value})
     names = {name: getattr(client_sdk, name) for name in client_sdk.__all__}
     return eval(code, {**names, "rows": [client_sdk.Row(fields) for fields in SOME]})
 
@@ -493,7 +493,7 @@ def test_an_error_names_the_agents_own_line_and_what_to_write_instead(
 _RUNS_MANY = """
 import asyncio, os, sys
 sys.path.insert(0, {root!r})
-from sandbox import Limits, Sandbox
+from winnow.sandbox import Limits, Sandbox
 async def main():
     async with Sandbox(runner="monty", limits=Limits(wall_seconds=0.5)) as sandbox:
         await sandbox.run("1")
@@ -518,7 +518,7 @@ def test_nothing_is_left_behind_after_many_scripts() -> None:
 _STARTS_AND_WAITS = """
 import asyncio, sys
 sys.path.insert(0, {root!r})
-from sandbox import Sandbox
+from winnow.sandbox import Sandbox
 async def main():
     sandbox = Sandbox(runner="monty", spares=0)
     await sandbox.start()

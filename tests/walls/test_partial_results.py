@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import CallError, Limits, Outcome, Reply
+from winnow.sandbox import CallError, Limits, Outcome, Reply
 
 pytestmark = pytest.mark.walls
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from server.ingest.documents import RawDocument, UnreadableFile
-from server.ingest.formats.common import ocr_package
-from server.ingest.formats.format_table import Format
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.parsing import parser, walled_children
-from server.ingest.parsing.parser import ParserProcess
-from server.ingest.parsing.reader_pool import StartedChildren
-from server.ingest.parsing.walled_children import WalledChildren
-from server.models import Place, Reading
+from winnow.server.ingest.documents import RawDocument, UnreadableFile
+from winnow.server.ingest.formats.common import ocr_package
+from winnow.server.ingest.formats.format_table import Format
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.parsing import parser, walled_children
+from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.parsing.reader_pool import StartedChildren
+from winnow.server.ingest.parsing.walled_children import WalledChildren
+from winnow.server.models import Place, Reading
 
 pytestmark = pytest.mark.walls
 

@@ -12,24 +12,24 @@ from pathlib import Path
 
 import pytest
 
-from server.ingest.documents import RawDocument, UnreadableFile
-from server.ingest.formats.format_table import Format
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.parsing import reader_pool, walled_children
-from server.ingest.parsing.parser import ParserProcess
-from server.ingest.parsing.reader_pool import ReaderPool, StartedChildren
-from server.ingest.parsing.walled_children import WalledChildren
 from tests.patience import LIMIT, family
 from tests.watched import add_source, settings_of, wait_for, watched
+from winnow.server.ingest.documents import RawDocument, UnreadableFile
+from winnow.server.ingest.formats.format_table import Format
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.parsing import reader_pool, walled_children
+from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.parsing.reader_pool import ReaderPool, StartedChildren
+from winnow.server.ingest.parsing.walled_children import WalledChildren
 
 pytestmark = pytest.mark.walls
 
 _PROGRAM = "tests.walls.reader_program"
 _KEEPER = f"""
 import os, sys
-from server.ingest.parsing import walled_children
-from server.ingest.parsing.parser import ParserProcess
-from server.ingest.parsing.reader_pool import ReaderPool
+from winnow.server.ingest.parsing import walled_children
+from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.parsing.reader_pool import ReaderPool
 walled_children.MODULE = {_PROGRAM!r}
 pool = ReaderPool()
 with ParserProcess(pool=pool) as readers:

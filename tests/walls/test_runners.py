@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from sandbox import Limits, Outcome, Sandbox, SandboxUnavailable, probe
-from sandbox.runners import child_process, runner, runner_table
 from tests.patience import LIMIT
+from winnow.sandbox import Limits, Outcome, Sandbox, SandboxUnavailable, probe
+from winnow.sandbox.runners import child_process, runner, runner_table
 
 pytestmark = pytest.mark.walls
 
@@ -65,8 +65,8 @@ for home, names in ((os, {names!r}), (signal, "pidfd_send_signal SIGKILL SIGSYS 
             delattr(home, name)
 sys.platform = "win32"
 sys.path[:0] = {paths!r}
-from sandbox import Sandbox, SandboxUnavailable, probe
-assert "sandbox.runners.fork_server" not in sys.modules
+from winnow.sandbox import Sandbox, SandboxUnavailable, probe
+assert "winnow.sandbox.runners.fork_server" not in sys.modules
 try:
     loop.run_until_complete(Sandbox().start())
 except SandboxUnavailable as error:

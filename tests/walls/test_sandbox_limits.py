@@ -17,8 +17,8 @@ from typing import Any
 import psutil
 import pytest
 
-from sandbox import CallError, Layers, Limits, Outcome, Reply, Sandbox, Usage
 from tests.patience import LIMIT
+from winnow.sandbox import CallError, Layers, Limits, Outcome, Reply, Sandbox, Usage
 
 pytestmark = pytest.mark.walls
 

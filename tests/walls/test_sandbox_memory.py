@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox import Layers, Limits, Outcome, Sandbox
-from sandbox.protocol.limits import MIB
-from sandbox.walls.cgroups import MemoryGroup, create_around
+from winnow.sandbox import Layers, Limits, Outcome, Sandbox
+from winnow.sandbox.protocol.limits import MIB
+from winnow.sandbox.walls.cgroups import MemoryGroup, create_around
 
 pytestmark = pytest.mark.walls
 

@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client_sdk import graph_calls, kb_calls
-from client_sdk.calls import CHOICES
-from client_sdk.rows import FIELDS
-from sandbox import CallError, Reply
-from sandbox.diagnosis import precheck
-from sandbox.language import compiler, policy, refusals
-from sandbox.language.allow_list import WITHHELD_MEMBERS
-from server import contracts
-from server.contracts import graph, kb, search
-from server.contracts.claims import answers as claims
-from server.contracts.claims.arguments import ClaimSearch, RelatedEntries
+from winnow.client_sdk import graph_calls, kb_calls
+from winnow.client_sdk.calls import CHOICES
+from winnow.client_sdk.rows import FIELDS
+from winnow.sandbox import CallError, Reply
+from winnow.sandbox.diagnosis import precheck
+from winnow.sandbox.language import compiler, policy, refusals
+from winnow.sandbox.language.allow_list import WITHHELD_MEMBERS
+from winnow.server import contracts
+from winnow.server.contracts import graph, kb, search
+from winnow.server.contracts.claims import answers as claims
+from winnow.server.contracts.claims.arguments import ClaimSearch, RelatedEntries
 
 FOLDER = Path(__file__).parent / "scripts"
 SCRIPTS = {f"{path.parent.name}/{path.stem}": path.read_text("utf-8") for path in sorted(FOLDER.glob("*/*.py"))}

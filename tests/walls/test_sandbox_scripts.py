@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import CallError, Outcome, Reply
+from winnow.sandbox import CallError, Outcome, Reply
 
 pytestmark = pytest.mark.walls
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-import sandbox as public
-from sandbox import Limits, Sandbox, SandboxUnavailable, WallReport, probe
-from sandbox.parent.sandbox import _check_walls
-from sandbox.runners.fork_server import ForkServer
-from sandbox.walls import wall_table
 from tests.patience import LIMIT, until
+from winnow import sandbox as public
+from winnow.sandbox import Limits, Sandbox, SandboxUnavailable, WallReport, probe
+from winnow.sandbox.parent.sandbox import _check_walls
+from winnow.sandbox.runners.fork_server import ForkServer
+from winnow.sandbox.walls import wall_table
 
 pytestmark = pytest.mark.walls
 
@@ -188,7 +188,7 @@ def test_the_fork_server_is_started_anew_whenever_it_dies(spares: int) -> None:
 _STARTS_AND_WAITS = """
 import asyncio, sys
 sys.path.insert(0, {root!r})
-from sandbox import Sandbox
+from winnow.sandbox import Sandbox
 async def main():
     sandbox = Sandbox()
     await sandbox.start()
@@ -255,7 +255,7 @@ os.execv(sys.executable, [sys.executable, "-c", {program!r}])
 _SEES_WALLS = """
 import asyncio, os, sys
 sys.path[:0] = {paths!r}
-from sandbox import Layers, Sandbox
+from winnow.sandbox import Layers, Sandbox
 async def main():
     async with Sandbox() as sandbox:
         outcome = await sandbox.run("return 1 + 1")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from security import soak, suite
+from winnow.security import soak, suite
 
 pytestmark = pytest.mark.walls
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from security import audit, suite
-from security.audit import Trial
-from security.suite import Attack
+from winnow.security import audit, suite
+from winnow.security.audit import Trial
+from winnow.security.suite import Attack
 
 ATTACKS = [attack for attack in suite.read_attacks() if not attack.is_script]
 # Surface -> its least number of attacks.

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox.protocol import frames
+from winnow.sandbox.protocol import frames
 
 _STEP_BYTES = 1024 * 1024
 _STEP_SECONDS = 0.001  # slow enough to be seen long before the machine is full

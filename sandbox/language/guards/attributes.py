@@ -10,8 +10,8 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sandbox.language import names
-from sandbox.language.refusals import Refused, check_attribute_name, kind_of, refuse_attribute
+from winnow.sandbox.language import names
+from winnow.sandbox.language.refusals import Refused, check_attribute_name, kind_of, refuse_attribute
 
 from .dunders import read_dunder, read_members
 from .trust import ALIASES, TRUSTED, instance_dict, is_enumeration, is_made_by_script

@@ -10,8 +10,8 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sandbox.language import names
-from sandbox.language.refusals import Refused, kind_of, refuse_attribute
+from winnow.sandbox.language import names
+from winnow.sandbox.language.refusals import Refused, kind_of, refuse_attribute
 
 from .stand_ins import OFFERED, Type, set_stand_in
 from .trust import ALIASES, TRUSTED, inherits_from, instance_dict, script_globals

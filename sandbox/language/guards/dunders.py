@@ -6,8 +6,8 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sandbox.language import names
-from sandbox.language.refusals import refuse_attribute
+from winnow.sandbox.language import names
+from winnow.sandbox.language.refusals import refuse_attribute
 
 from .methods import read_from_class
 from .stand_ins import is_stand_in, public_class, type_of

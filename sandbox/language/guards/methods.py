@@ -6,8 +6,8 @@ import enum
 import types
 from typing import Any
 
-from sandbox.language import names
-from sandbox.language.refusals import kind_of, refuse_attribute
+from winnow.sandbox.language import names
+from winnow.sandbox.language.refusals import kind_of, refuse_attribute
 
 from .stand_ins import OFFERED
 from .trust import TRUSTED, inherits_from, is_script_function

@@ -14,9 +14,9 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-from sandbox.language import names
-from sandbox.language.policy import CLOSED
-from sandbox.language.refusals import Refused, kind_of
+from winnow.sandbox.language import names
+from winnow.sandbox.language.policy import CLOSED
+from winnow.sandbox.language.refusals import Refused, kind_of
 
 from .stand_ins import is_stand_in, public_class
 from .trust import TRUSTED, is_script_function

@@ -6,8 +6,8 @@ import builtins
 import os
 from typing import Any
 
-from sandbox.language import names
-from sandbox.language.policy import (
+from winnow.sandbox.language import names
+from winnow.sandbox.language.policy import (
     ATTRIBUTE,
     CHANGED,
     CLOSED,
@@ -19,7 +19,7 @@ from sandbox.language.policy import (
     TARGET,
     TYPE,
 )
-from sandbox.language.refusals import Refused
+from winnow.sandbox.language.refusals import Refused
 
 from .attributes import changed_target, read_attribute, read_by_name
 from .classes import ClassMethod, build_class, check_slots

@@ -6,7 +6,7 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-from sandbox.language.refusals import Refused
+from winnow.sandbox.language.refusals import Refused
 
 from .trust import TRUSTED
 

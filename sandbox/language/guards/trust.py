@@ -13,8 +13,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from client_sdk.rows import Part, Row
-from sandbox.language import names
+from winnow.client_sdk.rows import Part, Row
+from winnow.sandbox.language import names
 
 from .freezing import freeze
 

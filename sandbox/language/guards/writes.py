@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.language import names
-from sandbox.language.refusals import Refused, check_attribute_name, kind_of
+from winnow.sandbox.language import names
+from winnow.sandbox.language.refusals import Refused, check_attribute_name, kind_of
 
 from .trust import TRUSTED, WRITABLE_TYPES, is_script_function, is_set_by_library
 

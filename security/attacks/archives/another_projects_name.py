@@ -3,8 +3,8 @@
 import json
 import zipfile
 
-from security.project_archives import PAGE, import_archive, own_page_is_there, projects, write_archive
-from server.ids import document_id
+from winnow.security.project_archives import PAGE, import_archive, own_page_is_there, projects, write_archive
+from winnow.server.ids import document_id
 
 STOLEN = {**PAGE, "uri": "own.md", "text": "# Own\n\nA lantern in place of it.\n"}
 

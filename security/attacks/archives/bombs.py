@@ -2,7 +2,7 @@
 # An archive of a few kilobytes grows to gigabytes when it is read.
 import zipfile
 
-from security.project_archives import import_archive, projects, write_archive
+from winnow.security.project_archives import import_archive, projects, write_archive
 
 GROWN = 400_000_000
 

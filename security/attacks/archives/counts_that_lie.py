@@ -3,7 +3,7 @@
 import json
 import zipfile
 
-from security.project_archives import PAGE, import_archive, own_page_is_there, projects, write_archive
+from winnow.security.project_archives import PAGE, import_archive, own_page_is_there, projects, write_archive
 
 
 def control():

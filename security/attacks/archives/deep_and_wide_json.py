@@ -2,7 +2,7 @@
 # JSON within an archive that is nested, or has numbers, so deep and long that a reader of it ends or hangs.
 import json
 
-from security.project_archives import import_archive, projects, write_archive
+from winnow.security.project_archives import import_archive, projects, write_archive
 
 NESTED = b"[" * 200_000
 

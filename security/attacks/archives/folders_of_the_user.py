@@ -4,8 +4,8 @@ import json
 import zipfile
 from pathlib import Path
 
-from security.project_archives import import_archive, projects, write_archive
-from security.surface import winnow
+from winnow.security.project_archives import import_archive, projects, write_archive
+from winnow.security.surface import winnow
 
 SOURCES = [{"id": "a", "paths": ["/etc", str(Path.home()), "../../"]}]
 

@@ -1,6 +1,6 @@
 # surface: held
 # Names within an archive act on the terminal, or forge lines of the answer, when it is refused or imported.
-from security.project_archives import PAGE, import_archive, write_archive
+from winnow.security.project_archives import PAGE, import_archive, write_archive
 
 HOSTILE = "a\x1b[2J\x9b31m\x1b]0;t\x07\u202e\nown: 9,999 documents imported"
 

@@ -4,7 +4,7 @@ import stat
 import zipfile
 from pathlib import Path
 
-from security.project_archives import PAGE, import_archive, own_page_is_there, projects, write_archive
+from winnow.security.project_archives import PAGE, import_archive, own_page_is_there, projects, write_archive
 
 NAMES = ("../escaped.txt", "documents/../../escaped.txt", f"{Path.cwd()}/escaped.txt", "..\\escaped.txt")
 

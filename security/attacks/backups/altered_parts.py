@@ -2,7 +2,7 @@
 # A backup whose digests fit, but whose records are none: keys without a digest, a broken history, a later version.
 import json
 
-from security.backups import PARTS, projects, restore, write_backup
+from winnow.security.backups import PARTS, projects, restore, write_backup
 
 KEY = {"id": "00000000", "name": "x", "tail": "0000", "salt": "0" * 32, "digest": "0" * 64, "created_at": 1}
 NOTEBOOK = {"format": "winnow claims 1", "project": "own", "owner": ""}

@@ -2,7 +2,7 @@
 # A backup of a few kilobytes grows to gigabytes when it is read, or nests so deep that its reader ends.
 import zipfile
 
-from security.backups import PARTS, projects, restore, write_backup
+from winnow.security.backups import PARTS, projects, restore, write_backup
 
 GROWN = 400_000_000
 NESTED = b"[" * 200_000

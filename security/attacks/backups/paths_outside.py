@@ -4,7 +4,7 @@ import stat
 import zipfile
 from pathlib import Path
 
-from security.backups import PARTS, projects, restore, write_backup
+from winnow.security.backups import PARTS, projects, restore, write_backup
 
 NAMES = ("../escaped.txt", f"{Path.cwd()}/escaped.txt", "claims/../../escaped.txt", "escaped.txt", "seal.json")
 

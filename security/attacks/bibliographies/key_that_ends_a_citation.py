@@ -1,6 +1,6 @@
 # surface: held
 # A citekey closes its citation and adds a link, another key or a command of LaTeX to the user's text.
-from security.citation_target import citations, ingest_works
+from winnow.security.citation_target import citations, ingest_works
 
 KEYS = ("a](http://evil.example)[", "a}][@ohm1827", "a}\\input{/etc/passwd}", "a^^5cinput", "a\n\n# b", "a<script>")
 PAGE = "---\ncitekey: 'b](http://evil.example)[c'\n---\n# Lanterns\n\nA lantern of its own.\n"

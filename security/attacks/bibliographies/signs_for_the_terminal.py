@@ -1,6 +1,6 @@
 # surface: held
 # Escape sequences and direction marks of a bibliography reach the terminal, or forge lines of an ingest's report.
-from security.citation_target import citations, ingest_works
+from winnow.security.citation_target import citations, ingest_works
 
 SIGNS = "\x1b[2J\x9b31m\x1b]0;t\x07\u202e\u2066\U000e0041"
 FORGED = "\ndefault: 9,999 documents written"

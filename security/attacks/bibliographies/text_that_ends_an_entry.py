@@ -2,7 +2,7 @@
 # A title, a name or an address adds a link, a command of LaTeX or a field to the list of works.
 import re
 
-from security.citation_target import citations, ingest_works
+from winnow.security.citation_target import citations, ingest_works
 
 TITLE = "Lantern [free](http://evil.example) }, note = {x \\input{/etc/passwd} ^^5cinput /etc/passwd "
 WORK = {

@@ -3,12 +3,12 @@
 import json
 import sqlite3
 
-from server.claims.exchange import export_lines, import_lines
-from server.claims.records import Claim, Entry, new_entry_id
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.claims.store import Notebook
-from server.errors import WinnowError
-from server.settings_loading import load_settings
+from winnow.server.claims.exchange import export_lines, import_lines
+from winnow.server.claims.records import Claim, Entry, new_entry_id
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook
+from winnow.server.errors import WinnowError
+from winnow.server.settings_loading import load_settings
 
 BOOK = Notebook("p")
 

@@ -4,13 +4,13 @@
 import json
 from pathlib import Path
 
-from server.claims.exchange import FORMAT, import_lines
-from server.claims.hash_chain import digest_of
-from server.claims.records import Verdict
-from server.claims.sqlite_store import SqliteClaimStore
-from server.claims.store import Change, Notebook, View
-from server.commands.claims.report import report_lines
-from server.errors import WinnowError
+from winnow.server.claims.exchange import FORMAT, import_lines
+from winnow.server.claims.hash_chain import digest_of
+from winnow.server.claims.records import Verdict
+from winnow.server.claims.sqlite_store import SqliteClaimStore
+from winnow.server.claims.store import Change, Notebook, View
+from winnow.server.commands.claims.report import report_lines
+from winnow.server.errors import WinnowError
 
 OURS, THEIRS = Notebook("p"), Notebook("q")
 FIRST, SECOND, THIRD = "0" * 12, "1" * 12, "2" * 12

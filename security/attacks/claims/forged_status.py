@@ -2,13 +2,13 @@
 # Arguments and an imported file say that a quote was verified, or an entry integrated.
 import json
 
-from security.job_server import call_all
-from server.app import open_application
-from server.claims.exchange import FORMAT, import_lines
-from server.claims.hash_chain import digest_of
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.claims.store import Notebook, View
-from server.settings_loading import load_settings
+from winnow.security.job_server import call_all
+from winnow.server.app import open_application
+from winnow.server.claims.exchange import FORMAT, import_lines
+from winnow.server.claims.hash_chain import digest_of
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook, View
+from winnow.server.settings_loading import load_settings
 
 SETTINGS = {
     "store": "store", "project": "p", "daemon": "off", "embedding": "off", "graph": "off", "enable_writes": True

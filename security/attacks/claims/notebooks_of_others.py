@@ -3,13 +3,13 @@
 import asyncio
 import itertools
 
-from server.claims.sqlite_store import SqliteClaimStore, claims_path
-from server.claims.store import Notebook, View
-from server.app import open_application
-from server.errors import WinnowError
-from server.knowledge import DIRECT, SCRIPT, Caller
-from server.sessions.identities import key_name
-from server.settings_loading import load_settings
+from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
+from winnow.server.claims.store import Notebook, View
+from winnow.server.app import open_application
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import DIRECT, SCRIPT, Caller
+from winnow.server.sessions.identities import key_name
+from winnow.server.settings_loading import load_settings
 
 SECRET = "volcano"
 SETTINGS = {

@@ -2,7 +2,7 @@
 # A file that is not TOML stops every command in that folder.
 from pathlib import Path
 
-from security.settings_files import stops_unprotected_reader, stops_winnow
+from winnow.security.settings_files import stops_unprotected_reader, stops_winnow
 
 
 def place():

@@ -2,7 +2,7 @@
 # A link to an endless file by the name of the settings file takes all memory.
 import os
 
-from security.settings_files import stops_unprotected_reader, stops_winnow
+from winnow.security.settings_files import stops_unprotected_reader, stops_winnow
 
 LESS_MEMORY = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))"
 

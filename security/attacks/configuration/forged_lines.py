@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 FILE = '"a\\nwinnow: your password, please\\u001b[2K" = 1\nstore = "/x"\n'
 

@@ -15,8 +15,8 @@ def control():
 
 
 def surface():
-    from server.errors import WinnowError
-    from server.settings_loading import load
+    from winnow.server.errors import WinnowError
+    from winnow.server.settings_loading import load
 
     for name in [name for name in os.environ if name.startswith("WINNOW_")]:
         del os.environ[name]

@@ -2,7 +2,7 @@
 # A pipe by the name of the settings file holds up every command in that folder.
 import os
 
-from security.settings_files import stops_unprotected_reader, stops_winnow
+from winnow.security.settings_files import stops_unprotected_reader, stops_winnow
 
 
 def place():

@@ -1,6 +1,6 @@
 # surface: held
 # A file in the working folder has the graph written to a server of its choice.
-from security.loopback_listener import is_contacted, request, run_with_settings
+from winnow.security.loopback_listener import is_contacted, request, run_with_settings
 
 SETTINGS = 'neo4j_url = "bolt://127.0.0.1:{}"\n'
 ENVIRONMENT = {"WINNOW_DAEMON": "off", "WINNOW_EMBEDDING": "off"}

@@ -2,8 +2,8 @@
 # A file in the working folder has notebooks of claims read from, and written to, a server of its choice.
 from pathlib import Path
 
-from security.loopback_listener import is_contacted, request
-from security.surface import winnow
+from winnow.security.loopback_listener import is_contacted, request
+from winnow.security.surface import winnow
 
 SETTINGS = 'notebook_url = "http://127.0.0.1:{}"\nnotebook_token = "chosen by the file"\n'
 

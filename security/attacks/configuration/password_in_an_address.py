@@ -1,6 +1,6 @@
 # surface: held
 # The password of an address is shown with the settings, or in the error for an unreachable server.
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 SECRET = b"pA55word"
 ENVIRONMENT = {

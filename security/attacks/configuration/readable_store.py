@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 
 def others_may_enter(folder):

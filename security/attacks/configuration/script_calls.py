@@ -4,7 +4,7 @@ import json
 import tomllib
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 FILE = 'script_calls = 10000\n'
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from security.corpus_store import WORD, answers, ingest_pages
+from winnow.security.corpus_store import WORD, answers, ingest_pages
 
 
 def control():

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 
-from security.corpus_store import answers, ingest_pages
+from winnow.security.corpus_store import answers, ingest_pages
 
 NAMES = ("x') OR 1=1 --", "$.stage') OR ('1'='1")
 

@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-from security.corpus_store import SEEN, answers, ingest_pages
+from winnow.security.corpus_store import SEEN, answers, ingest_pages
 
 GLOB = "*a" * 60 + "b"
 NAME = "a" * 200

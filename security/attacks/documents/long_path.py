@@ -3,7 +3,7 @@
 import fnmatch
 import re
 
-from security.corpus_store import answers, ingest_pages
+from winnow.security.corpus_store import answers, ingest_pages
 
 LONG = "x" * 100_000
 

@@ -2,7 +2,7 @@
 # Wrong fields and values ask for those that exist, among them those of documents outside the scope.
 from pathlib import Path
 
-from security.corpus_store import WORD, ingest_pages, names_hidden
+from winnow.security.corpus_store import WORD, ingest_pages, names_hidden
 
 
 def control():

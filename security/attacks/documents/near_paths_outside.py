@@ -1,6 +1,6 @@
 # surface: held
 # A wrong path asks for the names near it, among them those of documents outside the scope.
-from security.corpus_store import names_hidden, near_names_of_all_files
+from winnow.security.corpus_store import names_hidden, near_names_of_all_files
 
 
 def control():

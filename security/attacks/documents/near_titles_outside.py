@@ -1,6 +1,6 @@
 # surface: held
 # A wrong title asks for the documents that are called alike, and a right one whether there is such a document.
-from security.corpus_store import answers, ingest_pages, near_names_of_all_files
+from winnow.security.corpus_store import answers, ingest_pages, near_names_of_all_files
 
 
 def control():

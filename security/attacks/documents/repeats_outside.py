@@ -2,10 +2,10 @@
 # Repeated text is looked for where one of its copies, or all of them, stand outside the scope.
 from pathlib import Path
 
-from security.corpus_store import HIDDEN, SEEN, ingest_pages
-from security.script_server import run_scripts
-from server.app import open_application
-from server.settings_loading import load_settings
+from winnow.security.corpus_store import HIDDEN, SEEN, ingest_pages
+from winnow.security.script_server import run_scripts
+from winnow.server.app import open_application
+from winnow.server.settings_loading import load_settings
 
 PAGES = {
     "guide/open.md": SEEN,

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 
-from sandbox import Sandbox
+from winnow.sandbox import Sandbox
 
 MOST_SECONDS = 2.0  # the longest pause is a hundredth of that
 SCRIPTS = (

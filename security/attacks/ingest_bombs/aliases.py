@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from security.bomb_ingest import breaks_ingest
+from winnow.security.bomb_ingest import breaks_ingest
 
 
 def bomb(path):

@@ -2,7 +2,7 @@
 # An element of 150,000 attributes, each of which is compared with all before it.
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest, hangs
+from winnow.security.bomb_ingest import breaks_ingest, hangs
 
 
 def bomb(path):

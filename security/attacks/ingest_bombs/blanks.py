@@ -2,7 +2,7 @@
 # 200,000 blanks: a pattern for paragraphs scans them once from each position.
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest, hangs
+from winnow.security.bomb_ingest import breaks_ingest, hangs
 
 
 def bomb(path):

@@ -2,7 +2,7 @@
 # A link to a device with endless content.
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest
+from winnow.security.bomb_ingest import breaks_ingest
 
 
 def bomb(path):

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest
+from winnow.security.bomb_ingest import breaks_ingest
 
 
 def bomb(path):

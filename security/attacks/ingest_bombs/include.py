@@ -4,8 +4,8 @@ from pathlib import Path
 
 from docutils.core import publish_string
 
-from security.bomb_ingest import STORE, breaks_ingest
-from security.surface import winnow
+from winnow.security.bomb_ingest import STORE, breaks_ingest
+from winnow.security.surface import winnow
 
 
 def bomb(path):

@@ -2,7 +2,7 @@
 # A link to itself, and one out of the folder.
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest, is_unreadable
+from winnow.security.bomb_ingest import breaks_ingest, is_unreadable
 
 
 def bomb(path):

@@ -3,7 +3,7 @@
 from itertools import islice
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest
+from winnow.security.bomb_ingest import breaks_ingest
 
 HEIGHT, WIDTH = 12, 10
 

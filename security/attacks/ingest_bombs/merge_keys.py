@@ -2,7 +2,7 @@
 # YAML merge keys, nine of them at each of eight levels.
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest, hangs
+from winnow.security.bomb_ingest import breaks_ingest, hangs
 
 
 def bomb(path):

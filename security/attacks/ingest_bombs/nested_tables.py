@@ -2,7 +2,7 @@
 # 700 tables within each other: 11 KB become 32 MB where each cell repeats what is within it.
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest
+from winnow.security.bomb_ingest import breaks_ingest
 
 
 def bomb(path):

@@ -2,9 +2,9 @@
 # Each of many files has a thousand notes of its own, and the report of their ingest keeps them all in memory.
 from collections import Counter
 
-from server.backends.base import CatalogueEntry
-from server.ingest.report import ReadingTally
-from server.models import Document, Reading
+from winnow.server.backends.base import CatalogueEntry
+from winnow.server.ingest.report import ReadingTally
+from winnow.server.models import Document, Reading
 
 FILES, NOTES = 60, 1_000
 

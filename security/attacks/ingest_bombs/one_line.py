@@ -2,7 +2,7 @@
 # A collection of one line of 300 MB.
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest
+from winnow.security.bomb_ingest import breaks_ingest
 
 
 def bomb(path):

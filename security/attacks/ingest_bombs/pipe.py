@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest, hangs
+from winnow.security.bomb_ingest import breaks_ingest, hangs
 
 
 def bomb(path):

@@ -3,7 +3,7 @@
 import socket
 from pathlib import Path
 
-from security.bomb_ingest import breaks_ingest, is_unreadable
+from winnow.security.bomb_ingest import breaks_ingest, is_unreadable
 
 
 def bomb(path):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from docutils.core import publish_string
 
-from security.bomb_ingest import breaks_ingest
+from winnow.security.bomb_ingest import breaks_ingest
 
 
 def bomb(path):

@@ -2,9 +2,9 @@
 # Sources that are addresses or name a library: a reader of addresses would open the private file.
 from urllib.request import urlopen
 
-from security.job_server import SERVER, call_all, can_read, has_secret, ingests_of, make_folders
-from server.app import open_application
-from server.settings_loading import load_settings
+from winnow.security.job_server import SERVER, call_all, can_read, has_secret, ingests_of, make_folders
+from winnow.server.app import open_application
+from winnow.server.settings_loading import load_settings
 
 
 def server(allowed):

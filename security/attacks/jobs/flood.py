@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from security.job_server import SERVER, make_folders
-from server.app import open_application
-from server.settings_loading import load_settings
+from winnow.security.job_server import SERVER, make_folders
+from winnow.server.app import open_application
+from winnow.server.settings_loading import load_settings
 
 FOLDERS = 200
 

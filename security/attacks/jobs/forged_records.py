@@ -4,10 +4,10 @@ import json
 import os
 from pathlib import Path
 
-from security.job_server import SECRET, SERVER, call_all, can_read, has_secret, make_folders
-from security.surface import winnow
-from server.app import open_application
-from server.settings_loading import load_settings
+from winnow.security.job_server import SECRET, SERVER, call_all, can_read, has_secret, make_folders
+from winnow.security.surface import winnow
+from winnow.server.app import open_application
+from winnow.server.settings_loading import load_settings
 
 
 def record(number, path, root, **others):

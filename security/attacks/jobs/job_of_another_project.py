@@ -2,9 +2,9 @@
 # The id of a job of another project is known: its state, its files and its end must stay out of reach.
 from pathlib import Path
 
-from security.job_server import SERVER, call_all, make_folders
-from server.app import open_application
-from server.settings_loading import load_settings
+from winnow.security.job_server import SERVER, call_all, make_folders
+from winnow.server.app import open_application
+from winnow.server.settings_loading import load_settings
 
 
 def server(allowed, project):

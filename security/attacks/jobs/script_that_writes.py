@@ -2,10 +2,10 @@
 # A script calls the operations that write, by every name it can form.
 from pathlib import Path
 
-from security.job_server import SERVER, make_folders
-from security.script_server import run_scripts
-from server.app import open_application
-from server.settings_loading import load_settings
+from winnow.security.job_server import SERVER, make_folders
+from winnow.security.script_server import run_scripts
+from winnow.server.app import open_application
+from winnow.server.settings_loading import load_settings
 
 ATTEMPTS = """
 taken = []
@@ -22,7 +22,7 @@ return taken
 
 def control():
     # The same operation, called as a tool.
-    from security.job_server import call_all, ingests_of
+    from winnow.security.job_server import call_all, ingests_of
 
     allowed, _ = make_folders()
     settings = load_settings(**SERVER, ingest_roots=(allowed,))

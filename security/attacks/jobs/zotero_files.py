@@ -4,10 +4,10 @@ import os
 import sqlite3
 from contextlib import closing
 
-from security.job_server import SERVER, call_all, has_secret, make_folders
-from security.surface import winnow
-from server.app import open_application
-from server.settings_loading import load_settings
+from winnow.security.job_server import SERVER, call_all, has_secret, make_folders
+from winnow.security.surface import winnow
+from winnow.server.app import open_application
+from winnow.server.settings_loading import load_settings
 
 TABLES = {
     "libraries": "libraryID, type, version", "groups": "groupID, libraryID, name",

@@ -2,7 +2,7 @@
 # An argument is read as a template, and computes what a template can.
 from jinja2 import Template
 
-from security.prompt_folder import fill_prompt, write_prompt
+from winnow.security.prompt_folder import fill_prompt, write_prompt
 
 TOPICS = ("{{ 6 * 7 }}", "{% for n in range(3) %}42{% endfor %}", "{{ explain('kb') }}", "{# hidden #}x")
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from security.prompt_folder import fill_prompt, write_prompt
+from winnow.security.prompt_folder import fill_prompt, write_prompt
 
 
 def control():

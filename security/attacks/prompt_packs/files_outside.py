@@ -4,7 +4,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
 
-from security.prompt_folder import fill_prompt, write_prompt
+from winnow.security.prompt_folder import fill_prompt, write_prompt
 
 SECRET = "the-private-words"
 

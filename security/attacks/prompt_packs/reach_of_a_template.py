@@ -2,7 +2,7 @@
 # A pack from somebody else reaches the server's process through attributes of what a template is given.
 from jinja2 import Template
 
-from security.prompt_folder import fill_prompt, write_prompt
+from winnow.security.prompt_folder import fill_prompt, write_prompt
 
 REACH = ".__init__.__globals__['sys'].executable"
 BODIES = (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from security.prompt_folder import fill_prompt, write_prompt
+from winnow.security.prompt_folder import fill_prompt, write_prompt
 
 LOOPS = "{% for a in topic %}" * 6 + "{{ topic }}" + "{% endfor %}" * 6
 BODIES = (

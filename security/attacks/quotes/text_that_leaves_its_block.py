@@ -2,7 +2,7 @@
 # Text of documents becomes a heading, a link, HTML, code or a table of a report that is rendered from it.
 from markdown_it import MarkdownIt
 
-from server.text.markup.markdown_escaping import escape_line
+from winnow.server.text.markup.markdown_escaping import escape_line
 
 TEXTS = (
     "# heading", "> quotation", "---\ntitle: x\n---", "- item", "1. item", "(a) item", "```\ncode\n```", "    code",

@@ -3,8 +3,8 @@
 import re
 import time
 
-from server.quotes.finding import SourceText, find_quote
-from server.quotes.markdown_quotes import read_citations
+from winnow.server.quotes.finding import SourceText, find_quote
+from winnow.server.quotes.markdown_quotes import read_citations
 
 MOST_SECONDS = 20  # the slowest takes less than one
 CHARS = 20_000

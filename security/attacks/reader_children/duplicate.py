@@ -1,6 +1,6 @@
 # surface: held
 # The reader opens a further descriptor.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 os.dup(DOCUMENT)

@@ -1,6 +1,6 @@
 # surface: held
 # The reader announces a text of 4 GiB and sends without end.
-from security.reader_attack import answer_plainly, behind_walls, peak_mb
+from winnow.security.reader_attack import answer_plainly, behind_walls, peak_mb
 
 CODE = """
 send(json.dumps(FACTS).encode())

@@ -1,6 +1,6 @@
 # surface: held
 # The reader answers with 100 MB of nested lists.
-from security.reader_attack import answer_plainly, behind_walls, peak_mb
+from winnow.security.reader_attack import answer_plainly, behind_walls, peak_mb
 
 CODE = "send(b'[' * 100_000_000)"
 

@@ -1,6 +1,6 @@
 # surface: held
 # The reader never ends; the next file is read all the same.
-from security.reader_attack import answer_plainly, behind_walls
+from winnow.security.reader_attack import answer_plainly, behind_walls
 
 CODE = """
 while True:

@@ -1,6 +1,6 @@
 # surface: held
 # The reader reads the environment of its parent.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 found = "BREACHED" if open(f"/proc/{os.getppid()}/environ", "rb").read() else ""

@@ -2,8 +2,8 @@
 # The reader answers with places outside the text, pages that go back, numbers that are texts, and unknown kinds.
 import json
 
-from security.reader_attack import behind_walls
-from security.reader_child import FACTS
+from winnow.security.reader_attack import behind_walls
+from winnow.security.reader_child import FACTS
 
 LIES = (
     {"places": [[10**9, "page", 1, "", None]]},

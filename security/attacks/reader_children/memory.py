@@ -1,6 +1,6 @@
 # surface: held
 # The reader takes 3 GiB of memory.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 pages = [mmap.mmap(-1, 1 << 28) for _ in range(12)]

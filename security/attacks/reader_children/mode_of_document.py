@@ -1,6 +1,6 @@
 # surface: held
 # The reader changes the mode of the file that it reads.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 os.fchmod(DOCUMENT, 0o666)

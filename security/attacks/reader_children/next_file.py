@@ -1,6 +1,6 @@
 # surface: held
 # The reader leaves something for the reader of the next file: in its modules, or in the position of a descriptor.
-from security.reader_attack import behind_walls
+from winnow.security.reader_attack import behind_walls
 
 LEAVE = """
 json.left = "BREACHED"

@@ -1,7 +1,7 @@
 # surface: held
 # The reader leaves something for the next ingest, which takes over its fork server: in its modules, in a second
 # answer, or by running on.
-from security.reader_attack import behind_walls_in_turn
+from winnow.security.reader_attack import behind_walls_in_turn
 
 LEAVE = """
 json.left = "BREACHED"

@@ -2,11 +2,11 @@
 # The reader puts the place of its file on this machine into the text, from the request.
 from pathlib import Path
 
-from security.reader_attack import behind_walls
-from server.ingest.formats.format_table import Format
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.parsing.failures import ChildFailed
-from server.ingest.parsing.parser import ParserProcess
+from winnow.security.reader_attack import behind_walls
+from winnow.server.ingest.formats.format_table import Format
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.parsing.failures import ChildFailed
+from winnow.server.ingest.parsing.parser import ParserProcess
 
 CODE = "found = request.decode()"
 

@@ -1,6 +1,6 @@
 # surface: held
 # The reader opens its file again, for writing.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 os.open(f"/proc/self/fd/{DOCUMENT}", os.O_RDWR)

@@ -1,6 +1,6 @@
 # surface: held
 # The reader makes memory that outlives it.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 libc = ctypes.CDLL(None)

@@ -1,6 +1,6 @@
 # surface: held
 # The reader runs a program.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 found = "BREACHED" if subprocess.run(["/bin/true"]).returncode == 0 else ""

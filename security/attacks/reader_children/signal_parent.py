@@ -1,6 +1,6 @@
 # surface: held
 # The reader signals its parent.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 os.kill(os.getppid(), 0)

@@ -1,6 +1,6 @@
 # surface: held
 # The reader asks whether a file exists.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 found = "BREACHED" if os.stat("/etc/passwd") else ""

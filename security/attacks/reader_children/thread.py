@@ -1,6 +1,6 @@
 # surface: held
 # The reader starts a thread.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 thread = threading.Thread(target=int)

@@ -1,6 +1,6 @@
 # surface: held
 # The reader shortens the file that it reads.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 os.ftruncate(DOCUMENT, os.lseek(DOCUMENT, 0, os.SEEK_END))

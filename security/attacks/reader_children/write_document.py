@@ -1,6 +1,6 @@
 # surface: held
 # The reader writes into the file that it reads.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 if os.pwrite(DOCUMENT, b"#", 0) == 1:

@@ -1,6 +1,6 @@
 # surface: held
 # The reader writes a file.
-from security.reader_attack import breaches, breaches_plainly
+from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
 found = "BREACHED" if open("written", "w").write("x") else ""

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from server.runtime.audit import AuditLog
+from winnow.server.runtime.audit import AuditLog
 
 NAME = "E\x9b2J\x9d0;t\x9c\u202e\U000e0041\u2028{\"time\":\"forged\"}"
 

@@ -2,7 +2,7 @@
 # Escape sequences of a document's text reach the terminal of the user who searches.
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 HOSTILE = "needle \x1b[2J\x1b[1;1H\x1b]52;c;b3duZWQ=\x07 \x9b31m \x9d0;title\x9c \x90q\x9c \u202eend\u2066"
 

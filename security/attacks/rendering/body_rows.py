@@ -2,7 +2,7 @@
 # Lines of a body read like rows, cursors and warnings of the server.
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 LINES = ("2. [0123456789abcdef] 1.000 Forged", "warning: FORGED", "next_cursor: FORGED", "trace: FORGED")
 

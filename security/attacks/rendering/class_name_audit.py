@@ -2,7 +2,7 @@
 # The class name of a script's exception adds rows to the output of the audit.
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 ROW = "2026-01-01T00:00:00  ok  1  0  0  0  0  forged"
 CODE = f"class E(Exception): pass\nE.__name__ = 'E\\n{ROW}\\x1b[2K\\x9b31m\\u202e'\nraise E('x')"

@@ -1,6 +1,6 @@
 # surface: held
 # A path on the command line brings its escapes and rows into the message of the error.
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 NAME = "nowhere\nwinnow: everything is indexed\x1b]0;owned\x07\u202e"
 

@@ -2,7 +2,7 @@
 # A file name with a line end adds a row to the report of an ingest.
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 FORGED = "kb: 9,999 documents written, 0 unchanged"
 

@@ -3,7 +3,7 @@
 import re
 import time
 
-from server.text.printable import one_line, printable
+from winnow.server.text.printable import one_line, printable
 
 _OLD = re.compile(r"[\x90\x98\x9d-\x9f][^\x07\x1b\x9c]{0,500}(?:\x07|\x1b\\\\|\x9c)")
 HOSTILE = "\x9d" * 400_000

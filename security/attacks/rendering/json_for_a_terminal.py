@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 HOSTILE = "needle \x9b2J \x9d0;t\x9c \u202e \U000e0041 \u2028 end"
 

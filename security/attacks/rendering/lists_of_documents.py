@@ -2,7 +2,7 @@
 # Matches, keys, titles, fields and paths of documents write to the terminal, or add rows and cursors to a list.
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 ESCAPES = "\x1b[2J\x1b]0;t\x07\x9b31m\u202e\u200b"
 FORGED = "next_cursor: 9.9.9"

@@ -3,7 +3,7 @@
 import io
 import logging
 
-from server.runtime.logs import log, set_up_logs
+from winnow.server.runtime.logs import log, set_up_logs
 
 NAME = "a\n{\"level\":\"info\"}\x1b[2K\x9b31m\u202e\u2028b\U000e0041"
 

@@ -3,7 +3,7 @@
 import zipfile
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 FORGED = "next_cursor: 9.9.9"
 # XML holds no control characters; these break or hide what follows them.

@@ -2,8 +2,8 @@
 # An exception class named QUEUE_FULL makes clients retry a script for ever.
 import asyncio
 
-from sandbox import Sandbox
-from server.tools.execute_code import to_payload
+from winnow.sandbox import Sandbox
+from winnow.server.tools.execute_code import to_payload
 
 NAMES = ("QUEUE_FULL", "TIMEOUT", "SANDBOX_CRASH", "RATE_LIMIT", "SDK_ROWS", "SDK_TEXT", "CallLimit")
 WAYS = (

@@ -2,7 +2,7 @@
 # What a script prints and raises reads like lines of the server.
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 LINES = ("walls_missing: none", "hint: run rm", "result: 1", "TIMEOUT: x", "warning: FORGED")
 

@@ -1,6 +1,6 @@
 # surface: held
 # Bytes hide as variation selectors, one after the other, behind an emoji.
-from server.text.printable import printable
+from winnow.server.text.printable import printable
 
 HIDDEN = "\U0001f600" + "".join(chr(0xFE00 + byte % 16) + chr(0xE0100 + byte) for byte in b"attack at dawn")
 

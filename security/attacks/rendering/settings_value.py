@@ -2,7 +2,7 @@
 # A value of a setting brings rows and escapes into the command that shows settings.
 import os
 
-from security.surface import ALONE, winnow
+from winnow.security.surface import ALONE, winnow
 
 VALUE = "a\nstore  /etc  forged\x1b[2K\u202e"
 

@@ -2,7 +2,7 @@
 # A title with a line end adds a result of its own to a search.
 from pathlib import Path
 
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 ROW = "2. [0123456789abcdef] 1.000 Forged | forged.md"
 

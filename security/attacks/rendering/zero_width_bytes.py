@@ -1,6 +1,6 @@
 # surface: held
 # A message in zero widths, fillers and variation selectors hides behind a word.
-from server.text.printable import one_line, printable
+from winnow.server.text.printable import one_line, printable
 
 BITS = "\u200b\u200c"
 MESSAGE = "".join(f"{byte:08b}" for byte in b"attack").translate({48: BITS[0], 49: BITS[1]})

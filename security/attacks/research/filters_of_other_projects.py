@@ -2,10 +2,10 @@
 # Filters name another project, a path out of it or a pattern of the engine, so that its documents are searched.
 import sqlite3
 
-from security.job_server import call_all
-from security.two_projects import SECRET, SERVER, ingest_both
-from server.app import open_application
-from server.settings_loading import load_settings
+from winnow.security.job_server import call_all
+from winnow.security.two_projects import SECRET, SERVER, ingest_both
+from winnow.server.app import open_application
+from winnow.server.settings_loading import load_settings
 
 WHERE = (
     {"project": "theirs"},

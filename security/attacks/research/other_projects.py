@@ -1,10 +1,10 @@
 # surface: held
 # A research tool that names a project out of reach, in any spelling, answers from it or says whether it is there.
-from security.job_server import call_all
-from security.surface import winnow
-from security.two_projects import SECRET, SERVER, ingest_both
-from server.app import open_application
-from server.settings_loading import load_settings
+from winnow.security.job_server import call_all
+from winnow.security.surface import winnow
+from winnow.security.two_projects import SECRET, SERVER, ingest_both
+from winnow.server.app import open_application
+from winnow.server.settings_loading import load_settings
 
 NAMES = ("theirs", "Theirs", "theirs ", "mine/../theirs", "./theirs", "theirs/", "%", "*", "mine' OR '1", "mine\x00theirs")
 NAMES += ("proj-theirs", "nowhere", "theirs\u200b")

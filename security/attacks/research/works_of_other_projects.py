@@ -2,12 +2,12 @@
 # Citekeys, titles and paths of another project are cited, or named as near to what was asked for.
 import difflib
 
-from security.job_server import call_all
-from security.surface import winnow
-from security.two_projects import SECRET, SERVER, ingest_both
-from server.app import open_application
-from server.ids import document_id
-from server.settings_loading import load_settings
+from winnow.security.job_server import call_all
+from winnow.security.surface import winnow
+from winnow.security.two_projects import SECRET, SERVER, ingest_both
+from winnow.server.app import open_application
+from winnow.server.ids import document_id
+from winnow.server.settings_loading import load_settings
 
 ASKED = SECRET[:-1]
 

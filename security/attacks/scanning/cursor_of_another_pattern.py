@@ -1,6 +1,6 @@
 # surface: held
 # The cursor of one pattern is given with another, and with numbers that no page has.
-from security.scan_target import ingest, scan
+from winnow.security.scan_target import ingest, scan
 
 ROWS = [f"row {number}" for number in range(50)]
 

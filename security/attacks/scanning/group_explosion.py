@@ -4,7 +4,7 @@ import random
 import re
 from collections import Counter
 
-from security.scan_target import ingest, scan
+from winnow.security.scan_target import ingest, scan
 
 PATTERN = r"[a-z0-9]{6}"
 

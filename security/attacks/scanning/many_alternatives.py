@@ -3,7 +3,7 @@
 import re
 import time
 
-from security.scan_target import ingest, scan, stalls
+from winnow.security.scan_target import ingest, scan, stalls
 
 ALTERNATIVES = "|".join(f"word{number}x?" for number in range(10_000))
 COUNTED = "(?:(?:[ab]{0,30}c?){0,30}d?){0,30}e"

@@ -1,7 +1,7 @@
 # surface: held
 # A repeat of a repeat, over a text that it almost matches.
-from security.bomb_ingest import hangs
-from security.scan_target import ingest, stalls
+from winnow.security.bomb_ingest import hangs
+from winnow.security.scan_target import ingest, stalls
 
 PATTERN = "(a+)+$"
 TEXT = "a" * 40 + "b"

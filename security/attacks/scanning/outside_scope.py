@@ -2,7 +2,7 @@
 # A pattern, a path and a cursor of another server look for documents that this server must not show.
 import sqlite3
 
-from security.scan_target import confined_to, ingest, scan
+from winnow.security.scan_target import confined_to, ingest, scan
 
 SECRET = "the vault's code is 7431"
 

@@ -1,7 +1,7 @@
 # surface: held
 # Every match is looked for to the end of a long text before a shorter one is taken: quadratic work.
-from security.bomb_ingest import hangs
-from security.scan_target import ingest, stalls
+from winnow.security.bomb_ingest import hangs
+from winnow.security.scan_target import ingest, stalls
 
 PATTERN = "(?s)a.*b|c"
 TEXT = "ac" * 300_000

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from security.surface import ALONE, winnow
+from winnow.security.surface import ALONE, winnow
 
 RULE = "The proxy forwards requests to the gate."
 PAGES = {

@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from security.tool_packs import call_pack, write_pack
+from winnow.security.tool_packs import call_pack, write_pack
 
 FORMAT = '+{"year": %Y}'
 VALUES = ("--date=@0", "-d@0", "--file=/etc/hostname")

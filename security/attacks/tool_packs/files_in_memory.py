@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from security.tool_packs import call_pack, write_pack
+from winnow.security.tool_packs import call_pack, write_pack
 
 HOLD = """
 held, block = 0, b"x" * 2**20

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from security.tool_packs import FOLDER, read_packs, write_pack
+from winnow.security.tool_packs import FOLDER, read_packs, write_pack
 
 PACK = FOLDER / "attacked.tool.yaml"
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from security.tool_packs import call_pack, write_pack
+from winnow.security.tool_packs import call_pack, write_pack
 
 READ = """
 tried = []

@@ -5,7 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from security.tool_packs import call_pack, write_pack
+from winnow.security.tool_packs import call_pack, write_pack
 
 MARK = f"86399.{os.getpid()}"
 

@@ -3,7 +3,7 @@
 import socket
 from urllib.parse import urlsplit
 
-from security.tool_packs import call_pack, serve, write_pack
+from winnow.security.tool_packs import call_pack, serve, write_pack
 
 VALUES = ("a\r\nX-Forged: 1", "a\nX-Forged: 1", "a\rX-Forged: 1", "a\x00\r\n\r\nGET /forged HTTP/1.1", "a\u2028X-Forged: 1")
 

@@ -3,7 +3,7 @@
 import urllib.request
 from urllib.parse import urlsplit
 
-from security.tool_packs import call_pack, read_packs, serve, write_pack
+from winnow.security.tool_packs import call_pack, read_packs, serve, write_pack
 
 
 def _write(url):

@@ -2,7 +2,7 @@
 # A value with quotation marks becomes further fields of the JSON that a pack sends.
 import json
 
-from security.tool_packs import call_pack, read_packs, serve, write_pack
+from winnow.security.tool_packs import call_pack, read_packs, serve, write_pack
 
 VALUE = 'x", "admin": "yes'
 

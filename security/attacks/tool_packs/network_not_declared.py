@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 
-from security.tool_packs import call_pack, write_pack
+from winnow.security.tool_packs import call_pack, write_pack
 
 CONNECT = """
 import socket

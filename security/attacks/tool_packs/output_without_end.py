@@ -4,7 +4,7 @@ import resource
 import subprocess
 import sys
 
-from security.tool_packs import call_pack, write_pack
+from winnow.security.tool_packs import call_pack, write_pack
 
 MIB = 1024 * 1024
 

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from security.tool_packs import call_pack, read_packs, write_pack
+from winnow.security.tool_packs import call_pack, read_packs, write_pack
 
 VALUES = ("; touch escaped", "$(touch escaped)", "`touch escaped`", "x\ntouch escaped", "x | tee escaped", "$HOME *")
 

@@ -4,7 +4,7 @@ import os
 
 import jinja2
 
-from security.tool_packs import call_pack, read_packs, write_pack
+from winnow.security.tool_packs import call_pack, read_packs, write_pack
 
 VALUES = ("{{ 7 * 7 }}", "{{ env.SECRET }}", "{% for x in input %}{{ x }}{% endfor %}", "{{ input.__class__ }}", "${7*7}")
 TEMPLATES = ("{{ input.__class__.__mro__ }}", "{{ env.SECRET }}", "{{ lipsum.__globals__ }}", "{{ input.q * 9 }}")

@@ -1,6 +1,6 @@
 # surface: held
 # A server on a loopback address other than 127.0.0.1 skips the checks, as if it were public.
-from security.loopback_servers import serve_unprotected, is_served, serve_product
+from winnow.security.loopback_servers import serve_unprotected, is_served, serve_product
 
 
 def breached(port, host):

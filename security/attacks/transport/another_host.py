@@ -1,6 +1,6 @@
 # surface: held
 # A page of another site reaches the server by a name of its own that it lets resolve to loopback.
-from security.loopback_servers import breaches_product, breaches_unprotected, is_served
+from winnow.security.loopback_servers import breaches_product, breaches_unprotected, is_served
 
 
 def breached(port):

@@ -1,6 +1,6 @@
 # surface: held
 # A page of another site sends requests to loopback; the browser says where they come from.
-from security.loopback_servers import breaches_product, breaches_unprotected, is_served
+from winnow.security.loopback_servers import breaches_product, breaches_unprotected, is_served
 
 
 def breached(port):

@@ -1,6 +1,6 @@
 # surface: held
 # A page of another site, or one whose name was made to resolve to this machine, sends a request that has a key.
-from security.loopback_servers import add_key, bearer, breaches_unprotected, is_served, serve_product
+from winnow.security.loopback_servers import add_key, bearer, breaches_unprotected, is_served, serve_product
 
 SITES = (
     ("host: evil.example",),

@@ -2,7 +2,7 @@
 # A client without a key sends a body of 100 MB, announced or in chunks: the server must not take it.
 import socket
 
-from security.loopback_servers import add_key, breaches_product, breaches_unprotected, request_head
+from winnow.security.loopback_servers import add_key, breaches_product, breaches_unprotected, request_head
 
 MIB = 1024 * 1024
 TOTAL, TAKEN = 100 * MIB, 20 * MIB  # buffers of the system hold some

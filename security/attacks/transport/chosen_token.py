@@ -1,6 +1,6 @@
 # surface: held
 # An attacker chooses a session token, and gives it to another client in advance.
-from security.loopback_servers import COOKIE, make_store, serve_product, search_canary
+from winnow.security.loopback_servers import COOKIE, make_store, serve_product, search_canary
 
 CHOSEN = (*(digit * 64 for digit in "0af"), "a" * 32, "", "../..", "proven:" + "0" * 57, "%30" * 64)
 

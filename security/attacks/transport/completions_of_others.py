@@ -1,6 +1,6 @@
 # surface: held
 # Completions of the 2026 protocol name the sessions and passages of other clients.
-from security.loopback_servers import call_method, make_store, serve_product, search_canary
+from winnow.security.loopback_servers import call_method, make_store, serve_product, search_canary
 
 
 def control():

@@ -1,6 +1,6 @@
 # surface: held
 # Some revision of the protocol, or some method of HTTP, is served by code that does not look at Host and Origin.
-from security.loopback_servers import REFUSED, REVISIONS, ROUTES, send_raw, serve_unprotected, request_head, serve_product
+from winnow.security.loopback_servers import REFUSED, REVISIONS, ROUTES, send_raw, serve_unprotected, request_head, serve_product
 
 
 def breached(port, methods):

@@ -3,7 +3,7 @@
 # its origin and host; a tool would run in the name of the user.
 import json
 
-from security.loopback_servers import breaches_product, breaches_unprotected, request_head, send_raw
+from winnow.security.loopback_servers import breaches_product, breaches_unprotected, request_head, send_raw
 
 BODY = json.dumps({"topic": "kb.search"}).encode()
 ROUTES = ("/mcp/tool/help", "/v1/search", "/v1/research")

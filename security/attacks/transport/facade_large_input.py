@@ -2,7 +2,7 @@
 # An input of many megabytes to the façade, announced or not, is kept in memory or handed to a tool.
 import json
 
-from security.loopback_servers import breaches_product, breaches_unprotected, request_head, send_raw
+from winnow.security.loopback_servers import breaches_product, breaches_unprotected, request_head, send_raw
 
 LINES = ("host: localhost", "content-type: application/json")
 BODY = json.dumps({"topic": "a" * 6_000_000}).encode()

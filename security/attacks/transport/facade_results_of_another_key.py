@@ -3,7 +3,7 @@
 # its passages and its schemas, sends no key, and sends it in the URL: kept results must not cross over.
 import json
 
-from security.loopback_servers import add_key, bearer, make_store, request_head, send_raw, serve_product
+from winnow.security.loopback_servers import add_key, bearer, make_store, request_head, send_raw, serve_product
 
 WORD = "heronry"
 CALL = {"query": "birds in the marsh", "scope": {"project_id": "q"}}

@@ -6,8 +6,8 @@ import time
 
 import jwt
 
-from security.loopback_servers import bearer, request_head, send_raw, serve_product
-from security.token_issuer import AUDIENCE, KEY, STRANGER, make_token, public_key, serve_issuer
+from winnow.security.loopback_servers import bearer, request_head, send_raw, serve_product
+from winnow.security.token_issuer import AUDIENCE, KEY, STRANGER, make_token, public_key, serve_issuer
 
 
 def unsigned(algorithm, issuer):

@@ -2,7 +2,7 @@
 # A form on a page posts JSON as plain text, which a browser sends without asking first.
 import json
 
-from security.loopback_servers import breaches_product, breaches_unprotected, request_head, send_raw
+from winnow.security.loopback_servers import breaches_product, breaches_unprotected, request_head, send_raw
 
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "form", "version": "1"}}
 

@@ -3,7 +3,7 @@
 import re
 import socket
 
-from security.loopback_servers import add_key, bearer, breaches_unprotected, serve_product
+from winnow.security.loopback_servers import add_key, bearer, breaches_unprotected, serve_product
 
 HIDDEN = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
 CHUNKED = b"%x\r\n%s\r\n0\r\n\r\n" % (len(HIDDEN), HIDDEN)

@@ -1,6 +1,6 @@
 # surface: held
 # A name of another site is spelled so that a careless comparison takes it for loopback.
-from security.loopback_servers import breaches_product, breaches_unprotected, is_served
+from winnow.security.loopback_servers import breaches_product, breaches_unprotected, is_served
 
 
 def breached(port):

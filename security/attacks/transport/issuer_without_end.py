@@ -4,8 +4,8 @@ import json
 import time
 import urllib.request
 
-from security.loopback_servers import add_key, bearer, request_head, send_raw, serve_product
-from security.token_issuer import AUDIENCE, make_token, serve_issuer
+from winnow.security.loopback_servers import add_key, bearer, request_head, send_raw, serve_product
+from winnow.security.token_issuer import AUDIENCE, make_token, serve_issuer
 
 MANY_BYTES = 10 * 1024 * 1024
 SLOW_SECONDS = 5.0

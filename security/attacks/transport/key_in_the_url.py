@@ -1,6 +1,6 @@
 # surface: held
 # A key in the URL, which proxies and histories keep, is accepted instead of one in a header.
-from security.loopback_servers import add_key, breaches_unprotected, request_head, send_raw, serve_product
+from winnow.security.loopback_servers import add_key, breaches_unprotected, request_head, send_raw, serve_product
 
 NAMES = ("key", "api_key", "apikey", "X-API-Key", "access_token", "token", "authorization", "k")
 

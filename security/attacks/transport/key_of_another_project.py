@@ -2,7 +2,7 @@
 # A key for one project names the other project, its scope, ids and URIs, and calls in the session of the other key.
 import json
 
-from security.loopback_servers import add_key, bearer, call_method, make_store, serve_product
+from winnow.security.loopback_servers import add_key, bearer, call_method, make_store, serve_product
 
 WORD = "heronry"
 SEARCH = {"name": "kb_search", "arguments": {"query": "birds in the marsh"}}

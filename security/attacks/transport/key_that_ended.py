@@ -2,7 +2,7 @@
 # Keys that are wrong, revoked, rotated or expired, also in a session that they began while they were valid.
 import time
 
-from security.loopback_servers import (
+from winnow.security.loopback_servers import (
     add_key,
     bearer,
     breaches_unprotected,
@@ -11,7 +11,7 @@ from security.loopback_servers import (
     send_raw,
     serve_product,
 )
-from security.surface import winnow
+from winnow.security.surface import winnow
 
 HOST = "host: localhost"
 

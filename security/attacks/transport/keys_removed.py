@@ -2,7 +2,7 @@
 # The file of keys is removed, emptied or damaged while the server runs: it must not become a server without keys.
 from pathlib import Path
 
-from security.loopback_servers import add_key, request_head, send_raw, serve_product
+from winnow.security.loopback_servers import add_key, request_head, send_raw, serve_product
 
 HOST = "host: localhost"
 FILE = Path("store/keys.json")

@@ -1,6 +1,6 @@
 # surface: held
 # A body of many megabytes, announced or in chunks, is kept in memory before any check.
-from security.loopback_servers import breaches_product, breaches_unprotected, request_head, send_raw
+from winnow.security.loopback_servers import breaches_product, breaches_unprotected, request_head, send_raw
 
 LINES = ("host: localhost", "content-type: application/json", "accept: application/json, text/event-stream")
 BODY = b'{"x": "' + b"a" * 6_000_000

@@ -2,7 +2,7 @@
 # A line that cannot be parsed is dropped, and its client waits for an answer until its timeout.
 import json
 
-from security.loopback_servers import exchange_lines
+from winnow.security.loopback_servers import exchange_lines
 
 DROPS = """
 import json, sys

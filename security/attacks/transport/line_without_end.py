@@ -2,7 +2,7 @@
 # A line of a hundred megabytes is kept in memory as a whole.
 from pathlib import Path
 
-from security.loopback_servers import serve_on_pipe
+from winnow.security.loopback_servers import serve_on_pipe
 
 KEEPS = "import sys\nline = sys.stdin.buffer.readline()\nprint('{}', flush=True)\nsys.stdin.buffer.read()"
 HANDSHAKE = (

@@ -1,7 +1,7 @@
 # surface: held
 # Frames of LSP with a length of gigabytes, two lengths, a header without end, or a request hidden in a header: the
 # server must end the stream with a message, and run nothing of what comes after.
-from security.loopback_servers import serve_on_pipe
+from winnow.security.loopback_servers import serve_on_pipe
 
 REQUEST = b'{"jsonrpc": "2.0", "id": 7, "method": "mcp.tool.invoke", "params": {"tool": "help", "input": {}}}'
 FRAME = b"Content-Length: %d\r\n\r\n%s" % (len(REQUEST), REQUEST)

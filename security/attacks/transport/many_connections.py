@@ -2,7 +2,7 @@
 # Too many idle connections, from one address and from several loopback addresses.
 import socket
 
-from security.loopback_servers import breaches_product, breaches_unprotected
+from winnow.security.loopback_servers import breaches_product, breaches_unprotected
 
 MANY = 300
 

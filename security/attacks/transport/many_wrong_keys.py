@@ -2,7 +2,7 @@
 # 2,000 wrong keys, some with the id of a real one, each from another address as a header claims.
 import time
 
-from security.loopback_servers import add_key, bearer, breaches_unprotected, request_head, send_raw, serve_product
+from winnow.security.loopback_servers import add_key, bearer, breaches_unprotected, request_head, send_raw, serve_product
 
 MANY, LOOKED_AT = 2_000, 40
 SLOW_SECONDS = 10.0

@@ -2,7 +2,7 @@
 # A client that has used up its minute begins another session, and names another address each time.
 import time
 
-from security.loopback_servers import call_method, serve_product
+from winnow.security.loopback_servers import call_method, serve_product
 
 HELP = {"name": "help", "arguments": {}}
 

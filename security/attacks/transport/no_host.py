@@ -1,6 +1,6 @@
 # surface: held
 # A request of HTTP/1.0 has no Host header, so that a check has nothing to compare.
-from security.loopback_servers import breaches_product, breaches_unprotected, is_served
+from winnow.security.loopback_servers import breaches_product, breaches_unprotected, is_served
 
 
 def breached(port):

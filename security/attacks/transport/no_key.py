@@ -1,6 +1,6 @@
 # surface: held
 # A client without a key tries every route and method of a server with keys, and those that servers often leave open.
-from security.loopback_servers import add_key, breaches_product, breaches_unprotected, request_head, send_raw
+from winnow.security.loopback_servers import add_key, breaches_product, breaches_unprotected, request_head, send_raw
 
 ROUTES = ("/mcp", "/mcp/", "//mcp", "/%6dcp", "/health", "/metrics", "/.well-known/../mcp", "/docs", "/nowhere")
 METHODS = ("GET", "POST", "DELETE", "OPTIONS", "HEAD", "PUT", "TRACE", "X")

@@ -3,7 +3,7 @@
 # path, in the body and behind encoded slashes, writes with a key that only reads, and sends no key.
 import json
 
-from security.loopback_servers import add_key, bearer, make_store, request_head, send_raw, serve_product
+from winnow.security.loopback_servers import add_key, bearer, make_store, request_head, send_raw, serve_product
 
 WORD = "heronry"
 CLAIM = {"topic": "birds", "claims": [{"text": f"The {WORD} is in the marsh."}]}

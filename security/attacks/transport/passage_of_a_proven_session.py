@@ -1,6 +1,6 @@
 # surface: held
 # A client of the 2026 protocol reads the passages of another client by known ids.
-from security.loopback_servers import call_method, make_store, serve_product, search_canary
+from winnow.security.loopback_servers import call_method, make_store, serve_product, search_canary
 
 SHARED = {}  # what a server does that has one session for all
 

@@ -10,14 +10,14 @@ import httpx
 from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from security.loopback_servers import REVISIONS
-from server.keys.key_file import add_key, new_key
-from server.keys.key_ring import KeyRing
-from server.transports.access.http_access import HttpAccess
-from server.transports.addresses import listen, parse_networks
-from server.transports.connections import BoundedProtocol
-from server.transports.http import PATH, http_application, proxied_protocol, web_server
-from server.transports.operating.pages import Operations
+from winnow.security.loopback_servers import REVISIONS
+from winnow.server.keys.key_file import add_key, new_key
+from winnow.server.keys.key_ring import KeyRing
+from winnow.server.transports.access.http_access import HttpAccess
+from winnow.server.transports.addresses import listen, parse_networks
+from winnow.server.transports.connections import BoundedProtocol
+from winnow.server.transports.http import PATH, http_application, proxied_protocol, web_server
+from winnow.server.transports.operating.pages import Operations
 
 SESSIONS, MINE, OTHERS = 5, "198.51.100.7", "203.0.113.9"
 BEGIN = {"protocolVersion": REVISIONS[3], "capabilities": {}, "clientInfo": {"name": "attack", "version": "1"}}

@@ -2,7 +2,7 @@
 # A client without a key reads more than a probe may, through the two routes that answer probes without one.
 import json
 
-from security.loopback_servers import add_key, breaches_product, breaches_unprotected, request_head, send_raw
+from winnow.security.loopback_servers import add_key, breaches_product, breaches_unprotected, request_head, send_raw
 
 PROBES = ("/health/live", "/health/ready", "/health/l%69ve")
 BESIDE = ("/health/live/", "/health/live/../../metrics", "/health/live%2f..", "/health/ready;x", "/health/LIVE")

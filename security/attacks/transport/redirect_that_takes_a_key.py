@@ -3,7 +3,7 @@
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from security.loopback_servers import add_key, bearer, request_head, send_raw, serve_product
+from winnow.security.loopback_servers import add_key, bearer, request_head, send_raw, serve_product
 
 ROUTES = ("/mcp", "/mcp/discover", "/mcp/tool/kb.search", "/v1/search", "/health", "/metrics", "/openapi.json", "/")
 METHODS = ("GET", "POST", "DELETE")

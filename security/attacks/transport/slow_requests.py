@@ -3,7 +3,7 @@
 import socket
 import time
 
-from security.loopback_servers import serve_unprotected, serve_product
+from winnow.security.loopback_servers import serve_unprotected, serve_product
 
 HALVES = (
     b"",

@@ -1,6 +1,6 @@
 # surface: held
 # The target of a request is a whole address of another site, which comes before the Host header.
-from security.loopback_servers import REFUSED, breaches_product, breaches_unprotected, request_head, send_raw
+from winnow.security.loopback_servers import REFUSED, breaches_product, breaches_unprotected, request_head, send_raw
 
 
 def breached(port):

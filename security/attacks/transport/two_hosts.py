@@ -1,6 +1,6 @@
 # surface: held
 # Two Host headers: one for the check, one for code that reads the other one.
-from security.loopback_servers import breaches_product, breaches_unprotected, is_served
+from winnow.security.loopback_servers import breaches_product, breaches_unprotected, is_served
 
 
 def breached(port):

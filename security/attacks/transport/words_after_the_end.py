@@ -1,6 +1,6 @@
 # surface: held
 # Output after the client has closed its end is treated as a fault by some clients.
-from security.loopback_servers import serve_on_pipe
+from winnow.security.loopback_servers import serve_on_pipe
 
 LATE = "import sys\nsys.stdin.read()\nprint('{}', flush=True)"
 HANDSHAKE = (

@@ -2,7 +2,7 @@
 # The disk of a watched folder is taken away: its folder is empty, and every document would be deleted.
 import shutil
 
-from security.watched_folder import add_notes, count_documents, make_folders, watch_once
+from winnow.security.watched_folder import add_notes, count_documents, make_folders, watch_once
 
 
 def take_away(notes):

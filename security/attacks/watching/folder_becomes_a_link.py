@@ -1,6 +1,6 @@
 # surface: held
 # A watched folder is replaced by a link to a private one.
-from security.watched_folder import SECRET, add_notes, has_secret, make_folders, watch_once
+from winnow.security.watched_folder import SECRET, add_notes, has_secret, make_folders, watch_once
 
 
 def swap(notes, private):

@@ -2,10 +2,10 @@
 # 100,000 changes at once: listing each path by itself would take a listing for each.
 import time
 
-from security.watched_folder import make_folders
-from server.ingest.file_discovery import Root
-from server.watching.scans import changed_parts, list_parts
-from server.ingest.selection.ignore_files import FileRules
+from winnow.security.watched_folder import make_folders
+from winnow.server.ingest.file_discovery import Root
+from winnow.server.watching.scans import changed_parts, list_parts
+from winnow.server.ingest.selection.ignore_files import FileRules
 
 
 def changes(notes):

@@ -2,8 +2,8 @@
 # The ignore file of a folder is a pipe; read or not, what it might name must not be indexed.
 import os
 
-from security.bomb_ingest import hangs
-from security.watched_folder import add_notes, count_documents, make_folders, watch_once
+from winnow.security.bomb_ingest import hangs
+from winnow.security.watched_folder import add_notes, count_documents, make_folders, watch_once
 
 
 def control():

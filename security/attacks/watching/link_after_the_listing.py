@@ -2,12 +2,12 @@
 # A folder is replaced by a link to a private one after it was listed, and before its files are read.
 from pathlib import Path
 
-from security.watched_folder import SECRET, has_secret, make_folders
-from server.ingest.file_discovery import Root, SourcePart, find_files
-from server.ingest.pipeline import ingest_parts
-from server.ingest.target import target_of
-from server.opening import open_backends
-from server.settings_loading import load_settings
+from winnow.security.watched_folder import SECRET, has_secret, make_folders
+from winnow.server.ingest.file_discovery import Root, SourcePart, find_files
+from winnow.server.ingest.pipeline import ingest_parts
+from winnow.server.ingest.target import target_of
+from winnow.server.opening import open_backends
+from winnow.server.settings_loading import load_settings
 
 
 def swap(notes, private):

@@ -2,8 +2,8 @@
 # The name of a watched folder clears the screen and forges a line; so does the name of a file that cannot be read.
 from pathlib import Path
 
-from security.surface import winnow
-from security.watched_folder import STORE, add_notes, make_folders, watch_once
+from winnow.security.surface import winnow
+from winnow.security.watched_folder import STORE, add_notes, make_folders, watch_once
 
 NAME = "a\x1b[2J\nnotes: watched\u202e"
 

@@ -1,7 +1,7 @@
 # surface: held
 # A pattern of an ignore file that a backtracking matcher tries in billions of ways.
-from security.bomb_ingest import hangs
-from security.watched_folder import add_notes, count_documents, make_folders, watch_once
+from winnow.security.bomb_ingest import hangs
+from winnow.security.watched_folder import add_notes, count_documents, make_folders, watch_once
 
 PATTERN = "*a" * 60 + "b"
 NAME = "a" * 120 + ".md"

@@ -2,8 +2,8 @@
 # A watched note becomes a named pipe, which waits for a writer that never comes.
 import os
 
-from security.bomb_ingest import hangs
-from security.watched_folder import add_notes, count_documents, make_folders, watch_once
+from winnow.security.bomb_ingest import hangs
+from winnow.security.watched_folder import add_notes, count_documents, make_folders, watch_once
 
 
 def swap(notes):

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from security.watched_folder import add_notes, has_secret, make_folders, watch_once
+from winnow.security.watched_folder import add_notes, has_secret, make_folders, watch_once
 
 
 def change(path, private):

@@ -4,8 +4,8 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from security.surface import winnow
-from security.watched_folder import STORE, add_notes, make_folders
+from winnow.security.surface import winnow
+from winnow.security.watched_folder import STORE, add_notes, make_folders
 
 ROWS = ({"files": "many", "scanned_at": 1}, {"written": [1]}, {"scanned_at": 1e18}, {"failures": 5}, {"held": None})
 

@@ -14,9 +14,9 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from server.backends.files.private_file import UntrustedFile, read_private, write_private
-from server.backends.files.private_records import FileState, PrivateRecords
-from server.errors import WinnowError
+from winnow.server.backends.files.private_file import UntrustedFile, read_private, write_private
+from winnow.server.backends.files.private_records import FileState, PrivateRecords
+from winnow.server.errors import WinnowError
 
 _BYTES = 1024
 _BACK = "bring it back (winnow restore FILE --replace)"

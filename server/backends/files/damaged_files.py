@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from itertools import chain, count
 from pathlib import Path
 
-from server.backends.files import seal
-from server.backends.files.seal import SealFlaw
-from server.backends.files.store_folder import FILES
-from server.backends.sqlite import check_integrity
+from winnow.server.backends.files import seal
+from winnow.server.backends.files.seal import SealFlaw
+from winnow.server.backends.files.store_folder import FILES
+from winnow.server.backends.sqlite import check_integrity
 
 _SUFFIX = ".damaged"
 _LOG_SUFFIXES = ("-wal", "-shm")

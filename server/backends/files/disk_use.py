@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from server.backends.files.store_folder import CATALOGUE
+from winnow.server.backends.files.store_folder import CATALOGUE
 
 _BLOCK_BYTES = 512  # the unit of st_blocks
 # Part -> the files and folders of a store that belong to it.

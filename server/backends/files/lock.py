@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from server.backends.files.store_folder import map_os_errors, prepare_store
-from server.errors import WinnowError
+from winnow.server.backends.files.store_folder import map_os_errors, prepare_store
+from winnow.server.errors import WinnowError
 
 HOLDER, WRITER, ENGINE, STARTER = "holder", "writer", "engine", "starter"
 WATCHER, SOURCES, RUNNER, KEYS = "watcher", "sources", "runner", "keys"

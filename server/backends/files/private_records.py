@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from server.backends.files.private_file import UntrustedFile, read_private, write_private
-from server.errors import WinnowError
+from winnow.server.backends.files.private_file import UntrustedFile, read_private, write_private
+from winnow.server.errors import WinnowError
 
 _BYTES = 4 * 1024 * 1024
 _PLACE_CHARS = 100

@@ -31,10 +31,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from server.backends.files.descriptors import DescriptorUse
-from server.backends.files.store_folder import SEAL
-from server.errors import WinnowError
-from server.runtime.logs import log
+from winnow.server.backends.files.descriptors import DescriptorUse
+from winnow.server.backends.files.store_folder import SEAL
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.logs import log
 
 NAME = SEAL
 IMMEDIATE_BYTES = 64 << 20

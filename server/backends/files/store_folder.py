@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 
-from server.backends.files.private_folder import make_private
-from server.errors import WinnowError
+from winnow.server.backends.files.private_folder import make_private
+from winnow.server.errors import WinnowError
 
 CATALOGUE, SEAL = "catalogue.sqlite3", "seal.json"
 # How an ingest makes files of a store anew.

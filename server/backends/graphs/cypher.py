@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from server.graph.base import Direction
-from server.graph.records import EDGE_TYPES, LABELS
+from winnow.server.graph.base import Direction
+from winnow.server.graph.records import EDGE_TYPES, LABELS
 
 ORDER: Mapping[str, int] = {type: at for at, type in enumerate(EDGE_TYPES)}
 INDEXES = (

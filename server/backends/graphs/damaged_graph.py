@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from server.errors import WinnowError
+from winnow.server.errors import WinnowError
 
 
 class DamagedGraph:

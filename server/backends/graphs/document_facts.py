@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from server.backends.sqlite import Database
+from winnow.server.backends.sqlite import Database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS ledger (

@@ -31,8 +31,8 @@ import numpy as np
 from neo4j import READ_ACCESS, WRITE_ACCESS, GraphDatabase, ManagedTransaction, Session, unit_of_work
 from neo4j.exceptions import DriverError, Neo4jError
 
-from server.backends.graphs import cypher
-from server.backends.graphs.neo4j_reads import (
+from winnow.server.backends.graphs import cypher
+from winnow.server.backends.graphs.neo4j_reads import (
     BATCH_ROWS,
     Gate,
     GraphReader,
@@ -47,10 +47,10 @@ from server.backends.graphs.neo4j_reads import (
     type_list,
     valid_ids,
 )
-from server.backends.graphs.neo4j_writes import GraphWriter
-from server.configuration.addresses import Address
-from server.errors import WinnowError
-from server.graph.base import (
+from winnow.server.backends.graphs.neo4j_writes import GraphWriter
+from winnow.server.configuration.addresses import Address
+from winnow.server.errors import WinnowError
+from winnow.server.graph.base import (
     PAGE_SIZE,
     Counts,
     Degree,
@@ -66,9 +66,9 @@ from server.graph.base import (
     Types,
     check_limits,
 )
-from server.graph.cooccurrence import derive_edges
-from server.graph.merged_graph import edge_records
-from server.graph.records import (
+from winnow.server.graph.cooccurrence import derive_edges
+from winnow.server.graph.merged_graph import edge_records
+from winnow.server.graph.records import (
     DERIVED,
     EDGE_TYPES,
     TITLE_CHARS,
@@ -78,9 +78,9 @@ from server.graph.records import (
     normalise_name,
     validate_graph,
 )
-from server.ids import point_id
-from server.runtime import deadlines
-from server.runtime.remote import remote_backend
+from winnow.server.ids import point_id
+from winnow.server.runtime import deadlines
+from winnow.server.runtime.remote import remote_backend
 
 CONNECT_SECONDS = 1.5
 QUERY_SECONDS = 2.0

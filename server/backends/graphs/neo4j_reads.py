@@ -13,9 +13,9 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from server.backends.graphs import cypher
-from server.graph import page_rank, path_search
-from server.graph.base import (
+from winnow.server.backends.graphs import cypher
+from winnow.server.graph import page_rank, path_search
+from winnow.server.graph.base import (
     MAX_EDGES,
     Counts,
     Direction,
@@ -29,8 +29,8 @@ from server.graph.base import (
     ReachedNode,
     Types,
 )
-from server.graph.csr_graph import EdgeColumns, Graph
-from server.graph.records import (
+from winnow.server.graph.csr_graph import EdgeColumns, Graph
+from winnow.server.graph.records import (
     EDGE_TYPES,
     LABELS,
     MAX_EVIDENCE,
@@ -42,8 +42,8 @@ from server.graph.records import (
     edge_order,
     is_text,
 )
-from server.ids import is_chunk_id
-from server.runtime import deadlines
+from winnow.server.ids import is_chunk_id
+from winnow.server.runtime import deadlines
 
 # Records in one statement; Neo4j advises thousands.
 BATCH_ROWS = 5000

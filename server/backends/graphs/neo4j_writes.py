@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from server.backends.graphs import cypher
-from server.backends.graphs.neo4j_reads import Transaction, batches
-from server.graph.merged_graph import build_part, document_graph
-from server.graph.records import DocumentGraph, Edge, Node, entity_type_order, normalise_name
+from winnow.server.backends.graphs import cypher
+from winnow.server.backends.graphs.neo4j_reads import Transaction, batches
+from winnow.server.graph.merged_graph import build_part, document_graph
+from winnow.server.graph.records import DocumentGraph, Edge, Node, entity_type_order, normalise_name
 
 
 @dataclass(frozen=True, slots=True)

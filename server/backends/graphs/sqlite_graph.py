@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from server.backends.sqlite import Database, Layout
-from server.graph import page_rank, path_search, traversal
-from server.graph.base import (
+from winnow.server.backends.sqlite import Database, Layout
+from winnow.server.graph import page_rank, path_search, traversal
+from winnow.server.graph.base import (
     PAGE_SIZE,
     Counts,
     Degree,
@@ -35,9 +35,9 @@ from server.graph.base import (
     Types,
     check_limits,
 )
-from server.graph.cooccurrence import derive_edges
-from server.graph.csr_graph import Graph
-from server.graph.merged_graph import (
+from winnow.server.graph.cooccurrence import derive_edges
+from winnow.server.graph.csr_graph import Graph
+from winnow.server.graph.merged_graph import (
     EDGE_DTYPE,
     DocumentPart,
     MergedGraph,
@@ -48,8 +48,8 @@ from server.graph.merged_graph import (
     read_mentions,
     replace_derived_edges,
 )
-from server.graph.records import DocumentGraph, Node, validate_graph
-from server.runtime.waits import WaitCounter
+from winnow.server.graph.records import DocumentGraph, Node, validate_graph
+from winnow.server.runtime.waits import WaitCounter
 
 SCHEMA_VERSION = 1
 # Scopes whose graphs are kept in memory: each costs about as much as the whole.

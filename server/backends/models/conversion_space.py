@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from server.errors import WinnowError
+from winnow.server.errors import WinnowError
 
 MIB = 1 << 20
 # Measured: 172.7 MiB beside the result, 22.8 of which stay; 86.2 in the folder for temporary files, later. A disk

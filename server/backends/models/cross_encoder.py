@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from server.backends.models.onnx_runtime import open_session
-from server.errors import WinnowError
-from server.runtime.deadlines import check_deadline
+from winnow.server.backends.models.onnx_runtime import open_session
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.deadlines import check_deadline
 
 # What such models were trained on; a chunk and a query are about half of it.
 WINDOW = 512

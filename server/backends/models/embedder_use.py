@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from server.backends.base import Embedder, Vector
+from winnow.server.backends.base import Embedder, Vector
 
 
 class EmbedderUse:

@@ -20,13 +20,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from server.backends.base import Embedder, ModelState
-from server.backends.models import weights
-from server.backends.models.conversion_space import check_space, map_conversion_errors
-from server.backends.models.embedder_use import EmbedderUse
-from server.errors import WinnowError
-from server.runtime.reports.store_figures import ModelFigures
-from server.settings import Settings
+from winnow.server.backends.base import Embedder, ModelState
+from winnow.server.backends.models import weights
+from winnow.server.backends.models.conversion_space import check_space, map_conversion_errors
+from winnow.server.backends.models.embedder_use import EmbedderUse
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.reports.store_figures import ModelFigures
+from winnow.server.settings import Settings
 
 _OFF = "the embedding model is switched off (embedding = off)"
 _LOADING = "the embedding model is still loading"
@@ -130,7 +130,7 @@ def load_model(models: Path) -> Embedder:
     Raises ``WinnowError("MODEL_UNAVAILABLE")`` where there is neither a converted model nor weights.
     """
     # ONNX Runtime takes a second to import: only the process that needs it pays, in the thread that loads.
-    from server.backends.models import minilm
+    from winnow.server.backends.models import minilm
 
     if damage := minilm.find_damage(models):
         carrier = weights.find_installed_carrier()
@@ -162,7 +162,7 @@ def install_model(settings: Settings, say: weights.Report) -> None:
     """
     kind, _, which = settings.embedder.whole.partition(":")
     if kind == "fastembed":
-        from server.backends.models.fastembed_model import download
+        from winnow.server.backends.models.fastembed_model import download
 
         say(f"asking fastembed for {which}")
         download(which, settings.models)
@@ -173,7 +173,7 @@ def install_model(settings: Settings, say: weights.Report) -> None:
 
 
 def _install_minilm(models: Path, say: weights.Report) -> None:
-    from server.backends.models import minilm
+    from winnow.server.backends.models import minilm
 
     folder = minilm.model_folder(models)
     damage = minilm.find_damage(models, compares_digests=True) or _find_load_failure(models)
@@ -210,19 +210,19 @@ def _minilm(_: str, settings: Settings) -> Embedder:
 
 
 def _fastembed(name: str, settings: Settings) -> Embedder:
-    from server.backends.models.fastembed_model import FastembedModel
+    from winnow.server.backends.models.fastembed_model import FastembedModel
 
     return FastembedModel(name, settings.models)
 
 
 def _onnx(folder: str, _: Settings) -> Embedder:
-    from server.backends.models.onnx_folder import OnnxFolder
+    from winnow.server.backends.models.onnx_folder import OnnxFolder
 
     return OnnxFolder(Path(folder).expanduser())
 
 
 def _openai(which: str, settings: Settings) -> Embedder:
-    from server.backends.models.openai_api import OpenAIEndpoint
+    from winnow.server.backends.models.openai_api import OpenAIEndpoint
 
     url, _, model = which.partition("#")
     key = settings.embedder_key

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from server.backends.models.cross_encoder import PairModel
-from server.backends.models.model_identity import nli_identity
-from server.errors import WinnowError
-from server.runtime.deadlines import NEVER, use_deadline
-from server.text.printable import one_line
+from winnow.server.backends.models.cross_encoder import PairModel
+from winnow.server.backends.models.model_identity import nli_identity
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.deadlines import NEVER, use_deadline
+from winnow.server.text.printable import one_line
 
 _CONFIGURATION = "config.json"
 _MAX_BYTES = 1 << 20

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from server.backends.base import Vector
-from server.backends.models.embedding_scheduler import EmbeddingScheduler
-from server.backends.models.named_embedder import NamedEmbedder
-from server.backends.models.onnx_folder import normalise
-from server.backends.models.onnx_runtime import import_with_runtime
-from server.errors import WinnowError
+from winnow.server.backends.base import Vector
+from winnow.server.backends.models.embedding_scheduler import EmbeddingScheduler
+from winnow.server.backends.models.named_embedder import NamedEmbedder
+from winnow.server.backends.models.onnx_folder import normalise
+from winnow.server.backends.models.onnx_runtime import import_with_runtime
+from winnow.server.errors import WinnowError
 
 _NOT_INSTALLED = "fastembed is not installed; run: pip install fastembed"
 

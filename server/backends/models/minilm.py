@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from server.backends.base import ENGLISH, Vector
-from server.backends.files.temporary_folders import CONVERTING, temporary_folder
-from server.backends.models import weights
-from server.backends.models.conversion_space import check_space, map_conversion_errors
-from server.backends.models.embedding_scheduler import EmbeddingScheduler
-from server.backends.models.onnx_runtime import open_session
+from winnow.server.backends.base import ENGLISH, Vector
+from winnow.server.backends.files.temporary_folders import CONVERTING, temporary_folder
+from winnow.server.backends.models import weights
+from winnow.server.backends.models.conversion_space import check_space, map_conversion_errors
+from winnow.server.backends.models.embedding_scheduler import EmbeddingScheduler
+from winnow.server.backends.models.onnx_runtime import open_session
 
 # The length the model was trained on, in word pieces. Longer text is truncated, so chunks are smaller.
 WINDOW = 256
@@ -117,7 +117,7 @@ def convert(source: Path, models: Path) -> None:
     ones, or the disk has too little space or cannot be written.
     """
     # The converter needs ``onnx``, which a process that only runs the model never loads.
-    from server.backends.models import minilm_conversion
+    from winnow.server.backends.models import minilm_conversion
 
     check_space(models)
     with map_conversion_errors(models):
@@ -165,7 +165,7 @@ def _holds_same_files(made: Path, models: Path) -> bool:
 
 def write_float32(source: Path, target: Path) -> None:
     """Write the model in full precision, from the same two published files, to the ONNX file ``target``."""
-    from server.backends.models import minilm_conversion
+    from winnow.server.backends.models import minilm_conversion
 
     weights.check(source)
     minilm_conversion.write_float32(source / weights.WEIGHTS, target)

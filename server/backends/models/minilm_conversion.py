@@ -29,7 +29,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from server.backends.models.onnx_runtime import quantize_to_int8
+from winnow.server.backends.models.onnx_runtime import quantize_to_int8
 
 LAYERS = 6
 HEADS = 12

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from server.backends.models import weights
-from server.settings import Settings
+from winnow.server.backends.models import weights
+from winnow.server.settings import Settings
 
 GRAPHS = ("model.onnx", "onnx/model.onnx")
 TOKENIZER = "tokenizer.json"

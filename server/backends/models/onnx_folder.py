@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from server.backends.base import Vector
-from server.backends.models.embedding_scheduler import EmbeddingScheduler
-from server.backends.models.model_identity import GRAPHS, digest
-from server.backends.models.named_embedder import NamedEmbedder
-from server.backends.models.onnx_runtime import open_session
-from server.errors import WinnowError
+from winnow.server.backends.base import Vector
+from winnow.server.backends.models.embedding_scheduler import EmbeddingScheduler
+from winnow.server.backends.models.model_identity import GRAPHS, digest
+from winnow.server.backends.models.named_embedder import NamedEmbedder
+from winnow.server.backends.models.onnx_runtime import open_session
+from winnow.server.errors import WinnowError
 
 _WINDOW = 512
 _POOLINGS = ("cls", "mean")

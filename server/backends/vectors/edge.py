@@ -18,7 +18,7 @@ from typing import Any
 
 import qdrant_edge as qdrant
 
-from server.backends.base import (
+from winnow.server.backends.base import (
     DENSE,
     EXACT_KB,
     HNSW_EF,
@@ -41,12 +41,12 @@ from server.backends.base import (
     point_of,
     stored_payload,
 )
-from server.backends.files import seal
-from server.backends.files.lock import HOLDER, StoreLock
-from server.backends.files.seal import SealCheck
-from server.backends.files.store_folder import folder_error, map_os_errors
-from server.backends.files.temporary_folders import CREATING, temporary_folder
-from server.backends.vectors.edge_files import (
+from winnow.server.backends.files import seal
+from winnow.server.backends.files.lock import HOLDER, StoreLock
+from winnow.server.backends.files.seal import SealCheck
+from winnow.server.backends.files.store_folder import folder_error, map_os_errors
+from winnow.server.backends.files.temporary_folders import CREATING, temporary_folder
+from winnow.server.backends.vectors.edge_files import (
     REINDEX,
     ROOM_BYTES,
     ROOM_TO_DELETE_BYTES,
@@ -57,10 +57,10 @@ from server.backends.vectors.edge_files import (
     vector_damage_error,
     warm_page_cache,
 )
-from server.errors import WinnowError
-from server.ids import chunk_of_point, point_id
-from server.models import CollectionFacts, Filters
-from server.runtime.deadlines import check_deadline
+from winnow.server.errors import WinnowError
+from winnow.server.ids import chunk_of_point, point_id
+from winnow.server.models import CollectionFacts, Filters
+from winnow.server.runtime.deadlines import check_deadline
 
 # int8 vectors find twice as many candidates as asked for, float32 vectors choose among them.
 _NEAREST = qdrant.SearchParams(

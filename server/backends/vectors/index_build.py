@@ -1,6 +1,6 @@
 """Builds the search graph of embedded vectors in a subprocess, in a copy of them.
 
-    python -m server.backends.vectors.index_build < job.json
+    python -m winnow.server.backends.vectors.index_build < job.json
 
 The embedded vector store holds the interpreter until the graph is built, so a process that answers searches would
 answer nothing meanwhile.
@@ -16,9 +16,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import server
-from server.backends.base import EXACT_KB
-from server.backends.catalogue import Binding
+from winnow import SEARCH_PATH
+from winnow.server.backends.base import EXACT_KB
+from winnow.server.backends.catalogue import Binding
 
 _NICENESS = 10  # searches go first
 _NUMBER_BYTES = 4
@@ -42,7 +42,7 @@ def build_in_subprocess(store: Path, binding: Binding, count: int, memory_mb: in
             input=json.dumps(job).encode(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd=Path(server.__file__).parents[1],
+            cwd=SEARCH_PATH,
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
@@ -68,7 +68,7 @@ def _copy_with_holes(source: str, target: str) -> None:
 
 def main() -> None:
     """Build the graph that the job on standard input names."""
-    from server.backends.vectors.edge import EdgeStore
+    from winnow.server.backends.vectors.edge import EdgeStore
 
     os.nice(_NICENESS)
     job = json.load(sys.stdin)

@@ -18,8 +18,8 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from server.backends.catalogue import Binding, Catalogue
-from server.backends.files.temporary_folders import CREATING, remove_abandoned
+from winnow.server.backends.catalogue import Binding, Catalogue
+from winnow.server.backends.files.temporary_folders import CREATING, remove_abandoned
 
 _FILE = "reindexing.json"
 

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from mcp.types import CallToolResult
 
-from server.bench.tokens.counting import Cost, cost_of, text_of
-from server.bench.tokens.task import Read, Step, fill_placeholders
+from winnow.server.bench.tokens.counting import Cost, cost_of, text_of
+from winnow.server.bench.tokens.task import Read, Step, fill_placeholders
 
 _MOST_READS = 50  # pages of chosen full texts; a listing has the limit of its step
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from server.bench.tokens.report import ARM_NAMES, CLASS_NAMES
+from winnow.server.bench.tokens.report import ARM_NAMES, CLASS_NAMES
 
 _WIDTH, _LEFT, _RIGHT, _TOP = 760, 180, 60, 56
 _BAR, _GAP, _GROUP_GAP = 14, 3, 18

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from server.demo.stdlib import read_corpus
-from server.errors import WinnowError
-from server.ingest.documents import RawDocument
+from winnow.server.demo.stdlib import read_corpus
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.documents import RawDocument
 
 Kind = Literal["documentation", "judged", "generated"]
 _MARKDOWN = "md"

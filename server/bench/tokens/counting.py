@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from mcp.types import CallToolResult, TextContent, Tool
 
-from server.text.tokens import count_tokens
+from winnow.server.text.tokens import count_tokens
 
 Client = Literal["text", "structured"]
 CLIENTS: tuple[Client, ...] = ("text", "structured")

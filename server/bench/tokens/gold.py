@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
 
-from server.bench.tokens.collection import TaskCollection
-from server.bench.tokens.task import BenchmarkTask, Oracle
-from server.errors import WinnowError
+from winnow.server.bench.tokens.collection import TaskCollection
+from winnow.server.bench.tokens.task import BenchmarkTask, Oracle
+from winnow.server.errors import WinnowError
 
 _HEADING = re.compile(r"#{1,6} ")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

@@ -11,13 +11,13 @@ from typing import Any
 
 from mcp import Client
 
-from server import __version__
-from server.bench.tokens import statistics
-from server.bench.tokens.arms import PlayedTranscript, play
-from server.bench.tokens.collection import TaskCollection
-from server.bench.tokens.counting import CLIENTS, Cost, definition_tokens
-from server.bench.tokens.counting import Client as ClientKind
-from server.bench.tokens.gold import (
+from winnow import __version__
+from winnow.server.bench.tokens import statistics
+from winnow.server.bench.tokens.arms import PlayedTranscript, play
+from winnow.server.bench.tokens.collection import TaskCollection
+from winnow.server.bench.tokens.counting import CLIENTS, Cost, definition_tokens
+from winnow.server.bench.tokens.counting import Client as ClientKind
+from winnow.server.bench.tokens.gold import (
     Expected,
     find_expected,
     find_leaks,
@@ -25,13 +25,13 @@ from server.bench.tokens.gold import (
     find_missing_in_result,
     iter_texts,
 )
-from server.bench.tokens.statistics import MEASURED, MeasuredTask, Run
-from server.bench.tokens.task import ARMS, BenchmarkTask
-from server.demo.client import connect_server, offers_scripts, wait_for_model
-from server.errors import WinnowError
-from server.settings import Settings
-from server.text.tokens import count_tokens, encoding_name
-from server.transports.limits import calls_per_minute
+from winnow.server.bench.tokens.statistics import MEASURED, MeasuredTask, Run
+from winnow.server.bench.tokens.task import ARMS, BenchmarkTask
+from winnow.server.demo.client import connect_server, offers_scripts, wait_for_model
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.text.tokens import count_tokens, encoding_name
+from winnow.server.transports.limits import calls_per_minute
 
 # Leaves enough calls of a minute for one more transcript, including the wait for the model.
 _CALLS_PER_MINUTE = calls_per_minute(Settings())

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from server.bench.tokens.measuring import Trial
+    from winnow.server.bench.tokens.measuring import Trial
 
 ARM_NAMES: Mapping[str, str] = MappingProxyType(
     {

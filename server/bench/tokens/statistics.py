@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from server.bench.tokens.counting import Client, Cost
-from server.bench.tokens.task import CLASSES, DIRECT
+from winnow.server.bench.tokens.counting import Client, Cost
+from winnow.server.bench.tokens.task import CLASSES, DIRECT
 
 # ``documents`` is computed: the answers to ``full`` of a server that returns whole documents.
 MEASURED = ("full", "documents", "metadata_full", "evidence", "code")

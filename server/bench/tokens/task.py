@@ -41,7 +41,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from server.errors import WinnowError
+from winnow.server.errors import WinnowError
 
 TASKS = Path(__file__).parent / "tasks"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from server.claims.indexes.word_index import POSTING
+from winnow.server.claims.indexes.word_index import POSTING
 
 # A word in a claim counts twice as much as one in the content.
 _IN_CLAIMS, _IN_CONTENT = 2.0, 1.0

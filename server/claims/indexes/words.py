@@ -12,9 +12,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from server.backends.sqlite import Database
-from server.claims.indexes.word_index import LEAST_CHARS, count_indexed, find_postings
-from server.text.stop_words import STOPWORDS
+from winnow.server.backends.sqlite import Database
+from winnow.server.claims.indexes.word_index import LEAST_CHARS, count_indexed, find_postings
+from winnow.server.text.stop_words import STOPWORDS
 
 _MOST_WORDS, _MOST_TRIGRAMS = 16, 32
 _WORD = re.compile(r"\w+")
@@ -55,7 +55,7 @@ def _trigrams_of(words: Sequence[str]) -> list[str]:
 
 
 def _rank(connection: sqlite3.Connection, parts: Sequence[str]) -> Ranked:
-    from server.claims.indexes.word_ranking import rank_entries  # brings numpy
+    from winnow.server.claims.indexes.word_ranking import rank_entries  # brings numpy
 
     return rank_entries([find_postings(connection, part) for part in parts], *count_indexed(connection))
 

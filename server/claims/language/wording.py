@@ -24,7 +24,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from server.claims.language.wording_tables import DOUBTFUL_NUMBERS, LANGUAGES, LanguageTable, Unit, find_unit
+from winnow.server.claims.language.wording_tables import (
+    DOUBTFUL_NUMBERS,
+    LANGUAGES,
+    LanguageTable,
+    Unit,
+    find_unit,
+)
 
 WarningKind = Literal["number", "unit", "date", "negation", "language"]
 # Claims and quotes are shorter; of a longer text the beginning is read.

@@ -8,10 +8,18 @@ from typing import Annotated
 
 import typer
 
-from server.commands.backups.counts import describe_counts
-from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
-from server.commands.terminal.stores import settings_of_store, store_option
-from server.text.printable import one_line
+from winnow.server.commands.backups.counts import describe_counts
+from winnow.server.commands.terminal.output import (
+    Json,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from winnow.server.commands.terminal.stores import settings_of_store, store_option
+from winnow.server.text.printable import one_line
 
 app = command()
 
@@ -33,7 +41,7 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Write one file with all of the store that cannot be made again from documents."""
-    from server.backup.making import make_backup
+    from winnow.server.backup.making import make_backup
 
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from server.text.sizes import count_of
+from winnow.server.text.sizes import count_of
 
 
 class BackupCounts(Protocol):

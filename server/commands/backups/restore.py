@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.commands.backups.counts import describe_counts
-from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
-from server.commands.terminal.stores import store_option
-from server.errors import WinnowError
-from server.settings_loading import load_settings
-from server.text.printable import one_line
+from winnow.server.commands.backups.counts import describe_counts
+from winnow.server.commands.terminal.output import (
+    Json,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from winnow.server.commands.terminal.stores import store_option
+from winnow.server.errors import WinnowError
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.printable import one_line
 
 if TYPE_CHECKING:
-    from server.backup.restoring import Backup
+    from winnow.server.backup.restoring import Backup
 
 app = command()
 
@@ -46,8 +54,8 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Bring a backup back into a store, which is made if it is missing."""
-    from server.backup.restoring import find_conflicts, hold_store, read_backup
-    from server.backup.restoring import restore as write
+    from winnow.server.backup.restoring import find_conflicts, hold_store, read_backup
+    from winnow.server.backup.restoring import restore as write
 
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
@@ -89,7 +97,7 @@ def restore(
 
 
 def _refuse_running_servers(store: Path) -> None:
-    from server.transports.statistics import ask_servers
+    from winnow.server.transports.statistics import ask_servers
 
     if store.is_dir() and (servers := ask_servers(store)):
         pids = ", ".join(str(server.get("pid")) for server in servers)
@@ -118,8 +126,8 @@ def _step_of(source: str, project: str, references: str | None) -> tuple[str, st
 
     ``references`` is the bibliography of the source: itself where it is one, "" an unknown one, None for none.
     """
-    from server.ingest.file_discovery import IMPORTED
-    from server.watching.sources import ZOTERO
+    from winnow.server.ingest.file_discovery import IMPORTED
+    from winnow.server.watching.sources import ZOTERO
 
     path = _quote(source)
     if source.startswith(IMPORTED):

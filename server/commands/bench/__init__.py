@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from server.commands.bench import sandbox, search, tokens
-from server.commands.terminal.output import command, examples
+from winnow.server.commands.bench import sandbox, search, tokens
+from winnow.server.commands.terminal.output import command, examples
 
 
 class Subject(Protocol):

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sandbox import SandboxUnavailable
-from server.bench import sandbox as subject
-from server.commands.terminal.output import Json, examples, print_json, report_errors
-from server.commands.terminal.screen import Screen
-from server.errors import WinnowError
+from winnow.sandbox import SandboxUnavailable
+from winnow.server.bench import sandbox as subject
+from winnow.server.commands.terminal.output import Json, examples, print_json, report_errors
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.errors import WinnowError
 
 MIB = 1024 * 1024
 EXAMPLES = examples("winnow bench sandbox", "winnow bench sandbox --runs 200 --json")

@@ -11,10 +11,18 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
-from server.commands.terminal.output import Json, Project, Store, examples, print_json, print_lines, report_errors
-from server.commands.terminal.screen import Screen
-from server.settings_loading import load_settings
+from winnow.server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
+from winnow.server.commands.terminal.output import (
+    Json,
+    Project,
+    Store,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.settings_loading import load_settings
 
 EXAMPLES = examples("winnow bench search --project notes --json", "winnow bench search --replay session.jsonl")
 
@@ -46,14 +54,14 @@ def run(
 
 async def measure_search(opened: OpenIndex) -> dict[str, Any]:
     """All figures of an open index."""
-    from server.bench.search import measure
+    from winnow.server.bench.search import measure
 
     figures = await measure(opened.base, opened.backends, opened.project, opened.questions, opened.progress)
     return {"chunks": opened.chunks, "model": opened.backends.embedder.state, **figures}
 
 
 async def _replay(opened: OpenIndex, *, log: Path) -> dict[str, Any]:
-    from server.bench.search import replay
+    from winnow.server.bench.search import replay
 
     return await replay(opened.base, log)
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.progress import Progress
 
-from server.commands.terminal.output import Json, examples, print_json, print_lines, report_errors
-from server.commands.terminal.progress import show_progress
-from server.commands.terminal.screen import Screen
-from server.errors import WinnowError
-from server.settings import Settings, default_models
-from server.settings_loading import load_settings
+from winnow.server.commands.terminal.output import Json, examples, print_json, print_lines, report_errors
+from winnow.server.commands.terminal.progress import show_progress
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings, default_models
+from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from server.bench.tokens.collection import TaskCollection
-    from server.bench.tokens.measuring import Trial
-    from server.bench.tokens.task import BenchmarkTask
+    from winnow.server.bench.tokens.collection import TaskCollection
+    from winnow.server.bench.tokens.measuring import Trial
+    from winnow.server.bench.tokens.task import BenchmarkTask
 
 EXAMPLES = examples(
     "winnow bench tokens",
@@ -68,7 +68,7 @@ def run(
 
     Tasks of a missing collection are skipped; this Python's own documentation is always there.
     """
-    from server.bench.tokens import chart, measuring, report
+    from winnow.server.bench.tokens import chart, measuring, report
 
     with report_errors(as_json=as_json):
         tasks, collections, skipped = choose_tasks(folder, only or [])
@@ -105,8 +105,8 @@ def choose_tasks(
     folder: Path | None, only: Sequence[str]
 ) -> tuple[list[BenchmarkTask], Mapping[str, TaskCollection], dict[str, int]]:
     """The tasks that can run here, the collections by name, and the number of skipped tasks by collection."""
-    from server.bench.tokens.collection import COLLECTIONS, find_collections
-    from server.bench.tokens.task import load
+    from winnow.server.bench.tokens.collection import COLLECTIONS, find_collections
+    from winnow.server.bench.tokens.task import load
 
     if folder is not None and not folder.is_dir():
         raise WinnowError("NOT_FOUND", f"--collection: {folder} is no folder")
@@ -125,7 +125,7 @@ def _measure_tasks(
     tasks: Sequence[BenchmarkTask], collections: Mapping[str, TaskCollection], indexes: Path
 ) -> tuple[list[Trial], dict[str, int]]:
     """Bring the index of each collection up to date, then run its tasks."""
-    from server.bench.tokens.measuring import measure
+    from winnow.server.bench.tokens.measuring import measure
 
     trials: list[Trial] = []
     definitions: dict[str, int] = {}
@@ -152,9 +152,9 @@ def _progress_on(bar: Progress) -> Callable[[str, int, int], None]:
 
 def index_collection(collection: TaskCollection, settings: Settings) -> None:
     """Bring the index of a collection up to date."""
-    from server.ingest.pipeline import ingest_documents, ingest_paths
-    from server.ingest.target import target_of
-    from server.opening import open_backends
+    from winnow.server.ingest.pipeline import ingest_documents, ingest_paths
+    from winnow.server.ingest.target import target_of
+    from winnow.server.opening import open_backends
 
     backends = open_backends(settings, wait_for_model=True)
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from typing import Any
 
-from server.commands.terminal.operation import run_operation
-from server.settings import Settings
+from winnow.server.commands.terminal.operation import run_operation
+from winnow.server.settings import Settings
 
 _PAGE, _MOST = 50, 100_000
 
@@ -16,9 +16,9 @@ def list_entries_elsewhere(settings: Settings, topic: str) -> list[dict[str, Any
 
     Raises ``WinnowError`` as ``HttpNotebook.ask`` does.
     """
-    from server.contracts.claims.answers import ChangeRow, ClaimsEntry
-    from server.opening import open_library
-    from server.operations.claims.foreign_answers import read_rows
+    from winnow.server.contracts.claims.answers import ChangeRow, ClaimsEntry
+    from winnow.server.opening import open_library
+    from winnow.server.operations.claims.foreign_answers import read_rows
 
     prefix, last = topic.strip("/"), 0
     ids: dict[str, None] = {}
@@ -42,7 +42,7 @@ def list_entries_elsewhere(settings: Settings, topic: str) -> list[dict[str, Any
 
 def show_elsewhere(settings: Settings, name: str, *, as_json: bool) -> None:
     """Print an entry as ``wild_read`` answers it: its quotes are looked for in the documents here."""
-    from server.tools.claims.wild_read import TOOL
+    from winnow.server.tools.claims.wild_read import TOOL
 
     assert TOOL.lines is not None
     run_operation(settings, "claims.read", {"entry_id": name}, TOOL.lines, as_json=as_json)

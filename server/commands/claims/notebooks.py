@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     Json,
     Project,
     Store,
@@ -24,18 +24,18 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.commands.terminal.stores import require_store, settings_of_store
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.text.printable import one_line, shorten
+from winnow.server.commands.terminal.stores import require_store, settings_of_store
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.printable import one_line, shorten
 
 if TYPE_CHECKING:
-    from server.claims.life_cycle import ChangedStanding
-    from server.claims.records import Entry
-    from server.claims.sqlite_store import SqliteClaimStore
-    from server.claims.store import Notebook
-    from server.commands.claims.report import Contradiction
+    from winnow.server.claims.life_cycle import ChangedStanding
+    from winnow.server.claims.records import Entry
+    from winnow.server.claims.sqlite_store import SqliteClaimStore
+    from winnow.server.claims.store import Notebook
+    from winnow.server.commands.claims.report import Contradiction
 
 app = command(
     no_args_is_help=True,
@@ -77,7 +77,7 @@ def list_entries(
         settings = load_settings(store=store, project=project)
         others: list[str] = []
         if settings.notebook_url is not None and not key:
-            from server.commands.claims.elsewhere import list_entries_elsewhere
+            from winnow.server.commands.claims.elsewhere import list_entries_elsewhere
 
             rows = [_far_row(entry) for entry in list_entries_elsewhere(settings, topic)]
         else:
@@ -105,12 +105,12 @@ def list_entries(
 @app.command(epilog=examples("winnow claims show 0123456789ab", "winnow claims show 0123456789ab --json"))
 def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
     """Show an entry with its claims, their quotes and its history."""
-    from server.commands.claims.report import report_lines
+    from winnow.server.commands.claims.report import report_lines
 
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
         if settings.notebook_url is not None:
-            from server.commands.claims.elsewhere import show_elsewhere
+            from winnow.server.commands.claims.elsewhere import show_elsewhere
 
             show_elsewhere(settings, name, as_json=as_json)
             return
@@ -155,12 +155,12 @@ def _check_all(settings: Settings, claims: SqliteClaimStore, project: str | None
 
     Raises ``WinnowError("NOT_FOUND")`` for a project in whose notebooks nobody wrote.
     """
-    from server.backends.catalogue import Catalogue
-    from server.claims.life_cycle import check_notebook
-    from server.claims.store import Notebook
-    from server.claims.verifying import CurrentIndex
-    from server.models import Filters
-    from server.opening import catalogue_path
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.claims.life_cycle import check_notebook
+    from winnow.server.claims.store import Notebook
+    from winnow.server.claims.verifying import CurrentIndex
+    from winnow.server.models import Filters
+    from winnow.server.opening import catalogue_path
 
     notebooks = claims.notebooks()
     wanted = [each for each in notebooks if project is None or each.project == project]
@@ -188,7 +188,7 @@ def _check_all(settings: Settings, claims: SqliteClaimStore, project: str | None
 @app.command(epilog=examples("winnow claims approve 0123456789ab", "winnow claims approve 0123456789ab --json"))
 def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None:
     """Let others see an entry that waits for approval (setting review_claims)."""
-    from server.claims.life_cycle import weigh
+    from winnow.server.claims.life_cycle import weigh
 
     with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
         notebook, entry = _find(claims, name)
@@ -206,7 +206,7 @@ def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None
 )
 def export(project: Project = None, key: Key = "", store: Store = None) -> None:
     """Write the history of a notebook to stdout as JSON Lines, whole: winnow claims import reads it."""
-    from server.claims.exchange import export_lines
+    from winnow.server.claims.exchange import export_lines
 
     with report_errors(as_json=False), _opened_if_written(store, project) as (settings, claims):
         if claims is None:
@@ -233,9 +233,9 @@ def import_file(
 
     Names the entries whose status is another than where the file was written, with the reason.
     """
-    from server.claims.exchange import MAX_LINE_BYTES, import_lines
-    from server.claims.life_cycle import differing_standings
-    from server.claims.store import Notebook
+    from winnow.server.claims.exchange import MAX_LINE_BYTES, import_lines
+    from winnow.server.claims.life_cycle import differing_standings
+    from winnow.server.claims.store import Notebook
 
     with report_errors(as_json=as_json), _opened(store, None, imported=file) as (settings, claims):
         with _open_to_read(file) as lines:
@@ -272,11 +272,11 @@ def _open_to_read(file: Path) -> Iterator[BinaryIO]:
 
 def _check_imported(settings: Settings, claims: SqliteClaimStore, notebook: Notebook) -> None:
     """Look for the quotes of a notebook in the documents of its project, if the store has any."""
-    from server.backends.catalogue import Catalogue
-    from server.claims.life_cycle import check_notebook
-    from server.claims.verifying import CurrentIndex
-    from server.models import Filters
-    from server.opening import catalogue_path
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.claims.life_cycle import check_notebook
+    from winnow.server.claims.verifying import CurrentIndex
+    from winnow.server.models import Filters
+    from winnow.server.opening import catalogue_path
 
     if catalogue_path(settings).exists():
         with closing(Catalogue(catalogue_path(settings))) as catalogue:
@@ -292,7 +292,7 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Copy all notebooks of the store to a new file, while servers may go on writing."""
-    from server.claims.exchange import back_up
+    from winnow.server.claims.exchange import back_up
 
     with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
         back_up(claims, file)
@@ -309,8 +309,8 @@ def adopt(store: Store = None, as_json: Json = False) -> None:
 
     An empty file of claims is removed, and what the file lacks is no longer missed.
     """
-    from server.claims.adopting import adopt_claims
-    from server.claims.sqlite_store import claims_path
+    from winnow.server.claims.adopting import adopt_claims
+    from winnow.server.claims.sqlite_store import claims_path
 
     with report_errors(as_json=as_json):
         folder = settings_of_store(store).store
@@ -326,7 +326,7 @@ def report(
     project: Project = None, key: Key = "", topic: Topic = "", store: Store = None, as_json: Json = False
 ) -> None:
     """Print a notebook as Markdown: each claim with its quotes, their pages, and whether they were found."""
-    from server.commands.claims.report import report_lines
+    from winnow.server.commands.claims.report import report_lines
 
     lines: list[str] = []
     with report_errors(as_json=as_json), _opened_if_written(store, project) as (settings, claims):
@@ -347,15 +347,15 @@ def _opened(
     store: str | None, project: str | None, *, imported: Path | None = None
 ) -> Iterator[tuple[Settings, SqliteClaimStore]]:
     """The claims of a store; one that is missing is made for a file that is ``imported``, if that can be read."""
-    from server.claims.notebook_heads import were_written
-    from server.claims.sqlite_store import SqliteClaimStore, claims_path
+    from winnow.server.claims.notebook_heads import were_written
+    from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 
     settings = load_settings(store=store, project=project)
     if settings.notebook_url is not None:
         raise WinnowError("UNSUPPORTED", _ELSEWHERE.format(url=settings.notebook_url))
     path = claims_path(settings.store)
     if imported is not None:
-        from server.backends.files.store_folder import prepare_store
+        from winnow.server.backends.files.store_folder import prepare_store
 
         with _open_to_read(imported):
             prepare_store(settings.store)
@@ -370,8 +370,8 @@ def _opened_if_written(
     store: str | None, project: str | None
 ) -> Iterator[tuple[Settings, SqliteClaimStore | None]]:
     """The claims of a store, None where the store is there and nothing was ever written into a notebook."""
-    from server.claims.notebook_heads import were_written
-    from server.claims.sqlite_store import claims_path
+    from winnow.server.claims.notebook_heads import were_written
+    from winnow.server.claims.sqlite_store import claims_path
 
     settings = load_settings(store=store, project=project)
     if settings.notebook_url is None and not were_written(claims_path(settings.store)):
@@ -384,8 +384,8 @@ def _opened_if_written(
 
 def _notebook(settings: Settings, claims: SqliteClaimStore, key: str, *, may_be_empty: bool = False) -> Notebook:
     """The notebook of the project and of the key with this id or name. NOT_FOUND for one in which nobody wrote."""
-    from server.claims.store import Notebook
-    from server.keys.key_file import read_keys
+    from winnow.server.claims.store import Notebook
+    from winnow.server.keys.key_file import read_keys
 
     notebooks = claims.notebooks()
     named = [each.id for each in read_keys(settings.store) if each.name == key] if key else []
@@ -406,9 +406,9 @@ def _contradictions(
     claims: SqliteClaimStore, notebook: Notebook, entries: Sequence[Entry]
 ) -> dict[str, list[Contradiction]]:
     """What contradicts each claim of these entries by the latest verdicts, by claim."""
-    from server.claims.records import entry_of
-    from server.claims.store import View
-    from server.commands.claims.report import contradictions_of
+    from winnow.server.claims.records import entry_of
+    from winnow.server.claims.store import View
+    from winnow.server.commands.claims.report import contradictions_of
 
     verdicts = claims.verdicts([entry.id for entry in entries])
     both = {entry_of(id) for each in verdicts for id in (each.claim_id, each.other_id)}
@@ -417,13 +417,13 @@ def _contradictions(
 
 
 def _entries(claims: SqliteClaimStore, notebook: Notebook, topic: str) -> list[Entry]:
-    from server.claims.store import View
+    from winnow.server.claims.store import View
 
     return claims.listing(View(notebook, sees_all=True, topic_prefix=topic), 0, _MOST)
 
 
 def _find(claims: SqliteClaimStore, name: str) -> tuple[Notebook, Entry]:
-    from server.claims.store import View
+    from winnow.server.claims.store import View
 
     for notebook in claims.notebooks():
         if entry := claims.read(View(notebook, sees_all=True), [name]).get(name):

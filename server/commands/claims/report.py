@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from server.claims.comparing import contradictions, latest_verdicts
-from server.claims.records import Claim, Entry, Evidence, Verdict
-from server.claims.store import Notebook
-from server.text.markup.markdown_escaping import escape_line
+from winnow.server.claims.comparing import contradictions, latest_verdicts
+from winnow.server.claims.records import Claim, Entry, Evidence, Verdict
+from winnow.server.claims.store import Notebook
+from winnow.server.text.markup.markdown_escaping import escape_line
 
 _MARKS = {
     "verified": "verified",

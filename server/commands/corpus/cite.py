@@ -8,9 +8,9 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from server.commands.terminal.links import add_urls
-from server.commands.terminal.operation import knowledge_of
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.links import add_urls
+from winnow.server.commands.terminal.operation import knowledge_of
+from winnow.server.commands.terminal.output import (
     Json,
     Project,
     Store,
@@ -21,12 +21,12 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.errors import WinnowError
-from server.models import CitationStyle
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.text.matching import fold_label
-from server.text.printable import one_line
+from winnow.server.errors import WinnowError
+from winnow.server.models import CitationStyle
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.matching import fold_label
+from winnow.server.text.printable import one_line
 
 app = command()
 _STYLE_HELP = f"how to cite: {', '.join(get_args(CitationStyle))} (default: as the project does)"

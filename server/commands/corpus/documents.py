@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from server.commands.corpus.narrowing import Where, parse_where
-from server.commands.terminal.operation import run_operation
-from server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
-from server.settings_loading import load_settings
+from winnow.server.commands.corpus.narrowing import Where, parse_where
+from winnow.server.commands.terminal.operation import run_operation
+from winnow.server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
+from winnow.server.settings_loading import load_settings
 
 app = command()
 

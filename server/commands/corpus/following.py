@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from server.contracts.corpus import MAX_SCAN_ROWS
-from server.errors import WinnowError
-from server.knowledge import SCRIPT, Knowledge
-from server.operations.paging import TIME_ENDED, ScanCursor
+from winnow.server.contracts.corpus import MAX_SCAN_ROWS
+from winnow.server.errors import WinnowError
+from winnow.server.knowledge import SCRIPT, Knowledge
+from winnow.server.operations.paging import TIME_ENDED, ScanCursor
 
 COUNTS = ("matches", "passages", "documents")
 _EXTENT = ("documents", "passages", "characters")

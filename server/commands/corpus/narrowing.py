@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from server.errors import WinnowError
+from winnow.server.errors import WinnowError
 
 Where = Annotated[
     list[str] | None,

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from server.commands.terminal.operation import knowledge_of, run_operation
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.operation import knowledge_of, run_operation
+from winnow.server.commands.terminal.output import (
     Json,
     Project,
     Store,
@@ -19,8 +19,8 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 app = command()
 # Fields of a piece that say where it is.
@@ -65,15 +65,15 @@ def read(
         if whole:
             asyncio.run(_print_all(settings, arguments, as_json=as_json))
             return
-        from server.tools.kb_read import render_piece
+        from winnow.server.tools.kb_read import render_piece
 
         run_operation(settings, "kb.read", arguments, render_piece, as_json=as_json)
 
 
 async def _print_all(settings: Settings, arguments: dict[str, Any], *, as_json: bool) -> None:
     """Print a document up to its end, or pages up to theirs, from as large pieces as scripts may read."""
-    from server.contracts.documents import MAX_READ_TOKENS
-    from server.knowledge import SCRIPT
+    from winnow.server.contracts.documents import MAX_READ_TOKENS
+    from winnow.server.knowledge import SCRIPT
 
     pieces: list[dict[str, Any]] = []
     warnings: dict[str, None] = {}

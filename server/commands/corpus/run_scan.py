@@ -10,13 +10,13 @@ from typing import Any
 
 import typer
 
-from server.commands.corpus.following import COUNTS, FollowedScan
-from server.commands.terminal.operation import knowledge_of, print_answer
-from server.commands.terminal.output import FAILED, print_json, print_to_stderr
-from server.commands.terminal.progress import INTERRUPTED, OnStep, show_counts
-from server.knowledge import SCRIPT, Knowledge
-from server.settings import Settings
-from server.tools.kb_scan import render_scan
+from winnow.server.commands.corpus.following import COUNTS, FollowedScan
+from winnow.server.commands.terminal.operation import knowledge_of, print_answer
+from winnow.server.commands.terminal.output import FAILED, print_json, print_to_stderr
+from winnow.server.commands.terminal.progress import INTERRUPTED, OnStep, show_counts
+from winnow.server.knowledge import SCRIPT, Knowledge
+from winnow.server.settings import Settings
+from winnow.server.tools.kb_scan import render_scan
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from server.commands.corpus.narrowing import Where, parse_where
-from server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
-from server.settings_loading import load_settings
+from winnow.server.commands.corpus.narrowing import Where, parse_where
+from winnow.server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
+from winnow.server.settings_loading import load_settings
 
 app = command()
 
@@ -71,7 +71,7 @@ def scan(
         settings = load_settings(store=store, project=project)
         options = {"literal": literal, "word": word, "case": not ignore_case}
         patterned = {"pattern": pattern, **options, "path": path, "where": parse_where(where or ())}
-        from server.commands.corpus.run_scan import print_counts, print_matches, run_scan
+        from winnow.server.commands.corpus.run_scan import print_counts, print_matches, run_scan
 
         if count:
             print_counts(run_scan(settings, {**patterned, "context": 0, "limit": 1}), as_json=as_json)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     FAILED,
     Json,
     Store,
@@ -21,9 +21,9 @@ from server.commands.terminal.output import (
     print_lines,
     report_errors,
 )
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 app = command()
 
@@ -142,7 +142,7 @@ def _eval_settings(store: str | None, **chosen: str | None) -> Iterator[Settings
 
 
 def _measure(kind: Kind, folder: Path | None, settings: Settings, mode: str, only: str | None) -> dict[str, Any]:
-    from server.commands.eval import measurements  # imports vector stores and model runtimes
+    from winnow.server.commands.eval import measurements  # imports vector stores and model runtimes
 
     if kind == "golden":
         return measurements.measure_golden(folder or _GOLDEN, settings, only)

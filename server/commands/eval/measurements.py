@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.app import make_knowledge_base
-from server.commands.terminal.output import print_to_stderr
-from server.commands.terminal.progress import show_progress
-from server.demo import stdlib
-from server.errors import WinnowError
-from server.ingest.documents import RawDocument, UnreadableFile
-from server.ingest.parsing.parser import ParserProcess
-from server.ingest.pipeline import IngestReport, Progress, Target, ingest_documents, ingest_paths
-from server.ingest.readers import ReadFlaw, read
-from server.ingest.target import target_of
-from server.knowledge import KnowledgeBase
-from server.models import Filters, Hit
-from server.opening import Backends, open_backends
-from server.operations.base import Answer, Caller
-from server.retrieval.evaluation import (
+from winnow.server.app import make_knowledge_base
+from winnow.server.commands.terminal.output import print_to_stderr
+from winnow.server.commands.terminal.progress import show_progress
+from winnow.server.demo import stdlib
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.documents import RawDocument, UnreadableFile
+from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.pipeline import IngestReport, Progress, Target, ingest_documents, ingest_paths
+from winnow.server.ingest.readers import ReadFlaw, read
+from winnow.server.ingest.target import target_of
+from winnow.server.knowledge import KnowledgeBase
+from winnow.server.models import Filters, Hit
+from winnow.server.opening import Backends, open_backends
+from winnow.server.operations.base import Answer, Caller
+from winnow.server.retrieval.evaluation import (
     MAX_DEPTH,
     EvaluationCollection,
     Retrieved,
@@ -35,7 +35,7 @@ from server.retrieval.evaluation import (
     read_collection,
     summarise_recall,
 )
-from server.retrieval.golden_questions import (
+from winnow.server.retrieval.golden_questions import (
     GoldenSet,
     Question,
     QuestionOutcome,
@@ -45,12 +45,12 @@ from server.retrieval.golden_questions import (
     read_golden,
     summarise_outcomes,
 )
-from server.retrieval.graph_expansion import Walk
-from server.retrieval.hybrid import Mode
-from server.retrieval.legs import Fusion
-from server.sessions.passage_store import Session
-from server.settings import Settings
-from server.tiers import measure as size_of
+from winnow.server.retrieval.graph_expansion import Walk
+from winnow.server.retrieval.hybrid import Mode
+from winnow.server.retrieval.legs import Fusion
+from winnow.server.sessions.passage_store import Session
+from winnow.server.settings import Settings
+from winnow.server.tiers import measure as size_of
 
 _LEGS: dict[str, tuple[str, ...]] = {
     "lexical": ("lexical",),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from server.commands.terminal.operation import unknown_project
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.operation import unknown_project
+from winnow.server.commands.terminal.output import (
     Json,
     Project,
     Store,
@@ -23,18 +23,18 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.errors import WinnowError
-from server.locators import passage_fields
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.text.printable import one_line
+from winnow.server.errors import WinnowError
+from winnow.server.locators import passage_fields
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.printable import one_line
 
 if TYPE_CHECKING:
     from rich.tree import Tree
 
-    from server.backends.catalogue import Catalogue
-    from server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
-    from server.graph.base import GraphStore, Scope
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
+    from winnow.server.graph.base import GraphStore, Scope
 
 app = command(
     no_args_is_help=True,
@@ -85,9 +85,9 @@ def show(
 ) -> None:
     """Show a node with its neighbours: the strongest of each type of relation."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
-        from server.commands.graph.drawing import render_page, render_svg
-        from server.commands.graph.portrait import PortraitQuery, build_portrait
-        from server.opening import cache_scopes
+        from winnow.server.commands.graph.drawing import render_page, render_svg
+        from winnow.server.commands.graph.portrait import PortraitQuery, build_portrait
+        from winnow.server.opening import cache_scopes
 
         scope = cache_scopes(opened.catalogue)(_filters_of(opened.settings))
         query = PortraitQuery(opened.graph, opened.project, scope, rows, _locator_of(opened, scope))
@@ -117,7 +117,7 @@ def stats(store: Store = None, project: Project = None, as_json: Json = False) -
     if as_json:
         print_json(figures)
         return
-    from server.commands.ingest.report import format_graph_counts
+    from winnow.server.commands.ingest.report import format_graph_counts
 
     print_lines(
         f"{figures['project']}: the graph of {figures['documents']:,} documents",
@@ -144,7 +144,7 @@ def export(
 ) -> None:
     """Write the graph to files."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
-        from server.graph.import_export import write_graphs
+        from winnow.server.graph.import_export import write_graphs
 
         try:
             written = write_graphs(path, opened.graph.export(opened.project), format)
@@ -168,7 +168,7 @@ def import_(
 ) -> None:
     """Replace the project's graph by one from files."""
     with report_errors(as_json=as_json), _open_graph(store, project, is_new=True) as opened:
-        from server.graph.import_export import read_graphs
+        from winnow.server.graph.import_export import read_graphs
 
         with opened.catalogue.only_writer():
             figures = _replace_graph(opened, list(read_graphs(path)))
@@ -179,9 +179,9 @@ def import_(
 def rebuild(store: Store = None, project: Project = None, as_json: Json = False) -> None:
     """Build the graph of every document again from the catalogue; no file is read, nothing is embedded."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
-        from server.commands.ingest.report import format_graph_report
-        from server.ingest.graph_update import GraphUpdate
-        from server.ingest.target import graph_target_of
+        from winnow.server.commands.ingest.report import format_graph_report
+        from winnow.server.ingest.graph_update import GraphUpdate
+        from winnow.server.ingest.target import graph_target_of
 
         run = GraphUpdate(opened.project, opened.catalogue, graph_target_of(opened.settings, opened.graph))
         with opened.catalogue.only_writer():
@@ -198,10 +198,10 @@ def rebuild(store: Store = None, project: Project = None, as_json: Json = False)
 @contextmanager
 def _open_graph(store: str | None, project: str | None, *, is_new: bool = False) -> Iterator[_OpenGraph]:
     """The open graph of a store; servers may be running. ``is_new``: the store need not exist yet."""
-    from server.backends.catalogue import Catalogue
-    from server.commands.terminal.stores import require_index
-    from server.opening import catalogue_path, open_graph
-    from server.projects.states import check_state
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.commands.terminal.stores import require_index
+    from winnow.server.opening import catalogue_path, open_graph
+    from winnow.server.projects.states import check_state
 
     settings = load_settings(store=store, project=project)
     if not is_new:
@@ -222,7 +222,7 @@ def _open_graph(store: str | None, project: str | None, *, is_new: bool = False)
 
 
 def _filters_of(settings: Settings) -> Any:
-    from server.models import Filters
+    from winnow.server.models import Filters
 
     return Filters(
         settings.project,
@@ -249,7 +249,7 @@ def _locator_of(opened: _OpenGraph, scope: Scope) -> Callable[[Sequence[str]], M
 
 def _replace_graph(opened: _OpenGraph, graphs: list[Any]) -> dict[str, int]:
     """Replace the project's graph if all ``graphs`` are valid; returns the new counts."""
-    from server.graph.records import validate_graph
+    from winnow.server.graph.records import validate_graph
 
     for graph in graphs:
         validate_graph(graph)
@@ -288,7 +288,7 @@ def _write_drawing(path: Path, text: str) -> None:
 
 
 def _print_tree(tree: Tree) -> None:
-    from server.commands.terminal.screen import Screen
+    from winnow.server.commands.terminal.screen import Screen
 
     width = None if sys.stdout.isatty() else _PIPED_COLUMNS
     Screen(highlight=False, emoji=False, width=width).print(tree)

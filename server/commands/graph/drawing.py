@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from math import cos, pi, sin
 
-from server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
-from server.text.printable import shorten
+from winnow.server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
+from winnow.server.text.printable import shorten
 
 _WIDTH, _HEIGHT = 1200, 900
 _ACROSS, _DOWN = 330, 360  # radii of the ring of neighbours

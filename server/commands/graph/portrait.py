@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from server.errors import WinnowError
-from server.graph.base import MAX_NODES, Degree, GraphStore, MatchKind, Neighbour, Scope
-from server.graph.records import EdgeType, Node
+from winnow.server.errors import WinnowError
+from winnow.server.graph.base import MAX_NODES, Degree, GraphStore, MatchKind, Neighbour, Scope
+from winnow.server.graph.records import EdgeType, Node
 
 # At most so many relations to passages are grouped by document; the strongest come first.
 _MOST_COUNTED = 2_000

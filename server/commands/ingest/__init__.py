@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.commands.ingest.addresses import refuse_addresses
-from server.commands.ingest.by_engine import ingest_in_engine
-from server.commands.ingest.explanation import print_explanation
-from server.commands.ingest.repairing import repair_store
-from server.commands.ingest.report import print_report
-from server.commands.terminal.output import (
+from winnow.server.commands.ingest.addresses import refuse_addresses
+from winnow.server.commands.ingest.by_engine import ingest_in_engine
+from winnow.server.commands.ingest.explanation import print_explanation
+from winnow.server.commands.ingest.repairing import repair_store
+from winnow.server.commands.ingest.report import print_report
+from winnow.server.commands.terminal.output import (
     FAILED,
     Embedder,
     Json,
@@ -25,8 +25,8 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.commands.terminal.progress import INTERRUPTED, show_progress
-from server.commands.terminal.reading_options import (
+from winnow.server.commands.terminal.progress import INTERRUPTED, show_progress
+from winnow.server.commands.terminal.reading_options import (
     DocTag,
     EnvironmentLabel,
     ForceLabels,
@@ -36,13 +36,13 @@ from server.commands.terminal.reading_options import (
     References,
     Repository,
 )
-from server.errors import WinnowError
-from server.ingest.formats.parsed_file import ReadOptions
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from server.ingest.pipeline import IngestReport
+    from winnow.server.ingest.pipeline import IngestReport
 
 app = command()
 
@@ -205,12 +205,12 @@ def _read_passwords(path: Path | None) -> tuple[str, ...]:
 
 
 def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestReport:
-    from server.ingest.documents import labels_of
-    from server.ingest.pipeline import ingest_paths
-    from server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
-    from server.ingest.selection.ignore_files import FileRules
-    from server.ingest.target import open_target
-    from server.opening import open_backends
+    from winnow.server.ingest.documents import labels_of
+    from winnow.server.ingest.pipeline import ingest_paths
+    from winnow.server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
+    from winnow.server.ingest.selection.ignore_files import FileRules
+    from winnow.server.ingest.target import open_target
+    from winnow.server.opening import open_backends
 
     labels = {name: check_label(name, text) for name, text in how.stated.items()}
     by_engine = ingest_in_engine(
@@ -254,7 +254,7 @@ def _add_forced(stated: Mapping[str, str]) -> dict[str, str]:
 
 def check_label(name: str, text: str) -> str:
     """The label, cleaned. Raises ``WinnowError`` if it is longer than a scope can name."""
-    from server.ingest.documents import clean_text
+    from winnow.server.ingest.documents import clean_text
 
     label = clean_text(text).strip()
     if len(label) > _LABEL_CHARS:

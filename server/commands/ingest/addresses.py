@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from server.configuration.addresses import show_address
-from server.errors import WinnowError
-from server.text.printable import one_line
+from winnow.server.configuration.addresses import show_address
+from winnow.server.errors import WinnowError
+from winnow.server.text.printable import one_line
 
 _ADDRESS = re.compile(r"(https?):/+", re.IGNORECASE)
 _WHY = (

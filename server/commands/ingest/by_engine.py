@@ -13,15 +13,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server.commands.terminal.output import print_to_stderr
-from server.commands.terminal.progress import show_progress
-from server.engine.sharing import has_engine, shares_engine
-from server.errors import WinnowError
-from server.settings import Settings
+from winnow.server.commands.terminal.output import print_to_stderr
+from winnow.server.commands.terminal.progress import show_progress
+from winnow.server.engine.sharing import has_engine, shares_engine
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
 
 if TYPE_CHECKING:
-    from server.engine.client import EngineKnowledge
-    from server.ingest.pipeline import IngestReport
+    from winnow.server.engine.client import EngineKnowledge
+    from winnow.server.ingest.pipeline import IngestReport
 
 # What an engine of this command waits for its next client: the least that the setting admits.
 _IDLE_MINUTES = 0.001
@@ -46,7 +46,7 @@ def ingest_in_engine(
 async def _ingest(
     settings: Settings, paths: Sequence[Path], labels: Mapping[str, str], options: Mapping[str, Any]
 ) -> IngestReport | None:
-    from server.engine.client import EngineKnowledge
+    from winnow.server.engine.client import EngineKnowledge
 
     if has_engine(settings):
         kb = EngineKnowledge(settings, waits_for_model=False)
@@ -69,8 +69,8 @@ async def _ingest(
 
 async def _wait_for_end(store: Path) -> None:
     """Wait for the engine to leave, so that the next command has the store; not while it has other clients."""
-    from server.backends.files.lock import ENGINE, find_holder
-    from server.engine.client import query_engine
+    from winnow.server.backends.files.lock import ENGINE, find_holder
+    from winnow.server.engine.client import query_engine
 
     start = time.monotonic()
     while find_holder(store, ENGINE) and (waited := time.monotonic() - start) < _LEAVE_SECONDS:
@@ -84,9 +84,9 @@ async def _wait_for_end(store: Path) -> None:
 async def _ingest_by(
     kb: EngineKnowledge, paths: Sequence[Path], labels: Mapping[str, str], options: Mapping[str, Any]
 ) -> IngestReport:
-    from server.ingest.pipeline import GraphReport, IngestFailure, IngestReport, Progress
-    from server.ingest.references.reference_report import ReferenceReport
-    from server.ingest.report import ReadingSummary
+    from winnow.server.ingest.pipeline import GraphReport, IngestFailure, IngestReport, Progress
+    from winnow.server.ingest.references.reference_report import ReferenceReport
+    from winnow.server.ingest.report import ReadingSummary
 
     with show_progress() as on_progress:
         report = await kb.ingest(paths, labels, lambda facts: on_progress(Progress(**facts)), **options)

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server.commands.ingest.addresses import refuse_addresses
-from server.commands.terminal.output import print_json, print_lines
-from server.errors import WinnowError
-from server.ingest.formats.common import ocr_package
-from server.ingest.formats.parsed_file import ReadOptions
-from server.locators import count_pages
-from server.text.framing import MARK
-from server.text.printable import one_line
-from server.text.sizes import count_of, name_counts, name_numbers
+from winnow.server.commands.ingest.addresses import refuse_addresses
+from winnow.server.commands.terminal.output import print_json, print_lines
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.formats.common import ocr_package
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.locators import count_pages
+from winnow.server.text.framing import MARK
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of, name_counts, name_numbers
 
 if TYPE_CHECKING:
-    from server.ingest.inspection.explanation import ExplainedDocument, ExplainedPassage, Explanation
-    from server.models import DocumentType, Reading
+    from winnow.server.ingest.inspection.explanation import ExplainedDocument, ExplainedPassage, Explanation
+    from winnow.server.models import DocumentType, Reading
 
 _PASSAGES_SHOWN, _HEADINGS_SHOWN = 40, 40
 _LINE_CHARS = 90
@@ -26,7 +26,7 @@ _LINE_CHARS = 90
 
 def print_explanation(path: Path, options: ReadOptions, *, allows_weaker: bool, as_json: bool) -> bool:
     """Print how the file is read; returns whether anything of it is."""
-    from server.ingest.inspection.explanation import explain_file
+    from winnow.server.ingest.inspection.explanation import explain_file
 
     refuse_addresses([path])
     if not path.is_file():

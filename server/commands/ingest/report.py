@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from server.commands.terminal.output import print_json, print_lines
-from server.ingest.formats.common import ocr_package
-from server.locators import count_pages
-from server.models import DocumentType
-from server.settings import Settings
-from server.text.printable import one_line
-from server.text.sizes import count_of, name_counts
+from winnow.server.commands.terminal.output import print_json, print_lines
+from winnow.server.ingest.formats.common import ocr_package
+from winnow.server.locators import count_pages
+from winnow.server.models import DocumentType
+from winnow.server.settings import Settings
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of, name_counts
 
 if TYPE_CHECKING:
-    from server.ingest.pipeline import GraphReport, IngestReport
-    from server.ingest.references.reference_report import NamedReason, ReferenceReport
-    from server.ingest.report import ReadingSummary
+    from winnow.server.ingest.pipeline import GraphReport, IngestReport
+    from winnow.server.ingest.references.reference_report import NamedReason, ReferenceReport
+    from winnow.server.ingest.report import ReadingSummary
 
 _FAILURES_SHOWN = 20
 _FLAWS_SHOWN = 10
@@ -83,7 +83,7 @@ def _first(names: Sequence[str], count: int) -> str:
 
 def _format_flaws(report: IngestReport) -> Iterator[str]:
     """How many files were not read, by reason."""
-    from server.ingest.report import group_failures
+    from winnow.server.ingest.report import group_failures
 
     groups = group_failures(report.failures)
     for reason, count in groups[:_FLAWS_SHOWN]:
@@ -191,7 +191,7 @@ def format_graph_counts(
 
 def to_json(report: IngestReport, settings: Settings) -> dict[str, Any]:
     """The report as JSON data: its fields, and the reasons of its failures with how many have each."""
-    from server.ingest.report import group_failures
+    from winnow.server.ingest.report import group_failures
 
     facts = asdict(report)
     facts["flaws"] = [{"reason": reason, "count": count} for reason, count in group_failures(report.failures)]

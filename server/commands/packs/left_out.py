@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from server.runtime.operator_files import LeftOut
+    from winnow.server.runtime.operator_files import LeftOut
 
 
 def left_out_rows(left_out: Sequence[LeftOut]) -> list[dict[str, str]]:

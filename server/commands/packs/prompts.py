@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.packs.left_out import left_out_lines, left_out_rows
-from server.commands.terminal.output import Json, command, examples, print_json, print_lines, report_errors
-from server.errors import WinnowError
-from server.settings_loading import load_settings
+from winnow.server.commands.packs.left_out import left_out_lines, left_out_rows
+from winnow.server.commands.terminal.output import Json, command, examples, print_json, print_lines, report_errors
+from winnow.server.errors import WinnowError
+from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from server.prompts.library import PromptLibrary
-    from server.prompts.records import Prompt
+    from winnow.server.prompts.library import PromptLibrary
+    from winnow.server.prompts.records import Prompt
 
 app = command(
     no_args_is_help=True,
@@ -66,7 +66,7 @@ def new(
     as_json: Json = False,
 ) -> None:
     """Make a folder of prompts with one prompt to change."""
-    from server.prompts.reading import REGISTRY, read_pack
+    from winnow.server.prompts.reading import REGISTRY, read_pack
 
     domain, _, name = id.partition("/")
     files = {
@@ -112,7 +112,7 @@ def list_prompts(packs: Packs = None, as_json: Json = False) -> None:
 )
 def show(name: Name, arguments: Given = None, packs: Packs = None, as_json: Json = False) -> None:
     """Show a prompt: what it takes and its template, or with arguments its text."""
-    from server.tools import TOOLS
+    from winnow.server.tools import TOOLS
 
     tools = {tool.name.replace(".", "_") for tool in TOOLS}
     with report_errors(as_json=as_json):
@@ -130,7 +130,7 @@ def show(name: Name, arguments: Given = None, packs: Packs = None, as_json: Json
 @app.command(epilog=examples("winnow prompt check ~/prompts", "winnow prompt check ~/prompts --json"))
 def check(folder: Folder, as_json: Json = False) -> None:
     """Check a folder of prompts: exit status 1 where one would not be offered."""
-    from server.prompts.reading import read_pack
+    from winnow.server.prompts.reading import read_pack
 
     pack = read_pack(folder.absolute())
     if as_json:
@@ -144,7 +144,7 @@ def check(folder: Folder, as_json: Json = False) -> None:
 
 
 def _load(packs: Sequence[Path] | None) -> PromptLibrary:
-    from server.prompts.library import load_prompts
+    from winnow.server.prompts.library import load_prompts
 
     return load_prompts([path.absolute() for path in packs] if packs else load_settings().prompt_packs)
 

@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.packs.left_out import left_out_lines, left_out_rows
-from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.commands.packs.left_out import left_out_lines, left_out_rows
+from winnow.server.commands.terminal.output import (
+    Json,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from server.toolpacks.offering import Offer, PackShelf
-    from server.toolpacks.records import ToolPack
+    from winnow.server.toolpacks.offering import Offer, PackShelf
+    from winnow.server.toolpacks.records import ToolPack
 
 app = command(
     no_args_is_help=True,
@@ -82,7 +90,7 @@ def run(
 @app.command(epilog=examples("winnow pack mend text.count", "winnow pack mend text.count --json"))
 def mend(id: Id, store: Store = None, as_json: Json = False) -> None:
     """Put a tool back on the list that broke its contract for a reason outside its files."""
-    from server.toolpacks.strikes import Strikes
+    from winnow.server.toolpacks.strikes import Strikes
 
     with report_errors(as_json=as_json):
         was_counted = Strikes(load_settings(store=store).store).clear(id)
@@ -94,9 +102,9 @@ def mend(id: Id, store: Store = None, as_json: Json = False) -> None:
 
 def _open_shelf(settings: Settings, folder: Path | None) -> PackShelf:
     """The tools of this folder, or of those that the settings name."""
-    from server.toolpacks.offering import PackShelf
-    from server.toolpacks.strikes import Strikes
-    from server.tools import TAKEN_NAMES
+    from winnow.server.toolpacks.offering import PackShelf
+    from winnow.server.toolpacks.strikes import Strikes
+    from winnow.server.tools import TAKEN_NAMES
 
     folders = [folder.absolute()] if folder else settings.tool_packs
     shelf = PackShelf(folders, TAKEN_NAMES, Strikes(settings.store))
@@ -125,8 +133,8 @@ def _parse(given: str) -> dict[str, Any]:
 
 
 async def _call(settings: Settings, pack: ToolPack, given: dict[str, Any]) -> Any:
-    from server.toolpacks.running import PackRunner
-    from server.toolpacks.strikes import Strikes
+    from winnow.server.toolpacks.running import PackRunner
+    from winnow.server.toolpacks.strikes import Strikes
 
     return (await PackRunner(Strikes(settings.store)).call(pack, given, _RUNNER)).data
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from server.commands.projects.common import Name, collect_figures, open_catalogue, print_project
-from server.commands.terminal.output import (
+from winnow.server.commands.projects.common import Name, collect_figures, open_catalogue, print_project
+from winnow.server.commands.terminal.output import (
     Embedder,
     Json,
     Store,
@@ -19,10 +19,10 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.commands.terminal.progress import INTERRUPTED, show_progress
-from server.errors import WinnowError
-from server.settings_loading import load_settings
-from server.text.printable import one_line
+from winnow.server.commands.terminal.progress import INTERRUPTED, show_progress
+from winnow.server.errors import WinnowError
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.printable import one_line
 
 app = command()
 
@@ -40,7 +40,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a project into one file."""
-    from server.projects.transfer import export_project
+    from winnow.server.projects.transfer import export_project
 
     with report_errors(as_json=as_json), open_catalogue(store) as opened:
         if path.exists() and not (force and path.is_file()):
@@ -71,9 +71,9 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Create a project from an exported file."""
-    from server.opening import open_backends
-    from server.projects.archive import ProjectArchive
-    from server.projects.transfer import import_project
+    from winnow.server.opening import open_backends
+    from winnow.server.projects.archive import ProjectArchive
+    from winnow.server.projects.transfer import import_project
 
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, embedder=embedder)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.terminal.output import print_json, print_lines
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.commands.terminal.output import print_json, print_lines
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from server.backends.catalogue import Catalogue
-    from server.models import ProjectInfo
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.models import ProjectInfo
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="a project")]
 
@@ -36,9 +36,9 @@ class OpenCatalogue:
 
 def open_catalogue(store: str | None) -> OpenCatalogue:
     """Open the catalogue of an existing store. Raises ``WinnowError`` as ``require_index`` does."""
-    from server.backends.catalogue import Catalogue
-    from server.commands.terminal.stores import require_index
-    from server.opening import catalogue_path
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.commands.terminal.stores import require_index
+    from winnow.server.opening import catalogue_path
 
     settings = load_settings(store=store)
     require_index(settings.store)
@@ -47,7 +47,7 @@ def open_catalogue(store: str | None) -> OpenCatalogue:
 
 def find_project(catalogue: Catalogue, name: str) -> ProjectInfo:
     """The project of this name. Raises ``WinnowError("INVALID_PROJECT")`` with what to do, or the names of all."""
-    from server.projects.removal import require_project
+    from winnow.server.projects.removal import require_project
 
     require_project(catalogue, name, can_create=True)
     return next(info for info in catalogue.existing_projects() if info.name == name)
@@ -55,7 +55,7 @@ def find_project(catalogue: Catalogue, name: str) -> ProjectInfo:
 
 def collect_figures(settings: Settings, catalogue: Catalogue, name: str) -> dict[str, Any]:
     """All that is known of a project, as JSON data."""
-    from server.watching.sources import read_sources
+    from winnow.server.watching.sources import read_sources
 
     info = find_project(catalogue, name)
     why, watched = "", list[dict[str, Any]]()

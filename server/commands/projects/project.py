@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from server.commands.projects import archives, removal
-from server.commands.projects.common import (
+from winnow.server.commands.projects import archives, removal
+from winnow.server.commands.projects.common import (
     Name,
     collect_figures,
     facts_of,
@@ -21,22 +21,30 @@ from server.commands.projects.common import (
     open_catalogue,
     print_project,
 )
-from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
-from server.commands.terminal.reading_options import DocTag, EnvironmentLabel, Repository
-from server.configuration.value_types import EMBEDDER_NAME
-from server.errors import WinnowError
-from server.models import CitationStyle
-from server.projects.settings import (
+from winnow.server.commands.terminal.output import (
+    Json,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from winnow.server.commands.terminal.reading_options import DocTag, EnvironmentLabel, Repository
+from winnow.server.configuration.value_types import EMBEDDER_NAME
+from winnow.server.errors import WinnowError
+from winnow.server.models import CitationStyle
+from winnow.server.projects.settings import (
     Fusion,
     ProjectSettings,
     check_name,
     make_settings,
 )
-from server.settings_loading import load_settings
+from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from server.backends.catalogue import Catalogue
-    from server.models import ProjectInfo
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.models import ProjectInfo
 
 app = command(
     no_args_is_help=True,
@@ -130,10 +138,10 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Create a project, empty; its settings can be given at once."""
-    from server.backends.catalogue import Catalogue
-    from server.backends.files.store_folder import prepare_store
-    from server.opening import catalogue_path
-    from server.projects.removal import require_free_name
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.backends.files.store_folder import prepare_store
+    from winnow.server.opening import catalogue_path
+    from winnow.server.projects.removal import require_free_name
 
     labels = {"doc_tag": doc_tag or None, "environment": environment, "repository": repository or None}
     with report_errors(as_json=as_json):
@@ -246,7 +254,7 @@ def _find_identity(embedder: str | None) -> str | None:
     """
     if not embedder or ("/" in embedder and not EMBEDDER_NAME.fullmatch(embedder)):
         return embedder
-    from server.backends.models.embedders import load_embedder
+    from winnow.server.backends.models.embedders import load_embedder
 
     return load_embedder(load_settings(embedder=embedder)).fingerprint
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.commands.projects.common import (
+from winnow.server.commands.projects.common import (
     Name,
     collect_figures,
     find_project,
     open_catalogue,
     print_project,
 )
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     Json,
     Store,
     command,
@@ -27,14 +27,14 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.commands.terminal.progress import INTERRUPTED, show_terminal_steps
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.commands.terminal.progress import INTERRUPTED, show_terminal_steps
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from server.backends.catalogue import Catalogue
-    from server.opening import Backends
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.opening import Backends
 
 app = command()
 _UNTIL = "until the next winnow project purge or winnow reindex"
@@ -52,8 +52,8 @@ def delete(
     as_json: Json = False,
 ) -> None:
     """Delete a project; it can be restored for a while."""
-    from server.keys.key_file import keys_for_only
-    from server.projects.removal import delete_project
+    from winnow.server.keys.key_file import keys_for_only
+    from winnow.server.projects.removal import delete_project
 
     with report_errors(as_json=as_json), open_catalogue(store) as opened:
         question = _describe(opened.catalogue, name)
@@ -77,7 +77,7 @@ def delete(
 @app.command(epilog=examples("winnow project restore papers", "winnow project restore team/notes --json"))
 def restore(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Undo the deletion of a project."""
-    from server.projects.removal import restore_project
+    from winnow.server.projects.removal import restore_project
 
     with report_errors(as_json=as_json), open_catalogue(store) as opened:
         restore_project(opened.catalogue, name)
@@ -96,7 +96,7 @@ def purge(
     as_json: Json = False,
 ) -> None:
     """Remove deleted projects for good, with their claims, and give their space back to the disk."""
-    from server.projects.removal import purge_projects
+    from winnow.server.projects.removal import purge_projects
 
     with report_errors(as_json=as_json):
         with open_catalogue(store) as opened:
@@ -126,8 +126,8 @@ def rename(
     as_json: Json = False,
 ) -> None:
     """Give a project another name."""
-    from server.keys.key_file import rename_in_keys
-    from server.projects.renaming import rename_project
+    from winnow.server.keys.key_file import rename_in_keys
+    from winnow.server.projects.renaming import rename_project
 
     keys: list[str] = []
     with report_errors(as_json=as_json):
@@ -170,8 +170,8 @@ def _confirm(question: str) -> None:
 @contextmanager
 def _open_backends(store: str | None) -> Iterator[tuple[Settings, Backends]]:
     """The open backends of an existing store, without a model. Raises as ``open_backends`` does."""
-    from server.commands.terminal.stores import require_index
-    from server.opening import open_backends
+    from winnow.server.commands.terminal.stores import require_index
+    from winnow.server.opening import open_backends
 
     settings = load_settings(store=store, embedding="off")
     require_index(settings.store)

@@ -6,14 +6,14 @@ import socket
 from collections.abc import Sequence
 from contextlib import closing, suppress
 
-from server.backends.catalogue import Catalogue
-from server.errors import WinnowError
-from server.keys.records import AccessKey
-from server.opening import catalogue_path
-from server.runtime.logs import log
-from server.settings import Settings
-from server.transports.access.http_access import Certificate, HttpAccess
-from server.transports.http import PATH
+from winnow.server.backends.catalogue import Catalogue
+from winnow.server.errors import WinnowError
+from winnow.server.keys.records import AccessKey
+from winnow.server.opening import catalogue_path
+from winnow.server.runtime.logs import log
+from winnow.server.settings import Settings
+from winnow.server.transports.access.http_access import Certificate, HttpAccess
+from winnow.server.transports.http import PATH
 
 _WARNING = 30
 _NAMED = 10  # keys and projects that warnings name

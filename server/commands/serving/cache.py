@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from server.commands.projects.common import open_catalogue
-from server.commands.terminal.output import Json, Store, command, examples, print_json, print_lines, report_errors
-from server.text.sizes import count_of
+from winnow.server.commands.projects.common import open_catalogue
+from winnow.server.commands.terminal.output import (
+    Json,
+    Store,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    report_errors,
+)
+from winnow.server.text.sizes import count_of
 
 app = command(
     no_args_is_help=True,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     Json,
     Store,
     command,
@@ -20,12 +20,12 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.commands.terminal.stores import settings_of_store
-from server.configuration.value_types import split_names
-from server.errors import WinnowError
+from winnow.server.commands.terminal.stores import settings_of_store
+from winnow.server.configuration.value_types import split_names
+from winnow.server.errors import WinnowError
 
 if TYPE_CHECKING:
-    from server.keys.records import AccessKey, KeyText
+    from winnow.server.keys.records import AccessKey, KeyText
 
 app = command(
     no_args_is_help=True,
@@ -79,7 +79,7 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a key and show it, once."""
-    from server.keys.key_file import add_key, new_key
+    from winnow.server.keys.key_file import add_key, new_key
 
     with report_errors(as_json=as_json):
         now = time.time()
@@ -98,7 +98,7 @@ def add(
 @app.command(name="list", epilog=examples("winnow key list", "winnow key list --json"))
 def list_keys(store: Store = None, as_json: Json = False) -> None:
     """List the keys of a store, also those that are revoked or have expired."""
-    from server.keys.key_file import read_keys
+    from winnow.server.keys.key_file import read_keys
 
     with report_errors(as_json=as_json):
         folder = _existing(store)
@@ -115,7 +115,7 @@ def list_keys(store: Store = None, as_json: Json = False) -> None:
 @app.command(epilog=examples("winnow key revoke laptop", "winnow key revoke 1f0c9a2b --json"))
 def revoke(name: Name, store: Store = None, as_json: Json = False) -> None:
     """End a key for good, also for connections that are open."""
-    from server.keys.key_file import revoke_key
+    from winnow.server.keys.key_file import revoke_key
 
     with report_errors(as_json=as_json):
         key = revoke_key(_existing(store), name, int(time.time()))
@@ -128,7 +128,7 @@ def revoke(name: Name, store: Store = None, as_json: Json = False) -> None:
 @app.command(epilog=examples("winnow key rotate laptop", "winnow key rotate 1f0c9a2b --json"))
 def rotate(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Replace a key by a new one with the same rights, and show it, once. The earlier one ends at once."""
-    from server.keys.key_file import rotate_key
+    from winnow.server.keys.key_file import rotate_key
 
     with report_errors(as_json=as_json):
         key, text = rotate_key(_existing(store), name, int(time.time()))
@@ -138,7 +138,7 @@ def rotate(name: Name, store: Store = None, as_json: Json = False) -> None:
 @app.command(epilog=examples("winnow key remove laptop", "winnow key remove 1f0c9a2b --json"))
 def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Take a revoked or expired key off the list. Its lines in the audit log stay."""
-    from server.keys.key_file import remove_key
+    from winnow.server.keys.key_file import remove_key
 
     with report_errors(as_json=as_json):
         key, left = remove_key(_existing(store), name, int(time.time()))
@@ -168,7 +168,7 @@ def _split_projects(given: list[str]) -> tuple[str, ...]:
 
 def _note_unknown(store: str | None, projects: tuple[str, ...]) -> list[str]:
     """A sentence about projects that the store does not have; they may be created later."""
-    from server.commands.projects.common import open_catalogue
+    from winnow.server.commands.projects.common import open_catalogue
 
     try:
         with open_catalogue(store) as opened:

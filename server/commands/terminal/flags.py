@@ -17,9 +17,9 @@ import typer
 from pydantic_core import PydanticUndefined
 from typer.core import TyperCommand
 
-from server.configuration.addresses import Address
-from server.configuration.permissions import TOPICS
-from server.settings import Settings
+from winnow.server.configuration.addresses import Address
+from winnow.server.configuration.permissions import TOPICS
+from winnow.server.settings import Settings
 
 # Settings with the values "on" and "off" that are switches on the command line.
 SWITCHES = frozenset({"execute_code", "daemon", "watch"})

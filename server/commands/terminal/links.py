@@ -8,17 +8,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from server.locators import address_of
-from server.models import Document, Filters
-from server.settings import Settings
+from winnow.server.locators import address_of
+from winnow.server.models import Document, Filters
+from winnow.server.settings import Settings
 
 _PAGE = re.compile(r"#page=\d+\Z")
 
 
 def add_urls(settings: Settings, rows: Iterable[dict[str, Any]], id_field: str) -> None:
     """Add ``url`` to rows whose files are on this machine; ``id_field``: the id of a row's passage or document."""
-    from server.backends.catalogue import Catalogue
-    from server.opening import catalogue_path
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.opening import catalogue_path
 
     rows = [row for row in rows if id_field in row]
     with closing(Catalogue(catalogue_path(settings))) as catalogue:

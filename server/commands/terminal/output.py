@@ -12,8 +12,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from server.errors import ErrorCode, WinnowError, own_words
-from server.text.printable import printable, visible_json
+from winnow.server.errors import ErrorCode, WinnowError, own_words
+from winnow.server.text.printable import printable, visible_json
 
 Json = Annotated[bool, typer.Option("--json", help="print one JSON document instead of text")]
 Store = Annotated[

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from server.commands.terminal.output import print_to_stderr
-from server.commands.terminal.screen import Screen
-from server.text.printable import one_line
-from server.text.sizes import count_of
+from winnow.server.commands.terminal.output import print_to_stderr
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
-    from server.ingest.pipeline import Progress
+    from winnow.server.ingest.pipeline import Progress
 
 INTERRUPTED = 130  # what a shell expects after Ctrl-C
 _PLAIN_EVERY_SECONDS = 3.0

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from server.models import Environment
+from winnow.server.models import Environment
 
 DocTag = Annotated[
     str, typer.Option("--doc-tag", metavar="TAG", help="doc tag where a document states none", show_default=False)

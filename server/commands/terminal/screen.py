@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from server.text.printable import printable
+from winnow.server.text.printable import printable
 
 
 class Screen(Console):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from server.backends.files import store_folder
-from server.settings import Settings, default_store
-from server.settings_loading import load_settings
-from server.text.printable import one_line
+from winnow.server.backends.files import store_folder
+from winnow.server.settings import Settings, default_store
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.printable import one_line
 
 
 def settings_of_store(store: str | None) -> Settings:

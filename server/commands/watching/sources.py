@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     Json,
     Project,
     Store,
@@ -23,7 +23,7 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.commands.terminal.reading_options import (
+from winnow.server.commands.terminal.reading_options import (
     Collections,
     DataFolder,
     DocTag,
@@ -39,17 +39,17 @@ from server.commands.terminal.reading_options import (
     Tags,
     ZoteroApi,
 )
-from server.commands.terminal.stores import settings_of_store
-from server.commands.zotero import make_choice
-from server.errors import WinnowError, own_words
-from server.settings import Settings
-from server.settings_loading import load_settings
-from server.text.sizes import count_of
+from winnow.server.commands.terminal.stores import settings_of_store
+from winnow.server.commands.zotero import make_choice
+from winnow.server.errors import WinnowError, own_words
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
-    from server.libraries.zotero.choice import ZoteroChoice
-    from server.watching.sources import WatchedSource
-    from server.watching.status import PathStatus, WatcherStatus
+    from winnow.server.libraries.zotero.choice import ZoteroChoice
+    from winnow.server.watching.sources import WatchedSource
+    from winnow.server.watching.status import PathStatus, WatcherStatus
 
 app = command(
     no_args_is_help=True,
@@ -110,8 +110,8 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add folders and files to watch."""
-    from server.ingest.file_discovery import check_paths
-    from server.watching.sources import change_sources
+    from winnow.server.ingest.file_discovery import check_paths
+    from winnow.server.watching.sources import change_sources
 
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project)
@@ -147,7 +147,7 @@ def add(
 @app.command(name="list", epilog=examples("winnow sources list", "winnow sources list --json"))
 def list_sources(store: Store = None, as_json: Json = False) -> None:
     """List the sources: whether they are watched, what was indexed, and deletions that wait for you."""
-    from server.watching.sources import read_sources
+    from winnow.server.watching.sources import read_sources
 
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)
@@ -158,7 +158,7 @@ def list_sources(store: Store = None, as_json: Json = False) -> None:
 @app.command(epilog=examples("winnow sources remove docs", "winnow sources remove ~/notes"))
 def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Watch a source no longer. Its documents stay in the index."""
-    from server.watching.sources import change_sources, find_source, read_sources
+    from winnow.server.watching.sources import change_sources, find_source, read_sources
 
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)
@@ -173,7 +173,7 @@ def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
 @app.command(epilog=examples("winnow sources confirm docs", "winnow sources confirm ~/notes --json"))
 def confirm(name: Name, store: Store = None, as_json: Json = False) -> None:
     """Make the deletions that a watcher held back because they were many at once."""
-    from server.watching.sources import find_source, read_sources
+    from winnow.server.watching.sources import find_source, read_sources
 
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)
@@ -193,10 +193,10 @@ def confirm(name: Name, store: Store = None, as_json: Json = False) -> None:
 
 def make_source(settings: Settings, paths: Sequence[Path], name: str, fields: dict[str, Any]) -> WatchedSource:
     """A source of these paths; its id is only suggested unless ``name`` is given. Raises ``WinnowError``."""
-    from server.commands.ingest.addresses import refuse_addresses
-    from server.ingest.file_discovery import check_paths
-    from server.ingest.selection.ignore_files import check_patterns
-    from server.watching.sources import new_id
+    from winnow.server.commands.ingest.addresses import refuse_addresses
+    from winnow.server.ingest.file_discovery import check_paths
+    from winnow.server.ingest.selection.ignore_files import check_patterns
+    from winnow.server.watching.sources import new_id
 
     if not paths:
         raise WinnowError("INVALID_REQUEST", "name folders or files to watch: winnow sources add PATH...")
@@ -221,8 +221,8 @@ def _make_zotero_source(
     settings: Settings, paths: Sequence[Path], choice: ZoteroChoice, name: str, fields: dict[str, Any]
 ) -> WatchedSource:
     """A source of libraries of Zotero. Raises ``WinnowError`` where there is no such library."""
-    from server.ingest.zotero.reading import check_libraries
-    from server.watching.sources import ZOTERO
+    from winnow.server.ingest.zotero.reading import check_libraries
+    from winnow.server.watching.sources import ZOTERO
 
     if paths or fields["references"] or fields["include"] or fields["exclude"]:
         raise WinnowError(
@@ -239,8 +239,8 @@ def _validate(facts: dict[str, Any]) -> WatchedSource:
     """The source of these fields. Raises ``WinnowError`` for labels and names that it cannot have."""
     from pydantic import ValidationError
 
-    from server.commands.ingest import check_label
-    from server.watching.sources import WatchedSource
+    from winnow.server.commands.ingest import check_label
+    from winnow.server.watching.sources import WatchedSource
 
     labels = {label: check_label(label, facts[label]) for label in ("doc_tag", "repository")}
     if facts["forced"] and not (facts["environment"] or any(labels.values())):
@@ -261,7 +261,7 @@ def with_free_id(made: WatchedSource, before: Sequence[WatchedSource]) -> Watche
     Raises ``WinnowError`` if a path is in a source of the same project already: two sets of labels and patterns
     for one file would replace each other for ever.
     """
-    from server.watching.sources import new_id
+    from winnow.server.watching.sources import new_id
 
     for one in before:
         for mine, theirs in ((mine, theirs) for mine in made.paths for theirs in one.paths):
@@ -278,8 +278,8 @@ def with_free_id(made: WatchedSource, before: Sequence[WatchedSource]) -> Watche
 
 def hidden_names(settings: Settings) -> frozenset[str]:
     """The names of the projects whose sources are not watched, because they were deleted."""
-    from server.backends.catalogue import Catalogue
-    from server.opening import catalogue_path
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.opening import catalogue_path
 
     if not catalogue_path(settings).exists():
         return frozenset()
@@ -288,8 +288,8 @@ def hidden_names(settings: Settings) -> frozenset[str]:
 
 
 def _has_project(settings: Settings) -> bool:
-    from server.backends.catalogue import Catalogue
-    from server.opening import catalogue_path
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.opening import catalogue_path
 
     if not catalogue_path(settings).exists():
         return False
@@ -302,15 +302,15 @@ def _overlap(one: Path, other: Path) -> bool:
 
 
 def _held_of(store: Path, source: str) -> int:
-    from server.watching.status import read_status
+    from winnow.server.watching.status import read_status
 
     return max((status.held for status in read_status(store).paths if status.source == source), default=0)
 
 
 def _confirm(store: Path, source: str, held: int) -> bool:
     """Confirm the deletion of so many documents; whether a watcher has made it. Waits for the watcher."""
-    from server.watching.sources import change_sources
-    from server.watching.status import read_status
+    from winnow.server.watching.sources import change_sources
+    from winnow.server.watching.status import read_status
 
     now = time.time()
     change_sources(
@@ -330,7 +330,7 @@ def _confirm(store: Path, source: str, held: int) -> bool:
 
 
 def _print_sources(settings: Settings, sources: Sequence[WatchedSource], *, as_json: bool) -> None:
-    from server.watching.status import read_status
+    from winnow.server.watching.status import read_status
 
     status = read_status(settings.store)
     if as_json:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.commands.terminal.output import (
+from winnow.server.commands.terminal.output import (
     FAILED,
     Embedder,
     Project,
@@ -25,12 +25,12 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from server.watching.status import PathStatus
+    from winnow.server.watching.status import PathStatus
 
 app = command()
 
@@ -79,10 +79,10 @@ def watch(
 
 def _add_missing(settings: Settings, paths: Sequence[Path]) -> None:
     """Add the paths that no source of the project has. Raises ``WinnowError`` without any source."""
-    from server.commands.ingest.addresses import refuse_addresses
-    from server.commands.watching.sources import hidden_names, make_source, with_free_id
-    from server.ingest.file_discovery import check_paths
-    from server.watching.sources import change_sources, read_sources
+    from winnow.server.commands.ingest.addresses import refuse_addresses
+    from winnow.server.commands.watching.sources import hidden_names, make_source, with_free_id
+    from winnow.server.ingest.file_discovery import check_paths
+    from winnow.server.watching.sources import change_sources, read_sources
 
     refuse_addresses(paths)
     check_paths(paths)
@@ -132,7 +132,7 @@ async def _sleep(stopping: asyncio.Event, seconds: float) -> None:
 @asynccontextmanager
 async def _watcher_running(settings: Settings) -> AsyncIterator[IsRunning]:
     """A watcher in the engine, or in this process; yields a coroutine function: whether it still runs."""
-    from server.engine.sharing import shares_engine
+    from winnow.server.engine.sharing import shares_engine
 
     opener = _in_engine if shares_engine(settings) else _in_this_process
     async with opener(settings) as is_running:
@@ -141,8 +141,8 @@ async def _watcher_running(settings: Settings) -> AsyncIterator[IsRunning]:
 
 @asynccontextmanager
 async def _in_engine(settings: Settings) -> AsyncIterator[IsRunning]:
-    from server.backends.files.lock import ENGINE, find_holder
-    from server.engine.client import EngineKnowledge
+    from winnow.server.backends.files.lock import ENGINE, find_holder
+    from winnow.server.engine.client import EngineKnowledge
 
     kb = EngineKnowledge(settings, waits_for_model=True, watches=True)
 
@@ -160,8 +160,8 @@ async def _in_engine(settings: Settings) -> AsyncIterator[IsRunning]:
 
 @asynccontextmanager
 async def _in_this_process(settings: Settings) -> AsyncIterator[IsRunning]:
-    from server.opening import open_backends
-    from server.watching.store_watcher import watcher_of
+    from winnow.server.opening import open_backends
+    from winnow.server.watching.store_watcher import watcher_of
 
     backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True, repairs_vectors=True)
     watcher = watcher_of(settings, lambda: backends)
@@ -187,7 +187,7 @@ class _Shown:
 
     def update(self, store: Path) -> Sequence[PathStatus]:
         """Print what has changed; returns all states."""
-        from server.watching.status import PathStatus, read_status
+        from winnow.server.watching.status import PathStatus, read_status
 
         rows = read_status(store).paths
         for row in rows:
@@ -205,7 +205,7 @@ class _Shown:
         return False
 
     def _print(self, row: PathStatus, former: PathStatus) -> None:
-        from server.commands.watching.sources import format_attention, format_status
+        from winnow.server.commands.watching.sources import format_attention, format_status
 
         if self._as_json:
             print_json_line(asdict(row))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.commands.ingest.by_engine import ingest_in_engine
-from server.commands.ingest.report import print_report
-from server.commands.terminal.output import (
+from winnow.server.commands.ingest.by_engine import ingest_in_engine
+from winnow.server.commands.ingest.report import print_report
+from winnow.server.commands.terminal.output import (
     FAILED,
     Embedder,
     Json,
@@ -23,8 +23,8 @@ from server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from server.commands.terminal.progress import INTERRUPTED, show_progress
-from server.commands.terminal.reading_options import (
+from winnow.server.commands.terminal.progress import INTERRUPTED, show_progress
+from winnow.server.commands.terminal.reading_options import (
     Collections,
     DataFolder,
     Hidden,
@@ -34,15 +34,15 @@ from server.commands.terminal.reading_options import (
     Tags,
     ZoteroApi,
 )
-from server.commands.zotero.listing import describe_library, format_row
-from server.errors import WinnowError
-from server.settings import Settings
-from server.settings_loading import load_settings
+from winnow.server.commands.zotero.listing import describe_library, format_row
+from winnow.server.errors import WinnowError
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from server.ingest.formats.parsed_file import ReadOptions
-    from server.ingest.report import IngestReport
-    from server.libraries.zotero.choice import ZoteroChoice
+    from winnow.server.ingest.formats.parsed_file import ReadOptions
+    from winnow.server.ingest.report import IngestReport
+    from winnow.server.libraries.zotero.choice import ZoteroChoice
 
 app = command(
     no_args_is_help=True,
@@ -82,7 +82,7 @@ def libraries(
     as_json: Json = False,
 ) -> None:
     """List the libraries: their works, and which of their files are on this machine."""
-    from server.ingest.zotero.reading import read_libraries
+    from winnow.server.ingest.zotero.reading import read_libraries
 
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
@@ -117,7 +117,7 @@ def ingest(
     as_json: Json = False,
 ) -> None:
     """Put libraries of Zotero into the index."""
-    from server.ingest.formats.parsed_file import ReadOptions
+    from winnow.server.ingest.formats.parsed_file import ReadOptions
 
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project, embedder=embedder)
@@ -139,7 +139,7 @@ def make_choice(
     """What is taken of Zotero. Raises ``WinnowError`` for a name that Zotero cannot have."""
     from pydantic import ValidationError
 
-    from server.libraries.zotero.choice import ZoteroChoice
+    from winnow.server.libraries.zotero.choice import ZoteroChoice
 
     if api and no_api:
         raise WinnowError("INVALID_REQUEST", "--api and --no-api exclude each other; give one of them")
@@ -164,11 +164,11 @@ def _ingest(
 ) -> IngestReport:
     from dataclasses import asdict
 
-    from server.ingest.documents import labels_of
-    from server.ingest.selection.deletions import ANY_DELETION
-    from server.ingest.target import open_target
-    from server.ingest.zotero.ingesting import GUARDED, HowToIngest, ingest_zotero
-    from server.opening import open_backends
+    from winnow.server.ingest.documents import labels_of
+    from winnow.server.ingest.selection.deletions import ANY_DELETION
+    from winnow.server.ingest.target import open_target
+    from winnow.server.ingest.zotero.ingesting import GUARDED, HowToIngest, ingest_zotero
+    from winnow.server.opening import open_backends
 
     zotero = choice.model_dump(mode="json")
     by_engine = ingest_in_engine(

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from server.text.printable import one_line
-from server.text.sizes import count_of
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
-    from server.libraries.zotero.records import ZoteroLibrary
+    from winnow.server.libraries.zotero.records import ZoteroLibrary
 
 
 def describe_library(library: ZoteroLibrary) -> dict[str, Any]:

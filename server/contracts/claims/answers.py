@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import Meta, Payload
-from server.contracts.claims.arguments import (
+from winnow.server.contracts.base import Meta, Payload
+from winnow.server.contracts.claims.arguments import (
     MAX_ENTRIES,
     ClaimsStatusName,
     EvidenceStatusName,

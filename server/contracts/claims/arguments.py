@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import LISTED, WHOLE, Arguments, Query
+from winnow.server.contracts.base import LISTED, WHOLE, Arguments, Query
 
 MAX_ENTRIES = 50
 MAX_CONTENT_CHARS = 50_000

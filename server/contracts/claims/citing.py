@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import Payload
+from winnow.server.contracts.base import Payload
 
 MAX_CITING = 3  # of one row
 

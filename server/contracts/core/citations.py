@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     LISTED,
     Arguments,
     ChunkId,
@@ -17,7 +17,7 @@ from server.contracts.base import (
     Payload,
     Scope,
 )
-from server.contracts.kb import Title
+from winnow.server.contracts.kb import Title
 
 MAX_AUDITED_CHARS = 60_000
 MAX_GIVEN_QUOTES, MAX_CHECKS = 50, 200

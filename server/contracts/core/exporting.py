@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import LISTED, Arguments, Label, Meta, Payload, Scope
-from server.contracts.core.citations import MAX_CHECKS, GivenQuote, QuoteStatus
+from winnow.server.contracts.base import LISTED, Arguments, Label, Meta, Payload, Scope
+from winnow.server.contracts.core.citations import MAX_CHECKS, GivenQuote, QuoteStatus
 
 MAX_SECTIONS, MAX_PARAGRAPHS, MAX_SECTION_QUOTES = 50, 100, 20
 MAX_EXPORTED_CHARS = 60_000  # of all arguments together

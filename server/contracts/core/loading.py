@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     LISTED,
     Arguments,
     ChunkId,
@@ -17,7 +17,7 @@ from server.contracts.base import (
     Meta,
     Scope,
 )
-from server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS, Title
+from winnow.server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS, Title
 
 MAX_CHUNKS = 20
 _Characters = Annotated[int, Field(ge=0, le=10**9)]

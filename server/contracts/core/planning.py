@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     LISTED,
     Arguments,
     ChunkId,
@@ -18,8 +18,8 @@ from server.contracts.base import (
     Scope,
     SearchFilters,
 )
-from server.contracts.kb import MAX_MISSING_TERMS, MAX_QUOTE_TOKENS, MissingTerm, Question, Title, Verdict
-from server.text.limits import MAX_QUOTE_CHARS
+from winnow.server.contracts.kb import MAX_MISSING_TERMS, MAX_QUOTE_TOKENS, MissingTerm, Question, Title, Verdict
+from winnow.server.text.limits import MAX_QUOTE_CHARS
 
 MAX_PERSPECTIVES = 10
 # Quotes that are asked for of one perspective; of one that was searched (the question's own has twice as many);

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from server.contracts.base import (
+from winnow.server.contracts.base import (
     MAX_TOP_K,
     PREVIEW_CHARS,
     Arguments,
@@ -19,7 +19,7 @@ from server.contracts.base import (
     Scope,
     SearchFilters,
 )
-from server.contracts.kb import MAX_ROWS, MAX_SNIPPET_CHARS, Question, SearchMode, Source, Title
+from winnow.server.contracts.kb import MAX_ROWS, MAX_SNIPPET_CHARS, Question, SearchMode, Source, Title
 
 _File = Annotated[str, StringConstraints(max_length=1000)]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from server.graph.extraction.rules import Rule
-from server.text.definitions import DEFINITION
+from winnow.server.graph.extraction.rules import Rule
+from winnow.server.text.definitions import DEFINITION
 
 Kind = Literal["module", "class", "function", "identifier"]
 

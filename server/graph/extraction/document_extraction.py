@@ -16,15 +16,20 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from server.graph.extraction import front_matter_fields
-from server.graph.extraction.code import CodeFacts, read_code
-from server.graph.extraction.gazetteer import Gazetteer, GazetteerMatch
-from server.graph.extraction.links import STEM_PREFIX, LinkTarget, link_target_of, path_target_of
-from server.graph.extraction.name_candidates import NameCandidate, find_candidates, find_expansions, name_parts
-from server.graph.extraction.names import entity_key, page_key, page_stem
-from server.graph.extraction.prose import Prose, ProseLink, parse_prose
-from server.graph.extraction.rules import CONFIDENCE, Rule
-from server.graph.extraction.structure import (
+from winnow.server.graph.extraction import front_matter_fields
+from winnow.server.graph.extraction.code import CodeFacts, read_code
+from winnow.server.graph.extraction.gazetteer import Gazetteer, GazetteerMatch
+from winnow.server.graph.extraction.links import STEM_PREFIX, LinkTarget, link_target_of, path_target_of
+from winnow.server.graph.extraction.name_candidates import (
+    NameCandidate,
+    find_candidates,
+    find_expansions,
+    name_parts,
+)
+from winnow.server.graph.extraction.names import entity_key, page_key, page_stem
+from winnow.server.graph.extraction.prose import Prose, ProseLink, parse_prose
+from winnow.server.graph.extraction.rules import CONFIDENCE, Rule
+from winnow.server.graph.extraction.structure import (
     ChunkPlaces,
     Outline,
     build_outline,
@@ -32,9 +37,9 @@ from server.graph.extraction.structure import (
     clean_title,
     heading_node_id,
 )
-from server.graph.records import MAX_EVIDENCE, Edge, EdgeType, Node, entity_type_order
-from server.ids import entity_id
-from server.models import Chunk, Document
+from winnow.server.graph.records import MAX_EVIDENCE, Edge, EdgeType, Node, entity_type_order
+from winnow.server.ids import entity_id
+from winnow.server.models import Chunk, Document
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ import json
 import zlib
 from typing import Any, TypeVar
 
-from server.graph.extraction.document_extraction import (
+from winnow.server.graph.extraction.document_extraction import (
     DocumentExtraction,
     Mention,
     PageIdentity,
     Reference,
     Relation,
 )
-from server.graph.extraction.links import LinkTarget
-from server.graph.extraction.resolution import DocumentFacts
-from server.graph.records import Edge, Node
+from winnow.server.graph.extraction.links import LinkTarget
+from winnow.server.graph.extraction.resolution import DocumentFacts
+from winnow.server.graph.records import Edge, Node
 
 _COMPRESSION = 1
 

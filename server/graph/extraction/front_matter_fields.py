@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from server.models import Document
+from winnow.server.models import Document
 
 # Field -> the type of the entity that its values name.
 SUBJECT_FIELDS: Mapping[str, str] = MappingProxyType(

@@ -17,8 +17,8 @@ from typing import Annotated
 import regex  # type: ignore[import-untyped]
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from server.errors import WinnowError, own_words
-from server.graph.extraction.names import entity_key
+from winnow.server.errors import WinnowError, own_words
+from winnow.server.graph.extraction.names import entity_key
 
 # 10,000 names are about a megabyte.
 MAX_FILE_BYTES = 2 * 1024 * 1024

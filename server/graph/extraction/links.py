@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from server.graph.extraction.names import entity_key, page_segments, page_stem
-from server.graph.extraction.prose import ProseLink
-from server.graph.extraction.rules import Rule
+from winnow.server.graph.extraction.names import entity_key, page_segments, page_stem
+from winnow.server.graph.extraction.prose import ProseLink
+from winnow.server.graph.extraction.rules import Rule
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}:|//")
 _PATH_ROLES = frozenset({"doc", "download", "any"})

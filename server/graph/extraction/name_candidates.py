@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from server.graph.extraction.names import entity_key
-from server.graph.extraction.prose import GAP, Prose
-from server.graph.extraction.rules import Rule
-from server.text.stop_words import STOPWORDS
+from winnow.server.graph.extraction.names import entity_key
+from winnow.server.graph.extraction.prose import GAP, Prose
+from winnow.server.graph.extraction.rules import Rule
+from winnow.server.text.stop_words import STOPWORDS
 
 # Capitals of all scripts that have them; \w does not distinguish them from small letters.
 _CAPITALS = (

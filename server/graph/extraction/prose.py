@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from server.text.markup.template_code import resolve_heading
+from winnow.server.text.markup.template_code import resolve_heading
 
 # The replacement character: in no document, and no pattern matches it as a word or a space.
 GAP = "\0"

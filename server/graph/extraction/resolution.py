@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from server.graph.extraction.document_extraction import (
+from winnow.server.graph.extraction.document_extraction import (
     DocumentExtraction,
     Mention,
     PageIdentity,
@@ -21,14 +21,14 @@ from server.graph.extraction.document_extraction import (
     name_dependency,
     page_dependency,
 )
-from server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
-from server.graph.extraction.links import LinkTarget
-from server.graph.extraction.name_candidates import name_parts
-from server.graph.extraction.names import entity_key
-from server.graph.extraction.rules import CONFIDENCE, Rule
-from server.graph.records import MAX_EVIDENCE, DocumentGraph, Edge, EdgeType, Node
-from server.ids import entity_id
-from server.models import Chunk, Document
+from winnow.server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
+from winnow.server.graph.extraction.links import LinkTarget
+from winnow.server.graph.extraction.name_candidates import name_parts
+from winnow.server.graph.extraction.names import entity_key
+from winnow.server.graph.extraction.rules import CONFIDENCE, Rule
+from winnow.server.graph.records import MAX_EVIDENCE, DocumentGraph, Edge, EdgeType, Node
+from winnow.server.ids import entity_id
+from winnow.server.models import Chunk, Document
 
 # A candidate in one document may be its author's habit; in two documents it is a name.
 MIN_VOTES = 2

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from server.graph.extraction.names import heading_slug
-from server.graph.extraction.prose import Heading
-from server.graph.extraction.rules import CONFIDENCE
-from server.graph.records import ANCHOR_CHARS, TITLE_CHARS, Edge, EdgeType, Node
-from server.ids import section_id
-from server.models import Chunk, Document
+from winnow.server.graph.extraction.names import heading_slug
+from winnow.server.graph.extraction.prose import Heading
+from winnow.server.graph.extraction.rules import CONFIDENCE
+from winnow.server.graph.records import ANCHOR_CHARS, TITLE_CHARS, Edge, EdgeType, Node
+from winnow.server.ids import section_id
+from winnow.server.models import Chunk, Document
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _CONFIDENCE = CONFIDENCE["structure"]

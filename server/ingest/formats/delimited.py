@@ -8,12 +8,12 @@ from collections import Counter
 from itertools import islice
 from typing import BinaryIO, Literal
 
-from server.ingest.documents import UnreadableFile, clean_text
-from server.ingest.formats.common.markdown_draft import LARGEST_TEXT_BYTES, MarkdownDraft
-from server.ingest.formats.common.sheet_parts import SheetRow, SheetWriter
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.readers import decode
-from server.models import Reading
+from winnow.server.ingest.documents import UnreadableFile, clean_text
+from winnow.server.ingest.formats.common.markdown_draft import LARGEST_TEXT_BYTES, MarkdownDraft
+from winnow.server.ingest.formats.common.sheet_parts import SheetRow, SheetWriter
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.readers import decode
+from winnow.server.models import Reading
 
 # Text beyond the largest file is counted by its lines.
 _LARGEST_FILE_BYTES = 4 * LARGEST_TEXT_BYTES

@@ -21,15 +21,15 @@ from xml.parsers.expat import ExpatError
 
 import mammoth  # type: ignore[import-untyped]
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.archives import Archive, open_archive
-from server.ingest.formats.common.bounded_xml import parse_xml
-from server.ingest.formats.common.markdown_draft import MarkdownDraft
-from server.ingest.formats.common.open_xml import PartLink, main_part, properties, relationships
-from server.ingest.formats.common.word_xml import WORD, WordStyles, rewrite_body
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.parsing.markup import html_to_markdown
-from server.models import HiddenReason, Reading
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common.archives import Archive, open_archive
+from winnow.server.ingest.formats.common.bounded_xml import parse_xml
+from winnow.server.ingest.formats.common.markdown_draft import MarkdownDraft
+from winnow.server.ingest.formats.common.open_xml import PartLink, main_part, properties, relationships
+from winnow.server.ingest.formats.common.word_xml import WORD, WordStyles, rewrite_body
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.parsing.markup import html_to_markdown
+from winnow.server.models import HiddenReason, Reading
 
 # mammoth takes a second and 17 MiB a MiB of XML. A report of 1,000 pages has 10 MiB.
 _LARGEST_PART_BYTES = 24 * 1024 * 1024

@@ -10,15 +10,22 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.archives import Archive, open_archive
-from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name, parse_xml
-from server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line
-from server.ingest.formats.common.open_xml import facts_of, texts
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.parsing.markup import html_to_markdown
-from server.ingest.readers import decode
-from server.models import Reading
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common.archives import Archive, open_archive
+from winnow.server.ingest.formats.common.bounded_xml import (
+    attribute,
+    children,
+    descendants,
+    find,
+    local_name,
+    parse_xml,
+)
+from winnow.server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line
+from winnow.server.ingest.formats.common.open_xml import facts_of, texts
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.parsing.markup import html_to_markdown
+from winnow.server.ingest.readers import decode
+from winnow.server.models import Reading
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _LARGEST_CHAPTER_BYTES = 16 * 1024 * 1024

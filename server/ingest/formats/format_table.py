@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from server.models import DocumentType
+from winnow.server.models import DocumentType
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common import ocr_package, pictures
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.formats.pdf import ocr
-from server.ingest.formats.pdf.composition import mend_pages, write_pages
-from server.ingest.formats.pdf.facts import first_heading
-from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
-from server.models import Reading
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common import ocr_package, pictures
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.formats.pdf import ocr
+from winnow.server.ingest.formats.pdf.composition import mend_pages, write_pages
+from winnow.server.ingest.formats.pdf.facts import first_heading
+from winnow.server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
+from winnow.server.models import Reading
 
 # In points. Files state sizes on paper that nobody meant: a photograph 72 dots an inch, a screenshot none.
 _LONGER_SIDE = 842

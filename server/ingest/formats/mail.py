@@ -17,11 +17,11 @@ from email.parser import BytesParser
 from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO
 
-from server.ingest.documents import UnreadableFile, clean_text
-from server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line, plain_text
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.parsing.markup import html_to_markdown
-from server.models import Reading
+from winnow.server.ingest.documents import UnreadableFile, clean_text
+from winnow.server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line, plain_text
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.parsing.markup import html_to_markdown
+from winnow.server.models import Reading
 
 _LARGEST_MESSAGE_BYTES = 48 * 1024 * 1024
 _LARGEST_MAILBOX_BYTES = 512 * 1024 * 1024

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from server.ingest.documents import UnreadableFile, clean_text
-from server.ingest.formats.common.markdown_draft import MarkdownDraft
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.models import Reading
+from winnow.server.ingest.documents import UnreadableFile, clean_text
+from winnow.server.ingest.formats.common.markdown_draft import MarkdownDraft
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.models import Reading
 
 # Notebooks keep images as text; without them few have a megabyte.
 _LARGEST_FILE_BYTES = 64 * 1024 * 1024

@@ -7,14 +7,21 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 from xml.etree.ElementTree import Element
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.archives import Archive, open_archive
-from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name, parse_xml
-from server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line
-from server.ingest.formats.common.odf_text import OdfStyles, OdfWriter, collect_styles
-from server.ingest.formats.common.open_xml import facts_of
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.models import HiddenReason, Reading
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common.archives import Archive, open_archive
+from winnow.server.ingest.formats.common.bounded_xml import (
+    attribute,
+    children,
+    descendants,
+    find,
+    local_name,
+    parse_xml,
+)
+from winnow.server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line
+from winnow.server.ingest.formats.common.odf_text import OdfStyles, OdfWriter, collect_styles
+from winnow.server.ingest.formats.common.open_xml import facts_of
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.models import HiddenReason, Reading
 
 _CONTENT, _STYLES, _META, _MANIFEST = "content.xml", "styles.xml", "meta.xml", "META-INF/manifest.xml"
 _MOST_SLIDES = 5_000

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from server.models import Place, Reading
+from winnow.server.models import Place, Reading
 
 
 @dataclass(frozen=True, slots=True)

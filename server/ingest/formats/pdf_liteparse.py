@@ -15,13 +15,13 @@ from typing import Any, BinaryIO
 
 from liteparse._liteparse import LiteParse  # type: ignore[import-not-found]
 
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.formats.pdf.composition import ReadPages, compose
-from server.ingest.formats.pdf.document import OpenPdf, bounded_texts, open_pdf
-from server.ingest.formats.pdf.hidden_text import Cleaned, clean
-from server.ingest.formats.pdf.layout import Box, Rules
-from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
-from server.ingest.formats.pdf.lines import (
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.formats.pdf.composition import ReadPages, compose
+from winnow.server.ingest.formats.pdf.document import OpenPdf, bounded_texts, open_pdf
+from winnow.server.ingest.formats.pdf.hidden_text import Cleaned, clean
+from winnow.server.ingest.formats.pdf.layout import Box, Rules
+from winnow.server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
+from winnow.server.ingest.formats.pdf.lines import (
     MAY_BE_RAISED,
     Cell,
     Line,
@@ -30,7 +30,7 @@ from server.ingest.formats.pdf.lines import (
     has_one_width,
     split_cells,
 )
-from server.text.markup.shaped_text import raise_number
+from winnow.server.text.markup.shaped_text import raise_number
 
 # A word, and where it begins and ends.
 Word = tuple[str, float, float]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.formats.pdf.composition import ReadPages, compose
-from server.ingest.formats.pdf.document import OpenPdf, open_pdf
-from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
-from server.ingest.formats.pdf.lines import read_lines
-from server.ingest.formats.pdf.visibility import PageObjects, look_at_page
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.formats.pdf.composition import ReadPages, compose
+from winnow.server.ingest.formats.pdf.document import OpenPdf, open_pdf
+from winnow.server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
+from winnow.server.ingest.formats.pdf.lines import read_lines
+from winnow.server.ingest.formats.pdf.visibility import PageObjects, look_at_page
 
 
 def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:

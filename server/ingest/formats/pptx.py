@@ -12,16 +12,30 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 from xml.etree.ElementTree import Element
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.archives import Archive, open_archive
-from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name, parse_xml
-from server.ingest.formats.common.charts import chart_table
-from server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line, table
-from server.ingest.formats.common.open_xml import PartLink, formula, main_part, properties, relationships, texts
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.models import HiddenReason, Reading
-from server.text.markup.shaped_text import raise_number, strike_out
-from server.text.sizes import count_of
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common.archives import Archive, open_archive
+from winnow.server.ingest.formats.common.bounded_xml import (
+    attribute,
+    children,
+    descendants,
+    find,
+    local_name,
+    parse_xml,
+)
+from winnow.server.ingest.formats.common.charts import chart_table
+from winnow.server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line, table
+from winnow.server.ingest.formats.common.open_xml import (
+    PartLink,
+    formula,
+    main_part,
+    properties,
+    relationships,
+    texts,
+)
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.models import HiddenReason, Reading
+from winnow.server.text.markup.shaped_text import raise_number, strike_out
+from winnow.server.text.sizes import count_of
 
 _PRESENTATION = "ppt/presentation.xml"
 _MOST_SLIDES = 5_000

@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import BinaryIO
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line
-from server.ingest.formats.common.open_xml import facts_of
-from server.ingest.formats.common.rtf_text import RtfWriter
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.models import Reading
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line
+from winnow.server.ingest.formats.common.open_xml import facts_of
+from winnow.server.ingest.formats.common.rtf_text import RtfWriter
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.models import Reading
 
 # Images in an RTF take twice their size; its text is a small part of it.
 _LARGEST_FILE_BYTES = 128 * 1024 * 1024

@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from server.ingest.documents import UnreadableFile, clean_text
-from server.ingest.formats.common.markdown_draft import LARGEST_TEXT_BYTES, MarkdownDraft, one_line, plain_text
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.readers import decode
-from server.models import Reading
+from winnow.server.ingest.documents import UnreadableFile, clean_text
+from winnow.server.ingest.formats.common.markdown_draft import (
+    LARGEST_TEXT_BYTES,
+    MarkdownDraft,
+    one_line,
+    plain_text,
+)
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.readers import decode
+from winnow.server.models import Reading
 
 _PARAGRAPH_SECONDS = 30
 _TIMING = re.compile(

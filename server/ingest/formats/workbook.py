@@ -18,15 +18,15 @@ from typing import Any, BinaryIO
 
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.archives import Archive, open_archive
-from server.ingest.formats.common.binary_sheets import check_xlsb_sheet, prepare_xls
-from server.ingest.formats.common.bounded_xml import attribute, descendants, parse_xml
-from server.ingest.formats.common.markdown_draft import MarkdownDraft
-from server.ingest.formats.common.open_xml import PartLink, properties, relationships
-from server.ingest.formats.common.sheet_parts import SheetBudget, SheetRow, SheetWriter
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.models import HiddenReason, Reading
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common.archives import Archive, open_archive
+from winnow.server.ingest.formats.common.binary_sheets import check_xlsb_sheet, prepare_xls
+from winnow.server.ingest.formats.common.bounded_xml import attribute, descendants, parse_xml
+from winnow.server.ingest.formats.common.markdown_draft import MarkdownDraft
+from winnow.server.ingest.formats.common.open_xml import PartLink, properties, relationships
+from winnow.server.ingest.formats.common.sheet_parts import SheetBudget, SheetRow, SheetWriter
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.models import HiddenReason, Reading
 
 # XML of sheets takes 4 to 8 times the text; the XML of all sheets together, and of the texts that they share.
 _LARGEST_SHEETS_BYTES = 96 * 1024 * 1024

@@ -8,16 +8,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from server.ingest.advice import add_advice
-from server.ingest.change_detection import document_of
-from server.ingest.chunking import chunk, list_headings
-from server.ingest.documents import RawDocument, UnreadableFile, clean_document, reason_of
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.parsing.parser import ParserProcess
-from server.ingest.readers import ReadFlaw, kind_of, read
-from server.locators import locate
-from server.models import Chunk, DocumentType, Place, Reading
-from server.text.printable import one_line
+from winnow.server.ingest.advice import add_advice
+from winnow.server.ingest.change_detection import document_of
+from winnow.server.ingest.chunking import chunk, list_headings
+from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_document, reason_of
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.readers import ReadFlaw, kind_of, read
+from winnow.server.locators import locate
+from winnow.server.models import Chunk, DocumentType, Place, Reading
+from winnow.server.text.printable import one_line
 
 # Of a collection, so many documents are explained; so many headings and lines of each.
 MOST_DOCUMENTS = 20

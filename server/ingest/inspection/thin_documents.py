@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from server.backends.base import DocumentStore
-from server.ingest.formats.common import ocr_package
-from server.models import DocumentReading, DocumentText, DocumentType, Filters
-from server.text.sizes import count_of, name_counts, name_numbers
+from winnow.server.backends.base import DocumentStore
+from winnow.server.ingest.formats.common import ocr_package
+from winnow.server.models import DocumentReading, DocumentText, DocumentType, Filters
+from winnow.server.text.sizes import count_of, name_counts, name_numbers
 
 # Fewer visible characters a page, slide or sheet than these are few.
 _FEW: Mapping[DocumentType, int] = MappingProxyType({"pdf": 200, "image": 50, "slides": 10, "sheet": 10})

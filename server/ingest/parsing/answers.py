@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, get_args
 
-from server.ingest.documents import clean_text
-from server.ingest.formats.parsed_file import ParsedFile
-from server.ingest.parsing.frames import MAX_TEXT_CHARS, ParserProtocolError
-from server.models import HiddenReason, Place, PlaceKind, Reading
-from server.text import stated_facts
-from server.text.printable import one_line
+from winnow.server.ingest.documents import clean_text
+from winnow.server.ingest.formats.parsed_file import ParsedFile
+from winnow.server.ingest.parsing.frames import MAX_TEXT_CHARS, ParserProtocolError
+from winnow.server.models import HiddenReason, Place, PlaceKind, Reading
+from winnow.server.text import stated_facts
+from winnow.server.text.printable import one_line
 
 _PLACE_KINDS = frozenset(get_args(PlaceKind))
 _HIDDEN_REASONS = frozenset(get_args(HiddenReason))

@@ -21,22 +21,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
-from server.graph.extraction.document_extraction import extract_document
-from server.graph.extraction.gazetteer import NO_GAZETTEER
-from server.ids import document_id
-from server.ingest.bounded_files import open_file
-from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument, UnreadableFile, clean_text
-from server.ingest.formats.format_table import FORMATS
-from server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ParsedFile, ReadOptions
-from server.ingest.formats.pdf import ocr
-from server.ingest.parsing import frames, markup
-from server.ingest.parsing.failures import TOO_LARGE
-from server.ingest.parsing.late_imports import LATE_IMPORTS, LateImports
-from server.ingest.readers import parse
-from server.libraries import latex
-from server.libraries.reading import SUFFIXES, pack, read_bibliography
-from server.models import Document, DocumentType, Place
+from winnow.server.graph.extraction.document_extraction import extract_document
+from winnow.server.graph.extraction.gazetteer import NO_GAZETTEER
+from winnow.server.ids import document_id
+from winnow.server.ingest.bounded_files import open_file
+from winnow.server.ingest.chunking import chunk
+from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_text
+from winnow.server.ingest.formats.format_table import FORMATS
+from winnow.server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ParsedFile, ReadOptions
+from winnow.server.ingest.formats.pdf import ocr
+from winnow.server.ingest.parsing import frames, markup
+from winnow.server.ingest.parsing.failures import TOO_LARGE
+from winnow.server.ingest.parsing.late_imports import LATE_IMPORTS, LateImports
+from winnow.server.ingest.readers import parse
+from winnow.server.libraries import latex
+from winnow.server.libraries.reading import SUFFIXES, pack, read_bibliography
+from winnow.server.models import Document, DocumentType, Place
 
 if sys.platform != "win32":
     import resource
@@ -44,7 +44,7 @@ if sys.platform != "win32":
 MEMORY_BYTES = 1024 * 1024 * 1024
 _DESCRIPTORS = 64
 _RPC, _DOCUMENT = 3, 4  # of a walled child; see sandbox/walls/profiles.py
-_FORMATS = "server.ingest.formats"
+_FORMATS = "winnow.server.ingest.formats"
 
 READERS: dict[str, FormatReader] = {}
 _UNAVAILABLE: dict[str, str] = {}  # reader -> why it cannot be imported

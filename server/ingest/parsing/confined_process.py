@@ -12,19 +12,20 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from typing import Any, BinaryIO
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.parsing import frames
-from server.ingest.parsing.failures import STOPPED, ChildFailed, crashed, too_slow
+from winnow import SEARCH_PATH
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.parsing import frames
+from winnow.server.ingest.parsing.failures import STOPPED, ChildFailed, crashed, too_slow
 
 # The limit on the clock is a multiple, because other processes run too, and the child needs time to start.
 _CLOCK_FACTOR, _START_SECONDS = 4, 30.0
 _OUT_OF_TIME = frozenset(getattr(signal, name, -1) for name in ("SIGXCPU", "SIGALRM", "SIGKILL"))
 # The child imports the modules of this process, not files of the working folder.
-_HOME = str(Path(__file__).parents[3])
-_PROGRAM = f"import sys; sys.path.insert(0, {_HOME!r}); from server.ingest.parsing.child import main; main()"
+_PROGRAM = (
+    f"import sys; sys.path.insert(0, {SEARCH_PATH!r}); from winnow.server.ingest.parsing.child import main; main()"
+)
 _COMMAND = (sys.executable, "-P", "-c", _PROGRAM)
 _KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "SYSTEMROOT", "LANG", "LC_ALL", "TMPDIR")
 # Libraries that start a thread for each core reserve address space for each.

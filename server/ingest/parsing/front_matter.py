@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from server.text.markup.bounded_yaml import YamlRefused, parse_yaml
+from winnow.server.text.markup.bounded_yaml import YamlRefused, parse_yaml
 
 _FRONT_MATTER = re.compile(
     r"\A\ufeff?(?P<fence>---|\+\+\+)[ \t]*\n(?P<facts>.*?)^(?P=fence)[ \t]*(?:\n|\Z)", re.S | re.M

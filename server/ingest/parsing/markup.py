@@ -13,9 +13,9 @@ from docutils.core import publish_doctree
 from docutils.parsers.rst import directives
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.parsing.page_furniture import is_furniture
-from server.text.markup.shaped_text import raise_number, strike_out
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.parsing.page_furniture import is_furniture
+from winnow.server.text.markup.shaped_text import raise_number, strike_out
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SPACE = re.compile(r"[ \t\r\f\v\n]+")

@@ -22,22 +22,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from sandbox.walls.tiers import TIERS
-from server.ingest.bounded_files import open_file, read_whole, size_of
-from server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
-from server.ingest.formats.common import ocr_package
-from server.ingest.formats.common.signatures import check_signature
-from server.ingest.formats.format_table import Format, format_of
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.parsing import answers, frames
-from server.ingest.parsing.confined_process import ConfinedProcess
-from server.ingest.parsing.failures import STOPPED, ChildFailed
-from server.ingest.parsing.late_imports import LATE_IMPORTS, find_installed
-from server.ingest.parsing.reader_pool import Children, ReaderPool, StartedChildren, start_walled_children
-from server.ingest.readers import ReaderOutput, decode, kind_of, may_be_manual, parse, stem
-from server.libraries.reading import SUFFIXES, Bibliography, unpack
-from server.models import DocumentType
-from server.text.sizes import count_of, name_numbers
+from winnow.sandbox.walls.tiers import TIERS
+from winnow.server.ingest.bounded_files import open_file, read_whole, size_of
+from winnow.server.ingest.documents import RawDocument, UnreadableFile, apply_facts, clean_text
+from winnow.server.ingest.formats.common import ocr_package
+from winnow.server.ingest.formats.common.signatures import check_signature
+from winnow.server.ingest.formats.format_table import Format, format_of
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.parsing import answers, frames
+from winnow.server.ingest.parsing.confined_process import ConfinedProcess
+from winnow.server.ingest.parsing.failures import STOPPED, ChildFailed
+from winnow.server.ingest.parsing.late_imports import LATE_IMPORTS, find_installed
+from winnow.server.ingest.parsing.reader_pool import Children, ReaderPool, StartedChildren, start_walled_children
+from winnow.server.ingest.readers import ReaderOutput, decode, kind_of, may_be_manual, parse, stem
+from winnow.server.libraries.reading import SUFFIXES, Bibliography, unpack
+from winnow.server.models import DocumentType
+from winnow.server.text.sizes import count_of, name_numbers
 
 # Processor seconds for each document, for each MiB of it, and at most: several times those of the slowest real
 # documents. A page of a PDF takes about 10 ms and 20 kB; by OCR 20 s and 100 kB.

@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
-from server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.formats.parsed_file import ReadOptions
 
 IDLE_SECONDS = 180.0
 _REASON_CHARS = 200
@@ -65,8 +65,8 @@ def start_walled_children(options: ReadOptions) -> StartedChildren:
     if not sys.platform.startswith("linux"):
         return StartedChildren(options, None, "they need Linux")
     # Tables of the walls, on Linux only.
-    from sandbox.protocol.outcome import SandboxUnavailable
-    from server.ingest.parsing.walled_children import WalledChildren
+    from winnow.sandbox.protocol.outcome import SandboxUnavailable
+    from winnow.server.ingest.parsing.walled_children import WalledChildren
 
     try:
         children = WalledChildren(uses_ocr=options.uses_ocr)

@@ -14,15 +14,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sandbox.protocol.limits import MIB, Limits
-from sandbox.protocol.outcome import SandboxUnavailable
-from sandbox.runners.launch import ForkServerProgram
-from sandbox.runners.locked_children import ChildEnd, ChildRequest, LockedChildren
-from sandbox.walls.profiles import READER
-from sandbox.walls.tiers import Tier, find_tier
-from server.ingest.documents import UnreadableFile
-from server.ingest.parsing import frames
-from server.ingest.parsing.failures import STOPPED, TOO_LARGE, ChildFailed, crashed, too_slow
+from winnow.sandbox.protocol.limits import MIB, Limits
+from winnow.sandbox.protocol.outcome import SandboxUnavailable
+from winnow.sandbox.runners.launch import ForkServerProgram
+from winnow.sandbox.runners.locked_children import ChildEnd, ChildRequest, LockedChildren
+from winnow.sandbox.walls.profiles import READER
+from winnow.sandbox.walls.tiers import Tier, find_tier
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.parsing import frames
+from winnow.server.ingest.parsing.failures import STOPPED, TOO_LARGE, ChildFailed, crashed, too_slow
 
 # With what the fork server has imported, a child stays below 1 GiB of resident memory.
 _MEMORY_BYTES = 832 * MIB
@@ -42,7 +42,7 @@ _ENVIRONMENT: Mapping[str, str] = {
 }
 # The document is a descriptor of the child: where it is on this machine could only end up in its text.
 _UNTOLD = frozenset({"path"})
-MODULE = "server.ingest.parsing.child"
+MODULE = "winnow.server.ingest.parsing.child"
 _PACKAGES = ("site-packages", "dist-packages")
 
 

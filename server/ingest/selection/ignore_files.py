@@ -19,8 +19,8 @@ from pathlib import Path, PurePosixPath
 import re2  # type: ignore[import-untyped]
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from server.ingest.bounded_files import read_whole
-from server.ingest.documents import UnreadableFile, reason_of
+from winnow.server.ingest.bounded_files import read_whole
+from winnow.server.ingest.documents import UnreadableFile, reason_of
 
 # In order of precedence, the strongest last.
 IGNORE_FILES = (".gitignore", ".winnowignore")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
-from server.backends.base import DocumentStore, Embedder, Point, payload_of
-from server.errors import WinnowError
-from server.ingest.indexed_text import indexed_text
-from server.models import Chunk, Document
-from server.retrieval.lexical import build_document_vector
+from winnow.server.backends.base import DocumentStore, Embedder, Point, payload_of
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.indexed_text import indexed_text
+from winnow.server.models import Chunk, Document
+from winnow.server.retrieval.lexical import build_document_vector
 
 Rows = Sequence[tuple[Document, Chunk]]
 

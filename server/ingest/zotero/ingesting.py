@@ -11,22 +11,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from server.backends.base import IndexedDocument
-from server.errors import WinnowError
-from server.ingest.documents import DefaultLabels
-from server.ingest.file_discovery import Listing, Root, SourcePart
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.parsing.reader_pool import ReaderPool
-from server.ingest.pipeline import Target, ingest_parts
-from server.ingest.report import IngestReport, OnProgress
-from server.ingest.selection.deletions import DeletionRule
-from server.ingest.zotero.library_documents import LibraryDocuments, is_from_zotero, list_documents, source_of
-from server.ingest.zotero.reading import FoundLibraries, read_libraries
-from server.libraries.zotero.choice import ZoteroChoice
-from server.libraries.zotero.records import ZoteroLibrary
-from server.libraries.zotero.selection import choose_works
-from server.models import Document
-from server.text.sizes import count_of
+from winnow.server.backends.base import IndexedDocument
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.documents import DefaultLabels
+from winnow.server.ingest.file_discovery import Listing, Root, SourcePart
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.parsing.reader_pool import ReaderPool
+from winnow.server.ingest.pipeline import Target, ingest_parts
+from winnow.server.ingest.report import IngestReport, OnProgress
+from winnow.server.ingest.selection.deletions import DeletionRule
+from winnow.server.ingest.zotero.library_documents import (
+    LibraryDocuments,
+    is_from_zotero,
+    list_documents,
+    source_of,
+)
+from winnow.server.ingest.zotero.reading import FoundLibraries, read_libraries
+from winnow.server.libraries.zotero.choice import ZoteroChoice
+from winnow.server.libraries.zotero.records import ZoteroLibrary
+from winnow.server.libraries.zotero.selection import choose_works
+from winnow.server.models import Document
+from winnow.server.text.sizes import count_of
 
 # What holds back the deletion of many documents at once, unlike for folders also where a person watches: Zotero
 # empties its trash and leaves groups without a look at the index.

@@ -24,16 +24,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from server.ingest.bounded_files import describe_type
-from server.ingest.documents import RawDocument
-from server.ingest.file_discovery import File, name_of
-from server.ingest.readers import DocumentParser, ReaderOutput, ReadFlaw, is_known, read
-from server.ingest.references.references import add_work, digest_of
-from server.libraries.records import Annotation, LibraryItem
-from server.libraries.stated_language import stated_language
-from server.libraries.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
-from server.locators import ZOTERO
-from server.models import Place
+from winnow.server.ingest.bounded_files import describe_type
+from winnow.server.ingest.documents import RawDocument
+from winnow.server.ingest.file_discovery import File, name_of
+from winnow.server.ingest.readers import DocumentParser, ReaderOutput, ReadFlaw, is_known, read
+from winnow.server.ingest.references.references import add_work, digest_of
+from winnow.server.libraries.records import Annotation, LibraryItem
+from winnow.server.libraries.stated_language import stated_language
+from winnow.server.libraries.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
+from winnow.server.locators import ZOTERO
+from winnow.server.models import Place
 
 # In the metadata of a document: its place in its library ("library/items/ABCD2345"), the key and colour of a mark.
 ZOTERO_FACT, ANNOTATION_FACT, COLOR_FACT = "zotero", "annotation", "annotation_color"

@@ -9,17 +9,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.backends.files.private_file import UntrustedFile, read_private, write_private
-from server.errors import WinnowError
-from server.ingest.report import IngestFailure, failure_of
-from server.libraries.zotero.choice import ZoteroChoice
-from server.libraries.zotero.database import database_stamp
-from server.libraries.zotero.objects import LibraryName, LibraryObjects, pack, unpack
-from server.libraries.zotero.opening import Zotero, open_zotero
-from server.libraries.zotero.profiles import find_places
-from server.libraries.zotero.records import ZoteroLibrary
-from server.libraries.zotero.selection import choose_libraries
-from server.libraries.zotero.works import make_library
+from winnow.server.backends.files.private_file import UntrustedFile, read_private, write_private
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.report import IngestFailure, failure_of
+from winnow.server.libraries.zotero.choice import ZoteroChoice
+from winnow.server.libraries.zotero.database import database_stamp
+from winnow.server.libraries.zotero.objects import LibraryName, LibraryObjects, pack, unpack
+from winnow.server.libraries.zotero.opening import Zotero, open_zotero
+from winnow.server.libraries.zotero.profiles import find_places
+from winnow.server.libraries.zotero.records import ZoteroLibrary
+from winnow.server.libraries.zotero.selection import choose_libraries
+from winnow.server.libraries.zotero.works import make_library
 
 _FOLDER = "zotero"
 _KEPT_BYTES = 2 * 1024**3

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from server.errors import WinnowError
-from server.libraries.zotero.objects import (
+from winnow.server.errors import WinnowError
+from winnow.server.libraries.zotero.objects import (
     MOST_OBJECTS,
     USER_LIBRARY,
     USER_LIBRARY_NAME,
@@ -31,7 +31,7 @@ from server.libraries.zotero.objects import (
     read_object,
     read_version,
 )
-from server.text.printable import one_line
+from winnow.server.text.printable import one_line
 
 DATABASE = "zotero.sqlite"
 _PARTS = ("", "-wal", "-journal")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from server.libraries.zotero.objects import LibraryName, LibraryObjects
+from winnow.server.libraries.zotero.objects import LibraryName, LibraryObjects
 
 
 class Door(Protocol):

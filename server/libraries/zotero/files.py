@@ -11,7 +11,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from server.libraries.zotero.objects import ZoteroObject
+from winnow.server.libraries.zotero.objects import ZoteroObject
 
 STORED_MODES = frozenset({"imported_file", "imported_url"})
 LINKED_MODE = "linked_file"

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from server.libraries.item_types import CSL_TYPES, NAME_ROLES
-from server.libraries.records import Creator
-from server.libraries.zotero.objects import ZoteroObject, iso_date
+from winnow.server.libraries.item_types import CSL_TYPES, NAME_ROLES
+from winnow.server.libraries.records import Creator
+from winnow.server.libraries.zotero.objects import ZoteroObject, iso_date
 
 # Fields of Zotero by the names of CSL.
 _FIELDS: Mapping[str, tuple[str, ...]] = {

@@ -23,9 +23,9 @@ from urllib.request import url2pathname
 
 import httpx
 
-from server.errors import WinnowError
-from server.libraries.zotero.files import LINKED_BASE, LINKED_MODE, STORED_MODES, FilePlaces
-from server.libraries.zotero.objects import (
+from winnow.server.errors import WinnowError
+from winnow.server.libraries.zotero.files import LINKED_BASE, LINKED_MODE, STORED_MODES, FilePlaces
+from winnow.server.libraries.zotero.objects import (
     MOST_OBJECTS,
     USER_LIBRARY,
     USER_LIBRARY_NAME,
@@ -40,8 +40,8 @@ from server.libraries.zotero.objects import (
     read_tags,
     read_versions,
 )
-from server.runtime.remote import remote_backend
-from server.text.printable import one_line
+from winnow.server.runtime.remote import remote_backend
+from winnow.server.text.printable import one_line
 
 LOCAL_API = "http://127.0.0.1:23119/api"
 # The hosts that Zotero answers to.

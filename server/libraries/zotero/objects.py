@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from server.libraries.records import Creator
-from server.text.printable import one_line, printable
+from winnow.server.libraries.records import Creator
+from winnow.server.text.printable import one_line, printable
 
 USER_LIBRARY, USER_LIBRARY_NAME = "library", "My Library"
 # Four times the largest libraries that their owners write about.

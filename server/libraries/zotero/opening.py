@@ -7,12 +7,12 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.errors import WinnowError
-from server.libraries.zotero.database import DatabaseDoor
-from server.libraries.zotero.doors import Door
-from server.libraries.zotero.files import FilePlaces
-from server.libraries.zotero.local_api import LOCAL_API, LocalApi
-from server.libraries.zotero.profiles import find_places
+from winnow.server.errors import WinnowError
+from winnow.server.libraries.zotero.database import DatabaseDoor
+from winnow.server.libraries.zotero.doors import Door
+from winnow.server.libraries.zotero.files import FilePlaces
+from winnow.server.libraries.zotero.local_api import LOCAL_API, LocalApi
+from winnow.server.libraries.zotero.profiles import find_places
 
 BY_API, BY_DATABASE = "api", "database"
 _OTHER_ZOTERO = (

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeGuard
 
-from server.errors import WinnowError
-from server.libraries.zotero.database import DATABASE
-from server.libraries.zotero.files import FilePlaces
+from winnow.server.errors import WinnowError
+from winnow.server.libraries.zotero.database import DATABASE
+from winnow.server.libraries.zotero.files import FilePlaces
 
 # Where profiles are, below the home folder; other systems have theirs as Linux does.
 _PROFILES: Mapping[str, tuple[str, ...]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.libraries.records import Annotation, EntryFlaw, LibraryItem
+from winnow.server.libraries.records import Annotation, EntryFlaw, LibraryItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from server.errors import WinnowError
-from server.libraries.zotero.objects import LibraryName
-from server.libraries.zotero.records import ZoteroLibrary, ZoteroWork
-from server.text.matching import fold_label
+from winnow.server.errors import WinnowError
+from winnow.server.libraries.zotero.objects import LibraryName
+from winnow.server.libraries.zotero.records import ZoteroLibrary, ZoteroWork
+from winnow.server.text.matching import fold_label
 
 _MOST_NAMED = 10
 _NO_LIBRARY = "Zotero has no library {name!r}; it has: {names}"

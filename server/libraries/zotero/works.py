@@ -12,23 +12,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from server.libraries.citekeys import UNCITABLE, keep_first
-from server.libraries.cleaning import clean_item
-from server.libraries.csl_json import MARKUP
-from server.libraries.item_types import OF_ZOTERO, UNKNOWN_TYPE
-from server.libraries.records import Annotation, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
-from server.libraries.zotero.files import EMBEDDED_MODE, LINKED_MODE, STORED_MODES, FilePlaces, find_file
-from server.libraries.zotero.further_facts import further_facts, read_extra
-from server.libraries.zotero.objects import (
+from winnow.server.libraries.citekeys import UNCITABLE, keep_first
+from winnow.server.libraries.cleaning import clean_item
+from winnow.server.libraries.csl_json import MARKUP
+from winnow.server.libraries.item_types import OF_ZOTERO, UNKNOWN_TYPE
+from winnow.server.libraries.records import Annotation, Creator, EntryFlaw, LibraryItem, plain_doi, year_of
+from winnow.server.libraries.zotero.files import EMBEDDED_MODE, LINKED_MODE, STORED_MODES, FilePlaces, find_file
+from winnow.server.libraries.zotero.further_facts import further_facts, read_extra
+from winnow.server.libraries.zotero.objects import (
     USER_LIBRARY,
     LibraryObjects,
     ZoteroCollection,
     ZoteroObject,
     iso_date,
 )
-from server.libraries.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
-from server.text import stated_facts
-from server.text.printable import one_line
+from winnow.server.libraries.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
+from winnow.server.text import stated_facts
+from winnow.server.text.printable import one_line
 
 _ATTACHMENT, _NOTE, _ANNOTATION = "attachment", "note", "annotation"
 _MOST_ANNOTATIONS, _MOST_FLAWS = 10_000, 1_000

@@ -14,13 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from server.claims.comparing import contradictions
-from server.claims.records import Claim, Comparison, Entry, entry_of
-from server.graph.base import MAX_NODES
-from server.graph.records import NOTEBOOK_EDGE_TYPES, TITLE_CHARS, Edge, EdgeType, Label, Node
-from server.operations.claims.notebooks import OpenNotebook
-from server.operations.claims.reading import SIMILAR_ENTROPY
-from server.text.printable import one_line
+from winnow.server.claims.comparing import contradictions
+from winnow.server.claims.records import Claim, Comparison, Entry, entry_of
+from winnow.server.graph.base import MAX_NODES
+from winnow.server.graph.records import NOTEBOOK_EDGE_TYPES, TITLE_CHARS, Edge, EdgeType, Label, Node
+from winnow.server.operations.claims.notebooks import OpenNotebook
+from winnow.server.operations.claims.reading import SIMILAR_ENTROPY
+from winnow.server.text.printable import one_line
 
 MAX_ENTRIES = 50  # of one call
 _MOST_CITING = 20  # claims of one passage

@@ -10,10 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from server.graph.base import MAX_EDGES, MAX_NODES, Direction, Neighbourhood, Path, Paths, ReachedNode, Types
-from server.graph.records import Edge, Node
-from server.operations.claims.claim_graph import CLAIM_EDGES, ClaimGraph, is_of_notebook
-from server.runtime.deadlines import check_deadline
+from winnow.server.graph.base import (
+    MAX_EDGES,
+    MAX_NODES,
+    Direction,
+    Neighbourhood,
+    Path,
+    Paths,
+    ReachedNode,
+    Types,
+)
+from winnow.server.graph.records import Edge, Node
+from winnow.server.operations.claims.claim_graph import CLAIM_EDGES, ClaimGraph, is_of_notebook
+from winnow.server.runtime.deadlines import check_deadline
 
 _MOST_STEPS = 2_000  # nodes that a search for paths within the notebook steps on
 

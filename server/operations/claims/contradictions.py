@@ -6,10 +6,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.claims.records import MODEL_PREFIX, ClaimPair, Verdict
-from server.errors import WinnowError
-from server.operations.base import RequestContext
-from server.runtime.deadlines import CallEnded, check_deadline, current_deadline, deadline_after, use_deadline
+from winnow.server.claims.records import MODEL_PREFIX, ClaimPair, Verdict
+from winnow.server.errors import WinnowError
+from winnow.server.operations.base import RequestContext
+from winnow.server.runtime.deadlines import (
+    CallEnded,
+    check_deadline,
+    current_deadline,
+    deadline_after,
+    use_deadline,
+)
 
 # What the model takes for a contradiction, in both directions.
 LEAST_PROBABILITY = 0.9

@@ -15,13 +15,13 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
-from server import intake, tiers
-from server.claims.comparing import LEAST_CONTESTED
-from server.claims.http_notebook import HttpNotebook
-from server.claims.records import CLAIM_CHARS, NAME_CHARS, Claim, Evidence, claim_id
-from server.claims.verifying import CurrentIndex, check_claim
-from server.contracts.claims import answers
-from server.contracts.claims.arguments import (
+from winnow.server import intake, tiers
+from winnow.server.claims.comparing import LEAST_CONTESTED
+from winnow.server.claims.http_notebook import HttpNotebook
+from winnow.server.claims.records import CLAIM_CHARS, NAME_CHARS, Claim, Evidence, claim_id
+from winnow.server.claims.verifying import CurrentIndex, check_claim
+from winnow.server.contracts.claims import answers
+from winnow.server.contracts.claims.arguments import (
     MAX_ENTRIES,
     ClaimSearch,
     EntryClaims,
@@ -36,14 +36,14 @@ from server.contracts.claims.arguments import (
     ReviseEntry,
     WriteEntry,
 )
-from server.errors import WinnowError
-from server.operations.base import Answer, RequestContext
-from server.operations.claims.foreign_answers import by_entry, is_entry_id, read_rows, read_whole
-from server.operations.claims.notebooks import OpenNotebook, documents_of, open_notebook, require_writes
-from server.operations.claims.reading import CLAIMS_CUT, LATER, choose_claims, leave_out
-from server.operations.claims.rows import read_claim
-from server.operations.claims.search import NO_MODEL, OVERFETCH, answer_rows, fuse
-from server.operations.claims.writing import build_evidence
+from winnow.server.errors import WinnowError
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.claims.foreign_answers import by_entry, is_entry_id, read_rows, read_whole
+from winnow.server.operations.claims.notebooks import OpenNotebook, documents_of, open_notebook, require_writes
+from winnow.server.operations.claims.reading import CLAIMS_CUT, LATER, choose_claims, leave_out
+from winnow.server.operations.claims.rows import read_claim
+from winnow.server.operations.claims.search import NO_MODEL, OVERFETCH, answer_rows, fuse
+from winnow.server.operations.claims.writing import build_evidence
 
 _OF_KEYS = (
     "notebooks of access keys are kept in the store of their own server: notebook_url is for a server whose "

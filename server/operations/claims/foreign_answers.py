@@ -14,9 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from server.errors import WinnowError
-from server.operations.claims.rows import moment
-from server.text.printable import ONE_LINE_CHARS, one_line, printable
+from winnow.server.errors import WinnowError
+from winnow.server.operations.claims.rows import moment
+from winnow.server.text.printable import ONE_LINE_CHARS, one_line, printable
 
 _ENTRY = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,56}")
 _CLAIM = re.compile(rf"{_ENTRY.pattern}\.[1-9][0-9]{{0,5}}")

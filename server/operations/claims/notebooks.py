@@ -11,24 +11,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from server.claims.comparing import compare_entries
-from server.claims.life_cycle import check_notebook, comparisons_of, weigh
-from server.claims.records import Comparison, Entry, IntegrationStatus
-from server.claims.store import Notebook, View
-from server.claims.verifying import CurrentIndex
-from server.contracts.base import Scope
-from server.errors import WinnowError
-from server.models import Filters
-from server.operations.base import RequestContext
-from server.operations.claims.contradictions import MAX_ASKED, ClaimCandidate, find_contradictions
-from server.operations.ranking.scope import choose_project, filters_of
-from server.runtime.deadlines import check_deadline
-from server.sessions.identities import identity_of
+from winnow.server.claims.comparing import compare_entries
+from winnow.server.claims.life_cycle import check_notebook, comparisons_of, weigh
+from winnow.server.claims.records import Comparison, Entry, IntegrationStatus
+from winnow.server.claims.store import Notebook, View
+from winnow.server.claims.verifying import CurrentIndex
+from winnow.server.contracts.base import Scope
+from winnow.server.errors import WinnowError
+from winnow.server.models import Filters
+from winnow.server.operations.base import RequestContext
+from winnow.server.operations.claims.contradictions import MAX_ASKED, ClaimCandidate, find_contradictions
+from winnow.server.operations.ranking.scope import choose_project, filters_of
+from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.sessions.identities import identity_of
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
-    from server.backends.base import Embedder
-    from server.claims.sqlite_store import SqliteClaimStore
-    from server.claims.vectors import ClaimVectors
+    from winnow.server.backends.base import Embedder
+    from winnow.server.claims.sqlite_store import SqliteClaimStore
+    from winnow.server.claims.vectors import ClaimVectors
 
 _WRITES_OFF = "this server does not take claims: the operator starts it with --enable-writes"
 _NO_PACK = (

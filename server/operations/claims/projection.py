@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from server import tiers
-from server.claims.indexes.citations import PassageClaim
-from server.claims.records import CLAIM_CHARS
-from server.claims.store import View
-from server.contracts.claims.citing import MAX_CITING
-from server.errors import WinnowError
-from server.models import Passage
-from server.operations.base import RequestContext
-from server.operations.claims.notebooks import open_notebook
-from server.text.printable import one_line
+from winnow.server import tiers
+from winnow.server.claims.indexes.citations import PassageClaim
+from winnow.server.claims.records import CLAIM_CHARS
+from winnow.server.claims.store import View
+from winnow.server.contracts.claims.citing import MAX_CITING
+from winnow.server.errors import WinnowError
+from winnow.server.models import Passage
+from winnow.server.operations.base import RequestContext
+from winnow.server.operations.claims.notebooks import open_notebook
+from winnow.server.text.printable import one_line
 
 _NOT_SHOWN = "claims are not shown: {why}"
 

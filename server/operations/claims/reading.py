@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from server import intake, tiers
-from server.claims.comparing import contradictions
-from server.claims.life_cycle import standing_of
-from server.claims.records import Claim, Comparison, Entry, Verdict, entry_of
-from server.contracts.claims.answers import MAX_TOPICS, PART_CHARS
-from server.contracts.claims.arguments import (
+from winnow.server import intake, tiers
+from winnow.server.claims.comparing import contradictions
+from winnow.server.claims.life_cycle import standing_of
+from winnow.server.claims.records import Claim, Comparison, Entry, Verdict, entry_of
+from winnow.server.contracts.claims.answers import MAX_TOPICS, PART_CHARS
+from winnow.server.contracts.claims.arguments import (
     EntryClaims,
     FindFriction,
     ListTopics,
@@ -19,12 +19,12 @@ from server.contracts.claims.arguments import (
     RecentChanges,
     RelatedEntries,
 )
-from server.errors import WinnowError
-from server.operations.base import Answer, RequestContext
-from server.operations.claims.notebooks import OpenNotebook, open_notebook
-from server.operations.claims.rows import change_row, contradiction_rows, entry_row, read_claim, share
-from server.operations.claims.search import answer_rows
-from server.text.printable import one_line, printable
+from winnow.server.errors import WinnowError
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.claims.notebooks import OpenNotebook, open_notebook
+from winnow.server.operations.claims.rows import change_row, contradiction_rows, entry_row, read_claim, share
+from winnow.server.operations.claims.search import answer_rows
+from winnow.server.text.printable import one_line, printable
 
 _COMPARISONS, _REVISIONS, _CONTRADICTIONS, _TOP_TOPICS = 10, 20, 20, 5
 # Two entries are similar from this largest cosine of their claims on (the candidates of a comparison).

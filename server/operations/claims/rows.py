@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from server.claims.comparing import claim_friction, evidence_entropy
-from server.claims.records import Claim, Entry, Evidence, Verdict, entry_of
-from server.claims.store import Change
-from server.contracts.claims.answers import MAX_ROW_CLAIMS
-from server.text.printable import one_line
+from winnow.server.claims.comparing import claim_friction, evidence_entropy
+from winnow.server.claims.records import Claim, Entry, Evidence, Verdict, entry_of
+from winnow.server.claims.store import Change
+from winnow.server.contracts.claims.answers import MAX_ROW_CLAIMS
+from winnow.server.text.printable import one_line
 
 _SHARE_DIGITS = 3
 _BY_AUTHORS = frozenset({"written", "revised"})

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from server import tiers
-from server.claims.store import View
-from server.contracts.claims.arguments import ClaimSearch
-from server.operations.base import Answer, RequestContext
-from server.operations.claims.notebooks import OpenNotebook, open_notebook
-from server.operations.claims.rows import entry_row, share
+from winnow.server import tiers
+from winnow.server.claims.store import View
+from winnow.server.contracts.claims.arguments import ClaimSearch
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.claims.notebooks import OpenNotebook, open_notebook
+from winnow.server.operations.claims.rows import entry_row, share
 
 # Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): ranks count from 0, of twice as many as are asked for.
 _K, OVERFETCH = 60, 2

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from server.contracts.claims.arguments import (
+from winnow.server.contracts.claims.arguments import (
     ClaimSearch,
     EntryClaims,
     FindFriction,
@@ -20,8 +20,8 @@ from server.contracts.claims.arguments import (
     ReviseEntry,
     WriteEntry,
 )
-from server.operations.base import Answer, RequestContext
-from server.operations.claims import reading, search, writing
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.claims import reading, search, writing
 
 # No script reaches these.
 WRITING = frozenset({"claims.write", "claims.revise"})
@@ -34,7 +34,7 @@ def _where_kept(here: _Handler) -> _Handler:
     def handle(context: RequestContext, request: Any) -> Answer:
         if not context.index.claims.is_elsewhere:
             return here(context, request)
-        from server.operations.claims import elsewhere  # it brings an HTTP library
+        from winnow.server.operations.claims import elsewhere  # it brings an HTTP library
 
         there: _Handler = getattr(elsewhere, here.__name__)
         return there(context, request)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.claims.language.distilling import EXTRACTED_CONFIDENCE, distil
-from server.claims.life_cycle import standing_of
-from server.claims.records import (
+from winnow.server.claims.language.distilling import EXTRACTED_CONFIDENCE, distil
+from winnow.server.claims.life_cycle import standing_of
+from winnow.server.claims.records import (
     CLAIM_CHARS,
     CONTENT_CHARS,
     MODEL_PREFIX,
@@ -32,17 +32,23 @@ from server.claims.records import (
     entry_of,
     new_entry_id,
 )
-from server.claims.verifying import check_entry
-from server.contracts.base import Scope
-from server.contracts.claims.arguments import GivenClaim, GivenEvidence, GivenVerdict, ReviseEntry, WriteEntry
-from server.errors import WinnowError
-from server.operations.base import Answer, RequestContext
-from server.operations.claims.notebooks import OpenNotebook, documents_of, open_notebook, require_writes
-from server.operations.claims.reading import read_claims
-from server.operations.claims.rows import share
-from server.operations.passages import find_passage
-from server.sessions.passage_store import StoredPassage
-from server.text.printable import one_line, printable
+from winnow.server.claims.verifying import check_entry
+from winnow.server.contracts.base import Scope
+from winnow.server.contracts.claims.arguments import (
+    GivenClaim,
+    GivenEvidence,
+    GivenVerdict,
+    ReviseEntry,
+    WriteEntry,
+)
+from winnow.server.errors import WinnowError
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.claims.notebooks import OpenNotebook, documents_of, open_notebook, require_writes
+from winnow.server.operations.claims.reading import read_claims
+from winnow.server.operations.claims.rows import share
+from winnow.server.operations.passages import find_passage
+from winnow.server.sessions.passage_store import StoredPassage
+from winnow.server.text.printable import one_line, printable
 
 _CANDIDATES = 10
 _TOPIC = re.compile(TOPIC)

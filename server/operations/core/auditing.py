@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, get_args
 
-from server.contracts.base import Scope
-from server.contracts.core.citations import (
+from winnow.server.contracts.base import Scope
+from winnow.server.contracts.core.citations import (
     MAX_CHECKS,
     MAX_MALFORMED,
     MAX_REFERENCES,
@@ -30,22 +30,22 @@ from server.contracts.core.citations import (
     GivenQuote,
     QuoteStatus,
 )
-from server.errors import WinnowError
-from server.ids import is_chunk_id
-from server.libraries.facts import CITEKEY
-from server.locators import address_of, locate, locator_fields, work_fields
-from server.models import Chunk, Document, Filters
-from server.operations.base import Answer, RequestContext
-from server.operations.paging import Cursor, build_page, fingerprint, resume
-from server.operations.passages import find_passage
-from server.operations.ranking.candidates import BY_ID, generation_of, rank_distinct
-from server.operations.ranking.scope import filters_of
-from server.quotes.finding import ClosestText, QuoteMatch, closest, find_quote, has_words
-from server.quotes.markdown_quotes import CitedText, read_citations, read_pages
-from server.quotes.sources import SourceText
-from server.runtime.deadlines import check_deadline, current_deadline
-from server.text.matching import fold_label
-from server.text.printable import PrintableText, one_line, printable, printable_text, shorten
+from winnow.server.errors import WinnowError
+from winnow.server.ids import is_chunk_id
+from winnow.server.libraries.facts import CITEKEY
+from winnow.server.locators import address_of, locate, locator_fields, work_fields
+from winnow.server.models import Chunk, Document, Filters
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
+from winnow.server.operations.passages import find_passage
+from winnow.server.operations.ranking.candidates import BY_ID, generation_of, rank_distinct
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.quotes.finding import ClosestText, QuoteMatch, closest, find_quote, has_words
+from winnow.server.quotes.markdown_quotes import CitedText, read_citations, read_pages
+from winnow.server.quotes.sources import SourceText
+from winnow.server.runtime.deadlines import check_deadline, current_deadline
+from winnow.server.text.matching import fold_label
+from winnow.server.text.printable import PrintableText, one_line, printable, printable_text, shorten
 
 _Span = tuple[int, int]
 _NAMESAKES = "{count} documents are named so, and it stands in {file}"

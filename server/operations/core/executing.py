@@ -12,22 +12,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from server import intake
-from server.contracts.core.planning import MAX_EVIDENCE, ExecuteResearch
-from server.contracts.kb import RetrieveEvidence
-from server.models import Filters, Passage
-from server.operations.base import Answer, RequestContext
-from server.operations.core.perspectives import Suggestion, suggest_perspectives
-from server.operations.core.planning import build_perspective
-from server.operations.evidence import retrieve_evidence
-from server.operations.graph.nodes import shorten
-from server.operations.paging import Cursor, build_page, fingerprint, resume
-from server.operations.ranking.candidates import BY_ID, generation_of
-from server.operations.ranking.scope import filters_of
-from server.retrieval.fusion import reciprocal_rank_fusion
-from server.runtime.deadlines import current_deadline
-from server.text.printable import one_line
-from server.tiers import Size
+from winnow.server import intake
+from winnow.server.contracts.core.planning import MAX_EVIDENCE, ExecuteResearch
+from winnow.server.contracts.kb import RetrieveEvidence
+from winnow.server.models import Filters, Passage
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.core.perspectives import Suggestion, suggest_perspectives
+from winnow.server.operations.core.planning import build_perspective
+from winnow.server.operations.evidence import retrieve_evidence
+from winnow.server.operations.graph.nodes import shorten
+from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
+from winnow.server.operations.ranking.candidates import BY_ID, generation_of
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.retrieval.fusion import reciprocal_rank_fusion
+from winnow.server.runtime.deadlines import current_deadline
+from winnow.server.text.printable import one_line
+from winnow.server.tiers import Size
 
 # With less time left than this, no further perspective is searched.
 _LEAST_SECONDS = 3.0

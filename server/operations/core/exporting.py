@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from server.contracts.citing import Cite, CitedRow
-from server.contracts.core.citations import GivenQuote
-from server.contracts.core.exporting import MAX_EXPORTED_CHARS, ExportSection, RenderMarkdown
-from server.errors import WinnowError
-from server.operations.base import Answer, RequestContext
-from server.operations.citing import cite_rows
-from server.operations.core.auditing import Audit, claim_of
-from server.operations.ranking.scope import filters_of
-from server.text.markup.markdown_escaping import escape_line
-from server.tiers import measure
+from winnow.server.contracts.citing import Cite, CitedRow
+from winnow.server.contracts.core.citations import GivenQuote
+from winnow.server.contracts.core.exporting import MAX_EXPORTED_CHARS, ExportSection, RenderMarkdown
+from winnow.server.errors import WinnowError
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.citing import cite_rows
+from winnow.server.operations.core.auditing import Audit, claim_of
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.text.markup.markdown_escaping import escape_line
+from winnow.server.tiers import measure
 
 # Citations in paragraphs, as pandoc has them, which are no text to escape; unless what follows makes them a link.
 _KEY = r"-?@\w(?:[\w:.#$%&+?<>~/-]{0,199}\w)?"

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from server import intake, tiers
-from server.contracts.core.loading import LoadDocument
-from server.contracts.documents import ReadDocument
-from server.errors import WinnowError
-from server.operations.base import Answer, RequestContext
-from server.operations.corpus.reading import read_document
-from server.operations.paging import Cursor, fingerprint, resume
-from server.operations.ranking.candidates import BY_ID, generation_of
-from server.operations.ranking.scope import filters_of
-from server.runtime.deadlines import check_deadline
-from server.text.printable import one_line
+from winnow.server import intake, tiers
+from winnow.server.contracts.core.loading import LoadDocument
+from winnow.server.contracts.documents import ReadDocument
+from winnow.server.errors import WinnowError
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.corpus.reading import read_document
+from winnow.server.operations.paging import Cursor, fingerprint, resume
+from winnow.server.operations.ranking.candidates import BY_ID, generation_of
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.text.printable import one_line
 
 _ADDRESS = re.compile(r"(?:https?|ftp|file|data):", re.IGNORECASE)
 _NO_ADDRESS = (

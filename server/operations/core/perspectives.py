@@ -20,21 +20,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from server.contracts.core.planning import MAX_NAMED_SECTIONS, Kind
-from server.errors import WinnowError
-from server.graph.base import MAX_NODES
-from server.graph.records import Node, normalise_name
-from server.ids import entity_id
-from server.models import Chunk, Filters
-from server.operations.base import RequestContext
-from server.operations.graph.nodes import GraphView, shorten
-from server.operations.graph.walks import MENTION_TYPES
-from server.operations.ranking.candidates import Candidate, CandidateList, rank_distinct
-from server.retrieval.lexical import find_content_words
-from server.runtime.deadlines import check_deadline
-from server.text.languages import is_english
-from server.text.printable import one_line
-from server.text.tokens import first_tokens
+from winnow.server.contracts.core.planning import MAX_NAMED_SECTIONS, Kind
+from winnow.server.errors import WinnowError
+from winnow.server.graph.base import MAX_NODES
+from winnow.server.graph.records import Node, normalise_name
+from winnow.server.ids import entity_id
+from winnow.server.models import Chunk, Filters
+from winnow.server.operations.base import RequestContext
+from winnow.server.operations.graph.nodes import GraphView, shorten
+from winnow.server.operations.graph.walks import MENTION_TYPES
+from winnow.server.operations.ranking.candidates import Candidate, CandidateList, rank_distinct
+from winnow.server.retrieval.lexical import find_content_words
+from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.text.languages import is_english
+from winnow.server.text.printable import one_line
+from winnow.server.text.tokens import first_tokens
 
 # The best passages of the question, one of a document, that suggest entities and sections.
 _BEST = 5

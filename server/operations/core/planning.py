@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from server.contracts.core.planning import PlanPerspectives
-from server.operations.base import Answer, RequestContext
-from server.operations.core.perspectives import Suggestion, suggest_perspectives
-from server.operations.graph.nodes import shorten
-from server.operations.ranking.scope import filters_of
+from winnow.server.contracts.core.planning import PlanPerspectives
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.core.perspectives import Suggestion, suggest_perspectives
+from winnow.server.operations.graph.nodes import shorten
+from winnow.server.operations.ranking.scope import filters_of
 
 # What this server does not do, since no model writes here.
 _PLAN_FOR_A_WRITER = (

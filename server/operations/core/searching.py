@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from server import intake
-from server.contracts.core.searching import VectorQuery
-from server.contracts.kb import KbSearch, KbSearchOptions
-from server.locators import cited_fields
-from server.operations.base import Answer, RequestContext
-from server.operations.kb import search_page, source_of, title_of
-from server.operations.ranking.candidates import Candidate, CandidateList
-from server.text import stated_facts
-from server.text.printable import one_line, printable
-from server.text.spans import preview, terms
+from winnow.server import intake
+from winnow.server.contracts.core.searching import VectorQuery
+from winnow.server.contracts.kb import KbSearch, KbSearchOptions
+from winnow.server.locators import cited_fields
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.kb import search_page, source_of, title_of
+from winnow.server.operations.ranking.candidates import Candidate, CandidateList
+from winnow.server.text import stated_facts
+from winnow.server.text.printable import one_line, printable
+from winnow.server.text.spans import preview, terms
 
 _SCORE_DIGITS = 3
 

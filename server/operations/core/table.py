@@ -8,18 +8,18 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from server.contracts.core.citations import AuditCitations
-from server.contracts.core.exporting import RenderMarkdown
-from server.contracts.core.loading import LoadDocument
-from server.contracts.core.planning import ExecuteResearch, PlanPerspectives
-from server.contracts.core.searching import VectorQuery
-from server.operations.base import Answer, RequestContext
-from server.operations.core.auditing import audit_citations
-from server.operations.core.executing import execute_research
-from server.operations.core.exporting import render_markdown
-from server.operations.core.loading import load_document
-from server.operations.core.planning import plan_perspectives
-from server.operations.core.searching import search_vectors
+from winnow.server.contracts.core.citations import AuditCitations
+from winnow.server.contracts.core.exporting import RenderMarkdown
+from winnow.server.contracts.core.loading import LoadDocument
+from winnow.server.contracts.core.planning import ExecuteResearch, PlanPerspectives
+from winnow.server.contracts.core.searching import VectorQuery
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.core.auditing import audit_citations
+from winnow.server.operations.core.executing import execute_research
+from winnow.server.operations.core.exporting import render_markdown
+from winnow.server.operations.core.loading import load_document
+from winnow.server.operations.core.planning import plan_perspectives
+from winnow.server.operations.core.searching import search_vectors
 
 # One search each; the others search several times, or read.
 SEARCHING = frozenset({"vector.query.search", "planner.multi_perspective"})

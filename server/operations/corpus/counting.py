@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.corpus import Count
-from server.operations.base import Answer, RequestContext
-from server.operations.corpus.patterns import Pattern, compile_pattern
-from server.operations.corpus.tallies import Tally
-from server.operations.corpus.walking import ScannedDocument, Walk
-from server.operations.ranking.scope import filters_of
-from server.runtime.deadlines import check_deadline
+from winnow.server.contracts.corpus import Count
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
+from winnow.server.operations.corpus.tallies import Tally
+from winnow.server.operations.corpus.walking import ScannedDocument, Walk
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.runtime.deadlines import check_deadline
 
 _STOPPED = (
     "the time of this call ended before all text was looked through; the numbers are of the part that was: narrow "

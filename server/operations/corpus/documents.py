@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from server.backends.base import FACTS, FOLDER
-from server.contracts.documents import ListDocuments
-from server.errors import WinnowError
-from server.libraries.facts import TITLE_CASE
-from server.locators import work_fields
-from server.models import DocumentRecord, Filters
-from server.operations.base import Answer, RequestContext
-from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
-from server.operations.corpus.tallies import MAX_KEYS
-from server.operations.paging import Cursor, build_page, fingerprint, resume
-from server.operations.ranking.candidates import generation_of
-from server.operations.ranking.nearest import near_field
-from server.operations.ranking.scope import filters_of, find_whole_name
-from server.runtime.deadlines import check_deadline
-from server.text.matching import field_texts
-from server.text.printable import one_line, printable, shorten
+from winnow.server.backends.base import FACTS, FOLDER
+from winnow.server.contracts.documents import ListDocuments
+from winnow.server.errors import WinnowError
+from winnow.server.libraries.facts import TITLE_CASE
+from winnow.server.locators import work_fields
+from winnow.server.models import DocumentRecord, Filters
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
+from winnow.server.operations.corpus.tallies import MAX_KEYS
+from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
+from winnow.server.operations.ranking.candidates import generation_of
+from winnow.server.operations.ranking.nearest import near_field
+from winnow.server.operations.ranking.scope import filters_of, find_whole_name
+from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.text.matching import field_texts
+from winnow.server.text.printable import one_line, printable, shorten
 
 _VALUE_CHARS = 200
 _DIRECT_VALUE_CHARS = 80

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from server.contracts.corpus import MAX_MATCH_CHARS, MAX_WHOLE_CHARS, Scan
-from server.errors import WinnowError
-from server.operations.base import RequestContext
-from server.text.printable import one_line, printable, shorten
+from winnow.server.contracts.corpus import MAX_MATCH_CHARS, MAX_WHOLE_CHARS, Scan
+from winnow.server.errors import WinnowError
+from winnow.server.operations.base import RequestContext
+from winnow.server.text.printable import one_line, printable, shorten
 
 _DIGEST_BYTES = 6
 # A key in a direct answer, and the digest of one that is longer.

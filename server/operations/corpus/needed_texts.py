@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from server.models import NeededTexts
+from winnow.server.models import NeededTexts
 
 Clause = tuple[str, ...]
 

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
-from server.errors import WinnowError
-from server.locators import describe_places
-from server.models import Place, PlaceKind
-from server.text.printable import one_line
-from server.text.sizes import name_runs
+from winnow.server.errors import WinnowError
+from winnow.server.locators import describe_places
+from winnow.server.models import Place, PlaceKind
+from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import name_runs
 
 _NOUNS: Mapping[PlaceKind, str] = MappingProxyType({"time": "caption"})  # others are called as their kind
 _MOST_RUNS = 5

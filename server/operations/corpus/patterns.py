@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Protocol
 
 import re2  # type: ignore[import-untyped]
 
-from server.errors import WinnowError
-from server.models import NeededTexts
-from server.operations.corpus.needed_texts import needed_of_pattern, needed_of_phrase, needed_of_text
-from server.text.forms.splicing import compose
-from server.text.printable import one_line
+from winnow.server.errors import WinnowError
+from winnow.server.models import NeededTexts
+from winnow.server.operations.corpus.needed_texts import needed_of_pattern, needed_of_phrase, needed_of_text
+from winnow.server.text.forms.splicing import compose
+from winnow.server.text.printable import one_line
 
 # Compiled, a pattern may take so much memory, the states of its automaton included.
 _MEMORY = 16 * 1024 * 1024

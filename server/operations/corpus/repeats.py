@@ -15,19 +15,19 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from server import intake
-from server.backends.base import DocumentStore
-from server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
-from server.errors import WinnowError
-from server.locators import address_of, locator_fields, work_fields
-from server.models import ChunkSpan, Document, Filters
-from server.operations.base import Answer, RequestContext
-from server.operations.corpus.paragraphs import Paragraph, iterate_paragraphs
-from server.operations.paging import Cursor, build_page, fingerprint, resume
-from server.operations.ranking.candidates import generation_of
-from server.operations.ranking.scope import filters_of
-from server.runtime.deadlines import check_deadline, current_deadline
-from server.text.printable import one_line, printable, shorten
+from winnow.server import intake
+from winnow.server.backends.base import DocumentStore
+from winnow.server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
+from winnow.server.errors import WinnowError
+from winnow.server.locators import address_of, locator_fields, work_fields
+from winnow.server.models import ChunkSpan, Document, Filters
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.corpus.paragraphs import Paragraph, iterate_paragraphs
+from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
+from winnow.server.operations.ranking.candidates import generation_of
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.runtime.deadlines import check_deadline, current_deadline
+from winnow.server.text.printable import one_line, printable, shorten
 
 _SLOTS = 1 << 24  # of the table: 16 MB, one byte each
 _MOST_REPEATED = 500_000  # paragraphs that repeat; about 300 bytes each

@@ -6,22 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from server import intake
-from server.contracts.corpus import MAX_MATCH_CHARS, Scan
-from server.locators import address_of, locator_fields
-from server.models import Place
-from server.operations.base import Answer, RequestContext
-from server.operations.corpus.matched_text import ShownLength, require_handed_over, shown_length
-from server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
-from server.operations.corpus.patterns import Pattern, compile_pattern
-from server.operations.corpus.sheet_rows import narrow_to_rows
-from server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, is_text_key, key_of
-from server.operations.corpus.walking import Found, ScannedDocument, Walk
-from server.operations.paging import TIME_ENDED, AnswerPage, ScanCursor, build_page, fingerprint, resume_scan
-from server.operations.ranking.candidates import generation_of
-from server.operations.ranking.scope import filters_of
-from server.text.printable import one_line, printable, shorten
-from server.tiers import SCRIPT_ANSWER_BYTES
+from winnow.server import intake
+from winnow.server.contracts.corpus import MAX_MATCH_CHARS, Scan
+from winnow.server.locators import address_of, locator_fields
+from winnow.server.models import Place
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.corpus.matched_text import ShownLength, require_handed_over, shown_length
+from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
+from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
+from winnow.server.operations.corpus.sheet_rows import narrow_to_rows
+from winnow.server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, is_text_key, key_of
+from winnow.server.operations.corpus.walking import Found, ScannedDocument, Walk
+from winnow.server.operations.paging import (
+    TIME_ENDED,
+    AnswerPage,
+    ScanCursor,
+    build_page,
+    fingerprint,
+    resume_scan,
+)
+from winnow.server.operations.ranking.candidates import generation_of
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.text.printable import one_line, printable, shorten
+from winnow.server.tiers import SCRIPT_ANSWER_BYTES
 
 # No more fit into an answer to a script.
 _SCRIPT_ROWS = 4_000

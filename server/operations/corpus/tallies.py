@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from posixpath import dirname
 from typing import Any
 
-from server.errors import WinnowError
-from server.operations.corpus.matched_text import KEY_CHARS, ShownLength, require_handed_over
-from server.operations.corpus.patterns import Pattern
-from server.operations.corpus.walking import Found, ScannedDocument
-from server.text.printable import one_line
+from winnow.server.errors import WinnowError
+from winnow.server.operations.corpus.matched_text import KEY_CHARS, ShownLength, require_handed_over
+from winnow.server.operations.corpus.patterns import Pattern
+from winnow.server.operations.corpus.walking import Found, ScannedDocument
+from winnow.server.text.printable import one_line
 
 MAX_KEYS = 100_000
 _MAX_KEY_SIZE = 20_000_000  # characters of all keys, with what each costs beside

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from server import tiers
-from server.contracts.base import Mode, Scope
-from server.errors import WinnowError
-from server.models import Passage
-from server.operations.base import RequestContext
-from server.operations.graph.nodes import GraphView, shorten, view_of
-from server.operations.graph.walks import MENTION_TYPES
+from winnow.server import tiers
+from winnow.server.contracts.base import Mode, Scope
+from winnow.server.errors import WinnowError
+from winnow.server.models import Passage
+from winnow.server.operations.base import RequestContext
+from winnow.server.operations.graph.nodes import GraphView, shorten, view_of
+from winnow.server.operations.graph.walks import MENTION_TYPES
 
 MAX_RELATIONSHIPS = 10  # of one row
 _NONE = "include_relationships: there are no relationships: {why}"

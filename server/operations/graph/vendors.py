@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from server import intake, tiers
-from server.contracts.graph import DEFAULT_VENDOR_ROWS, FindVendorInfo
-from server.errors import WinnowError
-from server.graph.records import Edge, Node
-from server.operations.base import Answer, RequestContext
-from server.operations.graph.nodes import (
+from winnow.server import intake, tiers
+from winnow.server.contracts.graph import DEFAULT_VENDOR_ROWS, FindVendorInfo
+from winnow.server.errors import WinnowError
+from winnow.server.graph.records import Edge, Node
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.graph.nodes import (
     GraphView,
     add_places,
     end_of_page,
@@ -26,10 +26,10 @@ from server.operations.graph.nodes import (
     texts_of,
     view_of,
 )
-from server.operations.graph.walks import links_towards_seeds
-from server.operations.paging import AnswerPage, Cursor, build_page, fingerprint, resume
-from server.operations.ranking.nearest import list_near
-from server.text.matching import find_spellings
+from winnow.server.operations.graph.walks import links_towards_seeds
+from winnow.server.operations.paging import AnswerPage, Cursor, build_page, fingerprint, resume
+from winnow.server.operations.ranking.nearest import list_near
+from winnow.server.text.matching import find_spellings
 
 # The relations that connect an entity with a vendor: stated, by co-occurrence, or through the vendor's documents.
 _ENTITY_RELATIONS = frozenset(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from server import tiers
-from server.contracts.graph import (
+from winnow.server import tiers
+from winnow.server.contracts.graph import (
     DEFAULT_PATHS,
     EntitiesForSections,
     GraphChildren,
@@ -19,10 +19,19 @@ from server.contracts.graph import (
     GraphPaths,
     SectionsForEntities,
 )
-from server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATHS, Direction, Neighbourhood, Path, ReachedNode, Types
-from server.graph.records import DERIVED, Edge, Node
-from server.operations.base import Answer, RequestContext
-from server.operations.graph.nodes import (
+from winnow.server.graph.base import (
+    MAX_HOPS,
+    MAX_NODES,
+    MAX_PATHS,
+    Direction,
+    Neighbourhood,
+    Path,
+    ReachedNode,
+    Types,
+)
+from winnow.server.graph.records import DERIVED, Edge, Node
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.graph.nodes import (
     MENTIONS_ONLY,
     GraphView,
     NamedNodes,
@@ -37,7 +46,7 @@ from server.operations.graph.nodes import (
     view_of,
     weight_of,
 )
-from server.operations.paging import resume
+from winnow.server.operations.paging import resume
 
 # The relations from documents, sections and chunks to the entities they mention.
 MENTION_TYPES = frozenset({"MENTIONS", "DEFINES", "TAGGED", "ABOUT"})

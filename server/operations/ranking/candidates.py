@@ -7,21 +7,21 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from server.contracts.base import MAX_TOP_K, Syntax
-from server.contracts.kb import SearchMode
-from server.ids import is_chunk_id
-from server.models import Filters, Hit, Legs, Passage, Ranking
-from server.operations.base import RequestContext
-from server.operations.ranking.nearest import near_operator
-from server.operations.ranking.reordering import reorder
-from server.retrieval.queries import ParsedQuery, parse_query, without_dates
-from server.retrieval.search_notes import SearchNotes
-from server.runtime.deadlines import check_deadline
-from server.text.printable import one_line
+from winnow.server.contracts.base import MAX_TOP_K, Syntax
+from winnow.server.contracts.kb import SearchMode
+from winnow.server.ids import is_chunk_id
+from winnow.server.models import Filters, Hit, Legs, Passage, Ranking
+from winnow.server.operations.base import RequestContext
+from winnow.server.operations.ranking.nearest import near_operator
+from winnow.server.operations.ranking.reordering import reorder
+from winnow.server.retrieval.queries import ParsedQuery, parse_query, without_dates
+from winnow.server.retrieval.search_notes import SearchNotes
+from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.text.printable import one_line
 
 if TYPE_CHECKING:  # imports numerical libraries, which would delay the handshake
-    from server.retrieval.graph_expansion import Walk
-    from server.retrieval.hybrid import Mode
+    from winnow.server.retrieval.graph_expansion import Walk
+    from winnow.server.retrieval.hybrid import Mode
 
 # The greatest depth to which a ranking is read for passages of further documents, and the factor of each step.
 _MAX_DEPTH = 6_400

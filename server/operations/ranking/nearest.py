@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 
-from server.backends.base import FACTS
-from server.models import Filters, NumberRange
-from server.operations.base import Library
-from server.text.matching import field_numbers, fold_label
-from server.text.printable import one_line
+from winnow.server.backends.base import FACTS
+from winnow.server.models import Filters, NumberRange
+from winnow.server.operations.base import Library
+from winnow.server.text.matching import field_numbers, fold_label
+from winnow.server.text.printable import one_line
 
 _NAMED = 5  # names in a warning
 _NAME_CHARS = 60

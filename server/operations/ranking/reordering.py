@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from server.errors import WinnowError
-from server.models import Hit, Passage, Ranking
-from server.operations.base import RequestContext
-from server.retrieval.boosts import Boosts, boost_factor, diversify, utc_now
-from server.retrieval.fusion import sort_by_score
-from server.retrieval.lexical import split_terms
-from server.retrieval.queries import ParsedQuery, contains_phrases
-from server.retrieval.search_notes import SearchNotes
-from server.settings import Settings
+from winnow.server.errors import WinnowError
+from winnow.server.models import Hit, Passage, Ranking
+from winnow.server.operations.base import RequestContext
+from winnow.server.retrieval.boosts import Boosts, boost_factor, diversify, utc_now
+from winnow.server.retrieval.fusion import sort_by_score
+from winnow.server.retrieval.lexical import split_terms
+from winnow.server.retrieval.queries import ParsedQuery, contains_phrases
+from winnow.server.retrieval.search_notes import SearchNotes
+from winnow.server.settings import Settings
 
 Passages = Mapping[str, Passage]
 

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from server.errors import WinnowError
-from server.models import Filters, Legs, Passage
-from server.operations.base import RequestContext
-from server.operations.ranking.candidates import leg_mode
-from server.operations.ranking.reordering import text_with_headings
-from server.retrieval.fusion import divide_by_maximum
-from server.runtime.deadlines import check_deadline
-from server.text.spans import scored_spans, terms
+from winnow.server.errors import WinnowError
+from winnow.server.models import Filters, Legs, Passage
+from winnow.server.operations.base import RequestContext
+from winnow.server.operations.ranking.candidates import leg_mode
+from winnow.server.operations.ranking.reordering import text_with_headings
+from winnow.server.retrieval.fusion import divide_by_maximum
+from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.text.spans import scored_spans, terms
 
 RerankMethod = Literal["cross-encoder", "sentences", "words"]
 

@@ -10,17 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from server.backends.base import FACTS, seconds_of
-from server.contracts.base import Scope, SearchFilters
-from server.errors import WinnowError
-from server.models import Document, Filters, NumberRange
-from server.operations.base import RequestContext
-from server.operations.ranking.nearest import empty_filter_warnings, near_field
-from server.projects.states import check_state
-from server.retrieval.queries import with_spellings
-from server.settings import Settings
-from server.text.matching import field_texts, find_spellings, fold_label
-from server.text.printable import one_line
+from winnow.server.backends.base import FACTS, seconds_of
+from winnow.server.contracts.base import Scope, SearchFilters
+from winnow.server.errors import WinnowError
+from winnow.server.models import Document, Filters, NumberRange
+from winnow.server.operations.base import RequestContext
+from winnow.server.operations.ranking.nearest import empty_filter_warnings, near_field
+from winnow.server.projects.states import check_state
+from winnow.server.retrieval.queries import with_spellings
+from winnow.server.settings import Settings
+from winnow.server.text.matching import field_texts, find_spellings, fold_label
+from winnow.server.text.printable import one_line
 
 _NAMED = 5  # names that an error lists
 _LOOKED_AT = 50  # other projects in reach, of which those with documents are named

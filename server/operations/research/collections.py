@@ -6,26 +6,26 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from server import tiers
-from server.backends.base import LEXICAL
-from server.contracts.base import Scope
-from server.contracts.research import SECTION_CHARS, InspectCollection
-from server.errors import WinnowError
-from server.locators import passage_fields
-from server.models import CollectionFacts, Filters, Passage
-from server.operations.base import Answer, RequestContext
-from server.operations.ranking.scope import filters_of
-from server.operations.research.items import section_names, text_fact
-from server.operations.research.models import (
+from winnow.server import tiers
+from winnow.server.backends.base import LEXICAL
+from winnow.server.contracts.base import Scope
+from winnow.server.contracts.research import SECTION_CHARS, InspectCollection
+from winnow.server.errors import WinnowError
+from winnow.server.locators import passage_fields
+from winnow.server.models import CollectionFacts, Filters, Passage
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.operations.research.items import section_names, text_fact
+from winnow.server.operations.research.models import (
     bound_models,
     collection_of,
     has_documents,
     projects_in_reach,
     require_project,
 )
-from server.projects.settings import ProjectSettings
-from server.text import stated_facts
-from server.text.printable import one_line, printable, shorten
+from winnow.server.projects.settings import ProjectSettings
+from winnow.server.text import stated_facts
+from winnow.server.text.printable import one_line, printable, shorten
 
 # The engine's name of a vector or a key -> its name in the contract; other names are the same.
 _VECTOR_NAMES: Mapping[str, str] = MappingProxyType({LEXICAL: "sparse"})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from server.contracts.search import IndexState
-from server.operations.base import Answer, RequestContext
-from server.operations.claims.projection import claims_view
-from server.runtime.audit import fingerprint
+from winnow.server.contracts.search import IndexState
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.claims.projection import claims_view
+from winnow.server.runtime.audit import fingerprint
 
 
 def read_index_state(context: RequestContext, request: IndexState) -> Answer:

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from server.errors import WinnowError
-from server.models import SPARSE_MODEL, Filters
-from server.operations.base import RequestContext
-from server.operations.ranking.scope import require_reachable
-from server.projects.settings import ProjectSettings, unknown_project
-from server.projects.states import check_state
-from server.text.printable import one_line
+from winnow.server.errors import WinnowError
+from winnow.server.models import SPARSE_MODEL, Filters
+from winnow.server.operations.base import RequestContext
+from winnow.server.operations.ranking.scope import require_reachable
+from winnow.server.projects.settings import ProjectSettings, unknown_project
+from winnow.server.projects.states import check_state
+from winnow.server.text.printable import one_line
 
 _MODEL_CHARS = 200
 _HYBRID_OFF = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from server import tiers
-from server.contracts.research import MAX_PROJECTS, ListProjects
-from server.operations.base import Answer, RequestContext
-from server.operations.research.models import bound_models, collection_of, projects_in_reach
+from winnow.server import tiers
+from winnow.server.contracts.research import MAX_PROJECTS, ListProjects
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.research.models import bound_models, collection_of, projects_in_reach
 
 _TOKENS = tiers.ANSWER_TOKENS["metadata"]
 _CUT = "{shown} of {found} projects are listed; name the first characters of the others in prefix"

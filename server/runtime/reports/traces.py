@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from server import __version__
-from server.errors import WinnowError
-from server.runtime.logs import log
-from server.settings import Settings
+from winnow import __version__
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.logs import log
+from winnow.server.settings import Settings
 
 Kind = Literal["server", "internal"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from server.text.printable import printable
+from winnow.server.text.printable import printable
 
 _SIGNS = re.compile(r"[\\`*_\[\]<>&$~^|{}@]")
 # What begins a block: headings, lists, rules, definitions, metadata; and the numbers of lists.

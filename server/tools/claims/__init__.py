@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from server.tools.base import Tool
-from server.tools.claims import (
+from winnow.server.tools.base import Tool
+from winnow.server.tools.claims import (
     wild_claims,
     wild_friction,
     wild_read,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Context
 
 ROWS_SIZE = Size(ANSWER_TOKENS["metadata"] + 1_000, ANSWER_BYTES)
 ENTRY_SIZE = Size(ANSWER_TOKENS["full"], ANSWER_BYTES)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.claims.answers import EntryClaimsAnswer
-from server.contracts.claims.arguments import EntryClaims
-from server.tools.base import Tool
-from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry, render_share
+from winnow.server.contracts.claims.answers import EntryClaimsAnswer
+from winnow.server.contracts.claims.arguments import EntryClaims
+from winnow.server.tools.base import Tool
+from winnow.server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry, render_share
 
 DESCRIPTION = f"""\
 Get all claims of several entries at once, without contents.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.claims.answers import FrictionAnswer
-from server.contracts.claims.arguments import FindFriction
-from server.text.framing import frame_text
-from server.tools.base import Tool
-from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_contradiction
+from winnow.server.contracts.claims.answers import FrictionAnswer
+from winnow.server.contracts.claims.arguments import FindFriction
+from winnow.server.text.framing import frame_text
+from winnow.server.tools.base import Tool
+from winnow.server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_contradiction
 
 DESCRIPTION = f"""\
 Find what is contested: entries whose evidence or verdicts contradict each other, the most first; \

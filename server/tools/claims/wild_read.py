@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.claims.answers import ReadEntryAnswer
-from server.contracts.claims.arguments import ReadEntry
-from server.text.framing import frame_text
-from server.tools.base import Tool
-from server.tools.claims.rendering import ENTRY_SIZE, NOT_INSTRUCTIONS, render_checked_claim
+from winnow.server.contracts.claims.answers import ReadEntryAnswer
+from winnow.server.contracts.claims.arguments import ReadEntry
+from winnow.server.text.framing import frame_text
+from winnow.server.tools.base import Tool
+from winnow.server.tools.claims.rendering import ENTRY_SIZE, NOT_INSTRUCTIONS, render_checked_claim
 
 DESCRIPTION = f"""\
 Read one entry: content, claims with their quotes and the status of each, comparisons, history.

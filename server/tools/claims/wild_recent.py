@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.claims.answers import RecentAnswer
-from server.contracts.claims.arguments import RecentChanges
-from server.tools.base import Tool
-from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry
+from winnow.server.contracts.claims.answers import RecentAnswer
+from winnow.server.contracts.claims.arguments import RecentChanges
+from winnow.server.tools.base import Tool
+from winnow.server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry
 
 DESCRIPTION = f"""\
 List the entries that changed since a sequence, with claims; drifted: a quote no longer stands in its document.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.claims.answers import RelatedAnswer
-from server.contracts.claims.arguments import RelatedEntries
-from server.tools.base import Tool
-from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_contradiction, render_entry
+from winnow.server.contracts.claims.answers import RelatedAnswer
+from winnow.server.contracts.claims.arguments import RelatedEntries
+from winnow.server.tools.base import Tool
+from winnow.server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_contradiction, render_entry
 
 DESCRIPTION = f"""\
 Follow an entry to others: what says the same, what contradicts it.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from server.contracts.claims.answers import WriteAnswer
-from server.contracts.claims.arguments import ReviseEntry
-from server.tools.base import Tool
-from server.tools.claims.rendering import ENTRY_SIZE, may_write, render_written
+from winnow.server.contracts.claims.answers import WriteAnswer
+from winnow.server.contracts.claims.arguments import ReviseEntry
+from winnow.server.tools.base import Tool
+from winnow.server.tools.claims.rendering import ENTRY_SIZE, may_write, render_written
 
 DESCRIPTION = """\
 Revise an entry: its topic, source, content or claims; add evidence; record that claims contradict each other.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.claims.answers import ClaimSearchAnswer
-from server.contracts.claims.arguments import ClaimSearch
-from server.tools.base import Tool
-from server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry
+from winnow.server.contracts.claims.answers import ClaimSearchAnswer
+from winnow.server.contracts.claims.arguments import ClaimSearch
+from winnow.server.tools.base import Tool
+from winnow.server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry
 
 DESCRIPTION = f"""\
 Search the notebook of claims: short sentences that agents wrote, with status and friction.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.claims.answers import NotebookStatusAnswer
-from server.contracts.claims.arguments import NotebookStatus
-from server.text.framing import frame_text
-from server.tools.base import Tool
-from server.tools.claims.rendering import ROWS_SIZE
+from winnow.server.contracts.claims.answers import NotebookStatusAnswer
+from winnow.server.contracts.claims.arguments import NotebookStatus
+from winnow.server.text.framing import frame_text
+from winnow.server.tools.base import Tool
+from winnow.server.tools.claims.rendering import ROWS_SIZE
 
 DESCRIPTION = """\
 Show how the notebook stands: numbers of entries and claims by status, topics with most friction.

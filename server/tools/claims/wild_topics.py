@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.claims.answers import TopicsAnswer
-from server.contracts.claims.arguments import ListTopics
-from server.text.framing import frame_text
-from server.tools.base import Tool
-from server.tools.claims.rendering import ROWS_SIZE
+from winnow.server.contracts.claims.answers import TopicsAnswer
+from winnow.server.contracts.claims.arguments import ListTopics
+from winnow.server.text.framing import frame_text
+from winnow.server.tools.base import Tool
+from winnow.server.tools.claims.rendering import ROWS_SIZE
 
 DESCRIPTION = """\
 List the topics of the notebook, with numbers of entries and mean friction.

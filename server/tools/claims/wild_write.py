@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from server.contracts.claims.answers import WriteAnswer
-from server.contracts.claims.arguments import WriteEntry
-from server.tools.base import Tool
-from server.tools.claims.rendering import ENTRY_SIZE, may_write, render_written
+from winnow.server.contracts.claims.answers import WriteAnswer
+from winnow.server.contracts.claims.arguments import WriteEntry
+from winnow.server.tools.base import Tool
+from winnow.server.tools.claims.rendering import ENTRY_SIZE, may_write, render_written
 
 DESCRIPTION = """\
 Write an entry: 1 to 20 claims, each with quotes of passages. The server looks for each and says what it found.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from server.tools.base import Tool
-from server.tools.core import (
+from winnow.server.tools.base import Tool
+from winnow.server.tools.core import (
     citations_audit_check,
     docs_load_fetch,
     exports_render_markdown,

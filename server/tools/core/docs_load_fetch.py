@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.core.loading import LoadAnswer, LoadDocument
-from server.locators import cite_work
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool
-from server.tools.kb import partial_note
+from winnow.server.contracts.core.loading import LoadAnswer, LoadDocument
+from winnow.server.locators import cite_work
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool
+from winnow.server.tools.kb import partial_note
 
 DESCRIPTION = """\
 Load an indexed document as chunks of text with their pages, by uri, id or title.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.core.exporting import RenderedMarkdown, RenderMarkdown
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool
+from winnow.server.contracts.core.exporting import RenderedMarkdown, RenderMarkdown
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool
 
 DESCRIPTION = """\
 Render a title, sections and quotes as Markdown, with citations and a list of the cited works.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.core.planning import PlanAnswer, PlanPerspectives
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool
+from winnow.server.contracts.core.planning import PlanAnswer, PlanPerspectives
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool
 
 DESCRIPTION = """\
 Plan research on a question: perspectives from its words, the graph and sections, each with a query and a reason.

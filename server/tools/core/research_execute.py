@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from server.contracts.core.planning import ExecuteResearch, ResearchAnswer
-from server.locators import cite_place
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool
-from server.tools.core.planner_multi_perspective import render_perspectives
-from server.tools.kb import partial_note
+from winnow.server.contracts.core.planning import ExecuteResearch, ResearchAnswer
+from winnow.server.locators import cite_place
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool
+from winnow.server.tools.core.planner_multi_perspective import render_perspectives
+from winnow.server.tools.kb import partial_note
 
 DESCRIPTION = """\
 Research a question: searches for each of its perspectives; quotes with citations, an outline, and gaps.

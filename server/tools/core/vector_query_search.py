@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from server.contracts.core.searching import VectorAnswer, VectorQuery
-from server.locators import cite_place
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool
-from server.tools.kb import partial_note
+from winnow.server.contracts.core.searching import VectorAnswer, VectorQuery
+from winnow.server.locators import cite_place
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool
+from winnow.server.tools.kb import partial_note
 
 DESCRIPTION = """\
 Search the knowledge base by meaning and words: title, uri, snippet and score of each result.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from server.tools.base import Tool
-from server.tools.research import (
+from winnow.server.tools.base import Tool
+from winnow.server.tools.research import (
     ingest_from_source,
     inspect_collection,
     job_cancel,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from server.contracts.jobs import IngestFromSource, JobAnswer
-from server.tools.base import Context, Tool, ToolResult
-from server.tools.research.jobs import MAX_SIZE, is_offered, raise_failure, result_of, wait_for_end
+from winnow.server.contracts.jobs import IngestFromSource, JobAnswer
+from winnow.server.tools.base import Context, Tool, ToolResult
+from winnow.server.tools.research.jobs import MAX_SIZE, is_offered, raise_failure, result_of, wait_for_end
 
 # Of the 15 seconds within which the call is answered.
 _WAIT_SECONDS = 12.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from server.contracts.research import CollectionAnswer, InspectCollection
-from server.text.framing import frame_text
-from server.tiers import dumps
-from server.tools.base import Tool
-from server.tools.research.query import MAX_SIZE
+from winnow.server.contracts.research import CollectionAnswer, InspectCollection
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import dumps
+from winnow.server.tools.base import Tool
+from winnow.server.tools.research.query import MAX_SIZE
 
 DESCRIPTION = """\
 What the index holds of one project: passages, models, vectors, keys of payloads, indexes, storage.

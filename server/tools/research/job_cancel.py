@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from server.contracts.jobs import JobAnswer, JobCancel
-from server.tools.base import Context, Tool, ToolResult
-from server.tools.research.jobs import MAX_SIZE, is_offered, result_of, wait_for_end
+from winnow.server.contracts.jobs import JobAnswer, JobCancel
+from winnow.server.tools.base import Context, Tool, ToolResult
+from winnow.server.tools.research.jobs import MAX_SIZE, is_offered, result_of, wait_for_end
 
 _WAIT_SECONDS = 5.0
 DESCRIPTION = """\

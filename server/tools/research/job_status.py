@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from server.contracts import parse
-from server.contracts.jobs import JobAnswer, JobStatus
-from server.tools.base import Context, Tool, ToolResult
-from server.tools.research.jobs import MAX_SIZE, result_of, wait_for_end
+from winnow.server.contracts import parse
+from winnow.server.contracts.jobs import JobAnswer, JobStatus
+from winnow.server.tools.base import Context, Tool, ToolResult
+from winnow.server.tools.research.jobs import MAX_SIZE, result_of, wait_for_end
 
 DESCRIPTION = """\
 Show how far an ingest is, and its result once it is done.

@@ -6,12 +6,12 @@ import asyncio
 import time
 from typing import Any
 
-from server.errors import REASONS, WinnowError
-from server.jobs.reports import is_final, render_job
-from server.knowledge import Answer
-from server.text.framing import frame_answer
-from server.tiers import Size
-from server.tools.base import Context, ToolResult
+from winnow.server.errors import REASONS, WinnowError
+from winnow.server.jobs.reports import is_final, render_job
+from winnow.server.knowledge import Answer
+from winnow.server.text.framing import frame_answer
+from winnow.server.tiers import Size
+from winnow.server.tools.base import Context, ToolResult
 
 MAX_SIZE = Size(tokens=4_000, bytes=24 * 1024)
 _POLL_SECONDS = 0.25

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts import parse
-from server.contracts.research import ListProjects, ProjectsAnswer
-from server.errors import WinnowError
-from server.sessions.host_words import error_for
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Context, Tool, ToolResult
+from winnow.server.contracts import parse
+from winnow.server.contracts.research import ListProjects, ProjectsAnswer
+from winnow.server.errors import WinnowError
+from winnow.server.sessions.host_words import error_for
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Context, Tool, ToolResult
 
 DESCRIPTION = """\
 List the projects that this server searches, with their models.

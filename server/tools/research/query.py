@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from server.contracts.research import QueryAnswer, QueryProject
-from server.text.framing import frame_text
-from server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
-from server.tools.base import Tool
+from winnow.server.contracts.research import QueryAnswer, QueryProject
+from winnow.server.text.framing import frame_text
+from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.tools.base import Tool
 
 DESCRIPTION = """\
 Search one project by meaning: passages with citekey, pages, section and DOI, ready to cite.

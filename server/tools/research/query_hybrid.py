@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.contracts.research import HybridQueryAnswer, QueryProjectHybrid
-from server.tools.base import Tool
-from server.tools.research.query import MAX_SIZE, render_items
+from winnow.server.contracts.research import HybridQueryAnswer, QueryProjectHybrid
+from winnow.server.tools.base import Tool
+from winnow.server.tools.research.query import MAX_SIZE, render_items
 
 DESCRIPTION = """\
 Search one project by meaning and words (RRF): passages with citekey, pages, section and DOI, ready to cite.

@@ -22,9 +22,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from server.errors import WinnowError
-from server.sessions.identities import identity_of
-from server.settings import Settings
+from winnow.server.errors import WinnowError
+from winnow.server.sessions.identities import identity_of
+from winnow.server.settings import Settings
 
 # An agent that works through a topic for an hour has some hundred passages named.
 FLOOR = 2_000

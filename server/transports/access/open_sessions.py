@@ -17,9 +17,9 @@ from typing import Any
 from mcp.server.streamable_http_manager import DEFAULT_SESSION_IDLE_TIMEOUT
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.sessions.identities import identity_of
-from server.transports.addresses import group_of
-from server.transports.sessions import KEY_NAME
+from winnow.server.sessions.identities import identity_of
+from winnow.server.transports.addresses import group_of
+from winnow.server.transports.sessions import KEY_NAME
 
 _HEADER = b"mcp-session-id"
 _REFUSED, _GONE = 400, 404

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 from starlette.types import Scope
 
-from server.transports.addresses import group_of
-from server.transports.connections import CONNECTIONS_PER_ADDRESS
+from winnow.server.transports.addresses import group_of
+from winnow.server.transports.connections import CONNECTIONS_PER_ADDRESS
 
 # In a request's scope: the address as limits count it, for which a proxy sent the request.
 PROXIED_FOR = "winnow.proxied-for"

@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from server.transports.addresses import group_of
-from server.transports.connections import BoundedProtocol
+from winnow.server.transports.addresses import group_of
+from winnow.server.transports.connections import BoundedProtocol
 
 
 class Handshakes:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from server.contracts import flat_schema
-from server.knowledge import OPERATIONS
-from server.scripts.script_runs import LONGEST_SECONDS
-from server.settings import Settings
-from server.tools import Tool
+from winnow.server.contracts import flat_schema
+from winnow.server.knowledge import OPERATIONS
+from winnow.server.scripts.script_runs import LONGEST_SECONDS
+from winnow.server.settings import Settings
+from winnow.server.tools import Tool
 
 if TYPE_CHECKING:
-    from server.prompts.library import PromptLibrary
-    from server.prompts.records import Prompt
+    from winnow.server.prompts.library import PromptLibrary
+    from winnow.server.prompts.records import Prompt
 
 MAX_INPUT_BYTES = 64 * 1024
 MAX_OUTPUT_BYTES = 256 * 1024

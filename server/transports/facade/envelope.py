@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from server import __version__
-from server.contracts import empty_answer
-from server.tiers import dumps
-from server.transports.call_results import CallResult
-from server.transports.facade.problems import FacadeProblem, problem_of
+from winnow import __version__
+from winnow.server.contracts import empty_answer
+from winnow.server.tiers import dumps
+from winnow.server.transports.call_results import CallResult
+from winnow.server.transports.facade.problems import FacadeProblem, problem_of
 
 
 @dataclass(frozen=True, slots=True)

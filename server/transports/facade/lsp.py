@@ -14,15 +14,21 @@ from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
-from server.errors import WinnowError, ending_error, internal_error
-from server.runtime.draining import Drain
-from server.runtime.logs import log
-from server.runtime.reports.traces import continued, span
-from server.runtime.standard_streams import take_standard_streams
-from server.transports.facade import lsp_frames
-from server.transports.facade.lsp_frames import BrokenStream, FrameDecoder, LspRequest, RequestId, UnreadableBody
-from server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
-from server.transports.facade.service import Asker, FacadeService, Invocation
+from winnow.server.errors import WinnowError, ending_error, internal_error
+from winnow.server.runtime.draining import Drain
+from winnow.server.runtime.logs import log
+from winnow.server.runtime.reports.traces import continued, span
+from winnow.server.runtime.standard_streams import take_standard_streams
+from winnow.server.transports.facade import lsp_frames
+from winnow.server.transports.facade.lsp_frames import (
+    BrokenStream,
+    FrameDecoder,
+    LspRequest,
+    RequestId,
+    UnreadableBody,
+)
+from winnow.server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
+from winnow.server.transports.facade.service import Asker, FacadeService, Invocation
 
 # Answered at the same time. A call that waits for its turn is refused, so that cancelling is still read.
 MAX_REQUESTS = 64

@@ -13,10 +13,10 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
-from server.errors import WinnowError
-from server.tools import Tool
-from server.transports.facade.discovery import MAX_INPUT_BYTES, data_schema, input_schema
-from server.transports.facade.envelope import Envelope
+from winnow.server.errors import WinnowError
+from winnow.server.tools import Tool
+from winnow.server.transports.facade.discovery import MAX_INPUT_BYTES, data_schema, input_schema
+from winnow.server.transports.facade.envelope import Envelope
 
 # Parameter of a query -> its values, at least one.
 Query = Mapping[str, Sequence[str]]

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from server import __version__
-from server.tools import TOOLS, Tool
-from server.transports.facade.discovery import SHORT_ROUTES, data_schema, input_schema
-from server.transports.facade.notebooks import describe_notebooks
-from server.transports.facade.problems import PROBLEMS, Code
-from server.transports.facade.replays import MAX_KEY_CHARS
+from winnow import __version__
+from winnow.server.tools import TOOLS, Tool
+from winnow.server.transports.facade.discovery import SHORT_ROUTES, data_schema, input_schema
+from winnow.server.transports.facade.notebooks import describe_notebooks
+from winnow.server.transports.facade.problems import PROBLEMS, Code
+from winnow.server.transports.facade.replays import MAX_KEY_CHARS
 
 _SUMMARY = (
     "Tools of a knowledge base, each answer in one envelope: {ok, data, meta, errors}. Tools and payloads are "

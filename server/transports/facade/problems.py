@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from server.errors import WinnowError
+from winnow.server.errors import WinnowError
 
 
 class Code(StrEnum):

@@ -15,10 +15,10 @@ from typing import Any
 
 from cachetools import TTLCache
 
-from server.errors import WinnowError
-from server.sessions.identities import identity_of, queue_key
-from server.transports.call_results import CallResult
-from server.transports.facade.problems import refusal
+from winnow.server.errors import WinnowError
+from winnow.server.sessions.identities import identity_of, queue_key
+from winnow.server.transports.call_results import CallResult
+from winnow.server.transports.facade.problems import refusal
 
 SECONDS = 600.0
 # A result has at most 128 KiB, most have 4: some thousand results.

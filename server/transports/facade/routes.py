@@ -17,20 +17,20 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from server.errors import WinnowError
-from server.runtime.reports.traces import continued, span
-from server.sessions.identities import unproven_name
-from server.text.printable import one_line
-from server.tiers import dumps
-from server.transports.addresses import group_of
-from server.transports.facade.discovery import MAX_INPUT_BYTES, SHORT_ROUTES
-from server.transports.facade.envelope import Envelope, refuse
-from server.transports.facade.notebooks import NotebookRoute, arguments_of, by_path, choose, plain
-from server.transports.facade.openapi import describe_api
-from server.transports.facade.problems import Refusal, problem_of_error, problem_of_status, refusal
-from server.transports.facade.service import Asker, FacadeService, Invocation, too_large
-from server.transports.operating.draining import REFUSAL
-from server.transports.sessions import KEY_NAME
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.reports.traces import continued, span
+from winnow.server.sessions.identities import unproven_name
+from winnow.server.text.printable import one_line
+from winnow.server.tiers import dumps
+from winnow.server.transports.addresses import group_of
+from winnow.server.transports.facade.discovery import MAX_INPUT_BYTES, SHORT_ROUTES
+from winnow.server.transports.facade.envelope import Envelope, refuse
+from winnow.server.transports.facade.notebooks import NotebookRoute, arguments_of, by_path, choose, plain
+from winnow.server.transports.facade.openapi import describe_api
+from winnow.server.transports.facade.problems import Refusal, problem_of_error, problem_of_status, refusal
+from winnow.server.transports.facade.service import Asker, FacadeService, Invocation, too_large
+from winnow.server.transports.operating.draining import REFUSAL
+from winnow.server.transports.sessions import KEY_NAME
 
 _JSON = "application/json"
 _LARGEST_MAJOR_CHARS = 6

@@ -11,20 +11,20 @@ from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from server import __version__
-from server.errors import WinnowError, error_of, internal_error
-from server.knowledge import DIRECT
-from server.reference.guides import spell_tool_names
-from server.runtime.logs import log
-from server.sessions.host_words import error_for
-from server.tiers import dumps
-from server.tools import Context, Tool, ToolResult
-from server.transports.call_results import CallResult
-from server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
-from server.transports.facade import discovery
-from server.transports.facade.envelope import Envelope, beside, data_of, envelope_of, refuse
-from server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
-from server.transports.facade.replays import Replays, check_key, fingerprint_of
+from winnow import __version__
+from winnow.server.errors import WinnowError, error_of, internal_error
+from winnow.server.knowledge import DIRECT
+from winnow.server.reference.guides import spell_tool_names
+from winnow.server.runtime.logs import log
+from winnow.server.sessions.host_words import error_for
+from winnow.server.tiers import dumps
+from winnow.server.tools import Context, Tool, ToolResult
+from winnow.server.transports.call_results import CallResult
+from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
+from winnow.server.transports.facade import discovery
+from winnow.server.transports.facade.envelope import Envelope, beside, data_of, envelope_of, refuse
+from winnow.server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
+from winnow.server.transports.facade.replays import Replays, check_key, fingerprint_of
 
 
 @dataclass(frozen=True, slots=True)

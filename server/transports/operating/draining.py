@@ -17,9 +17,9 @@ import uvicorn
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.errors import WinnowError, ending_error
-from server.runtime.draining import Drain
-from server.runtime.metrics import Metrics
+from winnow.server.errors import WinnowError, ending_error
+from winnow.server.runtime.draining import Drain
+from winnow.server.runtime.metrics import Metrics
 
 # Routes that a server answers to its end: what operators look at.
 _OPERATORS_ROUTES = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})

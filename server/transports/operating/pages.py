@@ -15,14 +15,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from server import __version__
-from server.monitoring.openmetrics import CONTENT_TYPE, format_open_metrics
-from server.monitoring.readiness import Readiness
-from server.runtime.draining import Drain
-from server.runtime.metrics import Metrics
-from server.sessions.identities import identity_of
-from server.transports.access.authentication import IS_PROBE
-from server.transports.sessions import KEY_NAME
+from winnow import __version__
+from winnow.server.monitoring.openmetrics import CONTENT_TYPE, format_open_metrics
+from winnow.server.monitoring.readiness import Readiness
+from winnow.server.runtime.draining import Drain
+from winnow.server.runtime.metrics import Metrics
+from winnow.server.sessions.identities import identity_of
+from winnow.server.transports.access.authentication import IS_PROBE
+from winnow.server.transports.sessions import KEY_NAME
 
 _PROBE_HEADERS: Mapping[str, str] = {"cache-control": "no-store"}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sandbox.protocol import frames
-from sandbox.protocol.limits import MIB
 from tests.fuzz import agreement, hostile_json
 from tests.fuzz.choices import Choices
+from winnow.sandbox.protocol import frames
+from winnow.sandbox.protocol.limits import MIB
 
 _SMALL = replace(agreement.LIMITS, nesting=3, request_bytes=200, result_bytes=100)
 _WIDE = replace(agreement.LIMITS, result_bytes=MIB)

@@ -8,12 +8,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from server.ingest.chunking import chunk
-from server.ingest.documents import RawDocument, UnreadableFile, clean_document
-from server.ingest.parsing.parser import ParserProcess
-from server.ingest.readers import ReadFlaw, read
-from server.models import Document
-from server.text import stated_facts
+from winnow.server.ingest.chunking import chunk
+from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_document
+from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.readers import ReadFlaw, read
+from winnow.server.models import Document
+from winnow.server.text import stated_facts
 
 _NAMES = ("a.md", "a.html", "a.rst", "a.jsonl", "a.txt", "a.py", "a.csv", "a.toml.md")
 _FOLDER = tempfile.TemporaryDirectory(prefix="winnow-fuzz-")

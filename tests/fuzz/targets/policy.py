@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sandbox.language import compiler, refusals
 from tests.fuzz import oracle
 from tests.fuzz import seeds as programs
+from winnow.sandbox.language import compiler, refusals
 
 
 def check(data: bytes) -> None:

@@ -7,11 +7,11 @@ import hashlib
 from collections.abc import Iterator
 from functools import cache
 
-from sandbox.language import compiler, refusals
 from tests.fuzz import grammar
 from tests.fuzz import seeds as programs
 from tests.fuzz.choices import Choices
 from tests.fuzz.harness import Harness
+from winnow.sandbox.language import compiler, refusals
 
 
 @cache

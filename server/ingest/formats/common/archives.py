@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import BinaryIO
 
-from server.ingest.documents import UnreadableFile
+from winnow.server.ingest.documents import UnreadableFile
 
 # A workbook of a million rows has 100 to 400 MiB of XML; a presentation of 500 slides has 3,000 entries.
 LARGEST_SUM_BYTES = 1024 * 1024 * 1024

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from server.ingest.documents import UnreadableFile
+from winnow.server.ingest.documents import UnreadableFile
 
 _DAMAGED = "is damaged or not a workbook"
 _NO_WORKBOOK = "is an old office document, but not a workbook; save it in today's format"

@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from server.ingest.documents import UnreadableFile
+from winnow.server.ingest.documents import UnreadableFile
 
 # A report of 1,000 pages has 300,000 elements, nested 30 deep; an element takes about 300 bytes.
 MOST_ELEMENTS = 1_500_000

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from xml.etree.ElementTree import Element
 
-from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name
-from server.ingest.formats.common.markdown_draft import one_line, table
-from server.ingest.formats.common.open_xml import texts
+from winnow.server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name
+from winnow.server.ingest.formats.common.markdown_draft import one_line, table
+from winnow.server.ingest.formats.common.open_xml import texts
 
 _MOST_SERIES, _MOST_ROWS = 20, 200
 _CACHES = frozenset({"strCache", "numCache", "strLit", "numLit"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from server.ingest.documents import UnreadableFile
-from server.models import Place, PlaceKind
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.models import Place, PlaceKind
 
 # The largest text of a document, in bytes of UTF-8.
 LARGEST_TEXT_BYTES = 16 * 1024 * 1024

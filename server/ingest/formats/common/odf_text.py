@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
-from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name
-from server.ingest.formats.common.markdown_draft import one_line, plain_text, table
-from server.ingest.formats.common.style_chain import style_chain, why_hidden
-from server.models import HiddenReason
-from server.text.markup.shaped_text import raise_number, strike_out
+from winnow.server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name
+from winnow.server.ingest.formats.common.markdown_draft import one_line, plain_text, table
+from winnow.server.ingest.formats.common.style_chain import style_chain, why_hidden
+from winnow.server.models import HiddenReason
+from winnow.server.text.markup.shaped_text import raise_number, strike_out
 
 _DEEPEST_HEADING = 6
 _DEEPEST_LIST = 9

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.archives import Archive
-from server.ingest.formats.common.bounded_xml import attribute, children, local_name, parse_xml
-from server.ingest.formats.common.markdown_draft import one_line
-from server.text.markup.shaped_text import raise_number
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common.archives import Archive
+from winnow.server.ingest.formats.common.bounded_xml import attribute, children, local_name, parse_xml
+from winnow.server.ingest.formats.common.markdown_draft import one_line
+from winnow.server.text.markup.shaped_text import raise_number
 
 _PROPERTIES = "docProps/core.xml"
 _LARGEST_PROPERTIES_BYTES = 1024 * 1024

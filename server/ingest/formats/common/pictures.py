@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from server.ingest.documents import UnreadableFile
+from winnow.server.ingest.documents import UnreadableFile
 
 LARGEST_PIXELS = 100_000_000  # A4 at 1,000 dpi
 MOST_PAGES = 1_000

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.markdown_draft import one_line, plain_text, table
-from server.ingest.formats.common.style_chain import why_hidden
-from server.models import HiddenReason
-from server.text.markup.shaped_text import raise_number, strike_out
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common.markdown_draft import one_line, plain_text, table
+from winnow.server.ingest.formats.common.style_chain import why_hidden
+from winnow.server.models import HiddenReason
+from winnow.server.text.markup.shaped_text import raise_number, strike_out
 
 _DEEPEST_GROUP = 1_000
 _DEEPEST_HEADING = 6

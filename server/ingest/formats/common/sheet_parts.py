@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
-from server.ingest.chunking import LARGEST, measure
-from server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line, rule_row, table_row
+from winnow.server.ingest.chunking import LARGEST, measure
+from winnow.server.ingest.formats.common.markdown_draft import MarkdownDraft, one_line, rule_row, table_row
 
 # Limits of a document. Each part becomes a passage at least, and a document has at most 100,000 of them.
 MOST_ROWS, MOST_CELLS, MOST_PARTS = 200_000, 4_000_000, 60_000

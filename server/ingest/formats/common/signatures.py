@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import BinaryIO
 
-from server.ingest.documents import UnreadableFile
+from winnow.server.ingest.documents import UnreadableFile
 
 _HEAD_BYTES = 1024  # viewers look for a PDF's signature in as many
 _ZIP = (re.compile(rb"PK(\x03\x04|\x05\x06)"), "an archive, as such files are")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from xml.etree.ElementTree import Element
 
-from server.models import HiddenReason
+from winnow.server.models import HiddenReason
 
 _LONGEST_CHAIN = 20  # a damaged file may have a circle of styles
 

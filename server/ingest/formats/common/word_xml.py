@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from xml.etree.ElementTree import Element, SubElement
 
-from server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name
-from server.ingest.formats.common.markdown_draft import one_line
-from server.ingest.formats.common.open_xml import formula, texts
-from server.ingest.formats.common.style_chain import style_chain, why_hidden
-from server.models import HiddenReason
-from server.text.markup.shaped_text import raise_number, strike_out
+from winnow.server.ingest.formats.common.bounded_xml import attribute, children, descendants, find, local_name
+from winnow.server.ingest.formats.common.markdown_draft import one_line
+from winnow.server.ingest.formats.common.open_xml import formula, texts
+from winnow.server.ingest.formats.common.style_chain import style_chain, why_hidden
+from winnow.server.models import HiddenReason
+from winnow.server.text.markup.shaped_text import raise_number, strike_out
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _WORD = f"{{{WORD}}}"

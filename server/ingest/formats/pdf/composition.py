@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from server.ingest.formats.pdf.document import OpenPdf
-from server.ingest.formats.pdf.facts import read_facts, read_title
-from server.ingest.formats.pdf.headings import Titles, mend_headings, outline_titles
-from server.ingest.formats.pdf.layout import Block, BlockKind, Page
-from server.ingest.formats.pdf.running_heads import read_labels
-from server.ingest.formats.pdf.scanned_pages import Scans, read_scans
-from server.ingest.formats.pdf.tables import ENDS_SENTENCE
-from server.ingest.formats.pdf.torn_words import Mender, expand_ligatures
-from server.ingest.formats.pdf.visibility import PageObjects
-from server.models import Place, Reading
-from server.text.markup.captions import is_caption
+from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.formats.pdf.document import OpenPdf
+from winnow.server.ingest.formats.pdf.facts import read_facts, read_title
+from winnow.server.ingest.formats.pdf.headings import Titles, mend_headings, outline_titles
+from winnow.server.ingest.formats.pdf.layout import Block, BlockKind, Page
+from winnow.server.ingest.formats.pdf.running_heads import read_labels
+from winnow.server.ingest.formats.pdf.scanned_pages import Scans, read_scans
+from winnow.server.ingest.formats.pdf.tables import ENDS_SENTENCE
+from winnow.server.ingest.formats.pdf.torn_words import Mender, expand_ligatures
+from winnow.server.ingest.formats.pdf.visibility import PageObjects
+from winnow.server.models import Place, Reading
+from winnow.server.text.markup.captions import is_caption
 
 # Marks that would turn a line of text into something else; within the line they mean themselves.
 _MARKDOWN_START = re.compile(r"\A(?:#{1,6}(?=\s|\Z)|[-+>](?=\s)|```|~~~|={3,}\s*\Z|-{3,}\s*\Z)")

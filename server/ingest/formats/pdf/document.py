@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 import pypdfium2  # type: ignore[import-untyped]
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.formats.pdf.layout import Box
-from server.ingest.formats.pdf.torn_words import HYPHEN, HYPHENS
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.formats.pdf.layout import Box
+from winnow.server.ingest.formats.pdf.torn_words import HYPHEN, HYPHENS
 
 MOST_PAGES = 20_000
 # PDF 1.7, annex C: the largest page, 200 inches on each side.

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from server.ingest.formats.pdf.document import OpenPdf
-from server.ingest.formats.pdf.layout import BlockKind, Page
+from winnow.server.ingest.formats.pdf.document import OpenPdf
+from winnow.server.ingest.formats.pdf.layout import BlockKind, Page
 
 # What programs write where nobody gave a title or a name.
 _NO_TITLE = re.compile(

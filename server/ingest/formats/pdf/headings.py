@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from server.ingest.formats.pdf.document import Bookmark
-from server.ingest.formats.pdf.layout import Block, BlockKind, Page
-from server.text.markup.captions import is_caption
+from winnow.server.ingest.formats.pdf.document import Bookmark
+from winnow.server.ingest.formats.pdf.layout import Block, BlockKind, Page
+from winnow.server.text.markup.captions import is_caption
 
 # Lines of one heading are this near, in heights of a line.
 _LINE_GAP = 0.75

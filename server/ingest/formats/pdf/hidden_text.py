@@ -9,10 +9,10 @@ from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
-from server.ingest.formats.parsed_file import NotForThisReader
-from server.ingest.formats.pdf.document import OpenPdf, save
-from server.ingest.formats.pdf.layout import Block
-from server.ingest.formats.pdf.visibility import HiddenRun, PageObjects, look_at_page
+from winnow.server.ingest.formats.parsed_file import NotForThisReader
+from winnow.server.ingest.formats.pdf.document import OpenPdf, save
+from winnow.server.ingest.formats.pdf.layout import Block
+from winnow.server.ingest.formats.pdf.visibility import HiddenRun, PageObjects, look_at_page
 
 # liteparse takes minutes for a page of 300,000 lines.
 _MOST_PATHS = 100_000

@@ -13,13 +13,20 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from server.ingest.formats.pdf.layout import NO_RULES, Block, BlockKind, Page, Rules
-from server.ingest.formats.pdf.lines import Line
-from server.ingest.formats.pdf.reading_order import columns_of, usual_gutters
-from server.ingest.formats.pdf.running_heads import drop_running_heads, is_at_edge
-from server.ingest.formats.pdf.tables import ENDS_SENTENCE, LEADERS, MARKER, find_table, has_leaders, is_barred
-from server.ingest.formats.pdf.torn_words import HYPHEN
-from server.text.markup.captions import begins_caption
+from winnow.server.ingest.formats.pdf.layout import NO_RULES, Block, BlockKind, Page, Rules
+from winnow.server.ingest.formats.pdf.lines import Line
+from winnow.server.ingest.formats.pdf.reading_order import columns_of, usual_gutters
+from winnow.server.ingest.formats.pdf.running_heads import drop_running_heads, is_at_edge
+from winnow.server.ingest.formats.pdf.tables import (
+    ENDS_SENTENCE,
+    LEADERS,
+    MARKER,
+    find_table,
+    has_leaders,
+    is_barred,
+)
+from winnow.server.ingest.formats.pdf.torn_words import HYPHEN
+from winnow.server.text.markup.captions import begins_caption
 
 _LONGEST_HEADING, _LONGEST_MARKED, _MOST_LEVELS = 200, 110, 4
 # Larger than the text of the document by this factor.

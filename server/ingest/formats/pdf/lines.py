@@ -17,12 +17,12 @@ from typing import Any
 import pypdfium2  # type: ignore[import-untyped]
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
-from server.ingest.formats.parsed_file import NotForThisReader
-from server.ingest.formats.pdf.document import OpenPdf
-from server.ingest.formats.pdf.layout import Box
-from server.ingest.formats.pdf.torn_words import HYPHEN, HYPHENS
-from server.ingest.formats.pdf.visibility import PageObjects
-from server.text.markup.shaped_text import raise_number
+from winnow.server.ingest.formats.parsed_file import NotForThisReader
+from winnow.server.ingest.formats.pdf.document import OpenPdf
+from winnow.server.ingest.formats.pdf.layout import Box
+from winnow.server.ingest.formats.pdf.torn_words import HYPHEN, HYPHENS
+from winnow.server.ingest.formats.pdf.visibility import PageObjects
+from winnow.server.text.markup.shaped_text import raise_number
 
 # A gap between two words that is wider than this, in sizes of the font, parts two cells.
 CELL_GAP = 0.9

@@ -14,9 +14,9 @@ from typing import Any
 
 import pypdfium2  # type: ignore[import-untyped]
 
-from server.ingest.formats.common import ocr_package, pictures
-from server.ingest.formats.pdf.layout import Box
-from server.ingest.formats.pdf.lines import Cell, Line
+from winnow.server.ingest.formats.common import ocr_package, pictures
+from winnow.server.ingest.formats.pdf.layout import Box
+from winnow.server.ingest.formats.pdf.lines import Cell, Line
 
 _POINTS_PER_INCH, _DPI = 72, 200
 MOST_PIXELS = 3_400  # on the longer side: A4 at 200 dpi has 2,339
@@ -85,7 +85,7 @@ def read_picture(picture: Any, size: tuple[float, float], scale: float) -> list[
 
 def _start() -> Any:
     """The engine after a first picture: only then it loads its models, and the libraries that make pictures."""
-    from server.backends.models.onnx_runtime import import_with_runtime
+    from winnow.server.backends.models.onnx_runtime import import_with_runtime
 
     package = import_with_runtime(ocr_package.PACKAGE)
     pictures.load()

@@ -14,8 +14,8 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
-from server.ingest.formats.pdf.layout import NO_RULES, Rules
-from server.ingest.formats.pdf.lines import BULLETS, CELL_GAP, Cell, Line
+from winnow.server.ingest.formats.pdf.layout import NO_RULES, Rules
+from winnow.server.ingest.formats.pdf.lines import BULLETS, CELL_GAP, Cell, Line
 
 # More lines are no text.
 _MOST_LINES = 3_000

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from server.ingest.formats.pdf.layout import Page
-from server.ingest.formats.pdf.lines import Line
+from winnow.server.ingest.formats.pdf.layout import Page
+from winnow.server.ingest.formats.pdf.lines import Line
 
 # Shares of the height of a page between which its text stands.
 UPPER, LOWER = 0.1, 0.9

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common import ocr_package
-from server.ingest.formats.parsed_file import ReadOptions
-from server.ingest.formats.pdf import ocr
-from server.ingest.formats.pdf.document import OpenPdf
-from server.ingest.formats.pdf.layout import Page
-from server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
-from server.ingest.formats.pdf.visibility import PageObjects
-from server.text.sizes import count_of
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common import ocr_package
+from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.ingest.formats.pdf import ocr
+from winnow.server.ingest.formats.pdf.document import OpenPdf
+from winnow.server.ingest.formats.pdf.layout import Page
+from winnow.server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
+from winnow.server.ingest.formats.pdf.visibility import PageObjects
+from winnow.server.text.sizes import count_of
 
 _NEEDED_LETTERS = 16
 _UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff]")

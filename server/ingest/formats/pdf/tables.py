@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from server.ingest.formats.pdf.layout import Block, BlockKind, Box, Rules
-from server.ingest.formats.pdf.lines import Cell, Line
+from winnow.server.ingest.formats.pdf.layout import Block, BlockKind, Box, Rules
+from winnow.server.ingest.formats.pdf.lines import Cell, Line
 
 ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
 # "•", "1.", "(a)", "2.4": what stands before the text of an item or a heading is no cell.

@@ -16,7 +16,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
-from server.models import HiddenReason
+from winnow.server.models import HiddenReason
 
 SMALLEST_POINTS = 3.0
 # Of 255 for each of red, green and blue: less is not seen on a screen.

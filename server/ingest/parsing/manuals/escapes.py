@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from server.ingest.parsing.manuals.characters import character
+from winnow.server.ingest.parsing.manuals.characters import character
 
 _PRINTED: Mapping[str, str] = MappingProxyType(
     {"e": "\\", "\\": "\\", "E": "\\", "-": "-", "~": " ", "0": " ", " ": " ", "t": "\t", "'": "'", "`": "`",

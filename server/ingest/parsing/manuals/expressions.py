@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.parsing.manuals.escapes import printed_text
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.parsing.manuals.escapes import printed_text
 
 # A line has one unit of the terminal per 24th of a character, as in groff.
 _UNITS = {

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.parsing.manuals.escapes import continues, delimited_at, name_at, printed_text
-from server.ingest.parsing.manuals.expressions import evaluate, holds
-from server.ingest.parsing.manuals.page_draft import PageDraft, lines_of
-from server.ingest.parsing.manuals.tables import read_table
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.parsing.manuals.escapes import continues, delimited_at, name_at, printed_text
+from winnow.server.ingest.parsing.manuals.expressions import evaluate, holds
+from winnow.server.ingest.parsing.manuals.page_draft import PageDraft, lines_of
+from winnow.server.ingest.parsing.manuals.tables import read_table
 
 # Of a package of macros, by name; each gets the raw arguments.
 Macro = Callable[["Interpreter", Sequence[str]], None]

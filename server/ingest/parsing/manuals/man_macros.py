@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from server.ingest.parsing.manuals.escapes import continues
-from server.ingest.parsing.manuals.interpreter import Interpreter, Macro
+from winnow.server.ingest.parsing.manuals.escapes import continues
+from winnow.server.ingest.parsing.manuals.interpreter import Interpreter, Macro
 
 _ADDRESS = "man.address"
 _SYNOPSIS = "man.synopsis"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from server.ingest.parsing.manuals.interpreter import Interpreter
-from server.ingest.parsing.manuals.man_macros import MACROS as MAN
-from server.ingest.parsing.manuals.mdoc_macros import MACROS as MDOC
+from winnow.server.ingest.parsing.manuals.interpreter import Interpreter
+from winnow.server.ingest.parsing.manuals.man_macros import MACROS as MAN
+from winnow.server.ingest.parsing.manuals.mdoc_macros import MACROS as MDOC
 
 # What begins the pages of each package; a page of another name only has "so".
 _PACKAGES = {"TH": MAN, "SH": MAN, "Dd": MDOC, "Dt": MDOC, "Sh": MDOC}

@@ -7,8 +7,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import cast
 
-from server.ingest.parsing.manuals.interpreter import Interpreter, Macro
-from server.ingest.parsing.manuals.mdoc_lines import ENCLOSURES, WITHIN_LINES, MdocLine, MdocState
+from winnow.server.ingest.parsing.manuals.interpreter import Interpreter, Macro
+from winnow.server.ingest.parsing.manuals.mdoc_lines import ENCLOSURES, WITHIN_LINES, MdocLine, MdocState
 
 _STATE = "mdoc"
 _CODE_DISPLAYS = frozenset({"-literal", "-unfilled"})

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from server.ingest.documents import UnreadableFile
-from server.ingest.formats.common.markdown_draft import one_line, plain_text, table
+from winnow.server.ingest.documents import UnreadableFile
+from winnow.server.ingest.formats.common.markdown_draft import one_line, plain_text, table
 
 # Levels below are not indented further: each would lengthen every line within it.
 _DEEPEST_INDENT = 24

@@ -25,10 +25,10 @@ from urllib.parse import urlsplit
 import httpx
 from jwt import PyJWK, PyJWTError
 
-from server.errors import WinnowError
-from server.runtime.logs import log
-from server.text.printable import one_line
-from server.transports.addresses import is_loopback
+from winnow.server.errors import WinnowError
+from winnow.server.runtime.logs import log
+from winnow.server.text.printable import one_line
+from winnow.server.transports.addresses import is_loopback
 
 # Seconds for both documents together, and bytes of each: an issuer has some ten keys of half a kilobyte.
 FETCH_SECONDS = 5.0

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.types import Scope
 
-from server.transports.access.oidc.records import OidcOptions
+from winnow.server.transports.access.oidc.records import OidcOptions
 
 _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 _RESOURCE = "/mcp"

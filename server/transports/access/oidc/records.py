@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from server.transports.access.oidc.token_rules import DEFAULT_RULES, TokenRule
+from winnow.server.transports.access.oidc.token_rules import DEFAULT_RULES, TokenRule
 
 
 @dataclass(frozen=True, slots=True)

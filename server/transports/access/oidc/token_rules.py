@@ -27,11 +27,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from server.errors import WinnowError
-from server.keys.records import MAX_RATE
-from server.models import PROJECT_NAME
-from server.runtime.operator_files import read_operator_file
-from server.text.printable import one_line
+from winnow.server.errors import WinnowError
+from winnow.server.keys.records import MAX_RATE
+from winnow.server.models import PROJECT_NAME
+from winnow.server.runtime.operator_files import read_operator_file
+from winnow.server.text.printable import one_line
 
 _MAX_BYTES = 256 * 1024
 _MAX_RULES = 1_000

@@ -22,10 +22,10 @@ from typing import Any
 
 import jwt
 
-from server.sessions.identities import key_name
-from server.transports.access.oidc.issuer_keys import ALGORITHMS, IssuerKeys
-from server.transports.access.oidc.records import OidcOptions, TokenClient, TokenError
-from server.transports.access.oidc.token_rules import find_rule
+from winnow.server.sessions.identities import key_name
+from winnow.server.transports.access.oidc.issuer_keys import ALGORITHMS, IssuerKeys
+from winnow.server.transports.access.oidc.records import OidcOptions, TokenClient, TokenError
+from winnow.server.transports.access.oidc.token_rules import find_rule
 
 MAX_TOKEN_CHARS = 8 * 1024
 SKEW_SECONDS = 60

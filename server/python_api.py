@@ -1,0 +1,104 @@
+"""The public names of ``import winnow``: an open store, for programs in Python.
+
+A store answers with what the commands print with ``--json``, and runs scripts behind the walls that agents have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from os import PathLike
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from winnow.server.app import open_application
+from winnow.server.commands.terminal.stores import require_store
+from winnow.server.settings import Settings
+from winnow.server.settings_loading import load_settings
+
+if TYPE_CHECKING:
+    from winnow.sandbox import Outcome
+
+_CONNECTION = "python"
+
+
+def open_store(
+    store: str | PathLike[str] | None = None, *, project: str | None = None, **settings: Any
+) -> OpenStore:
+    """Open a store; use it in a ``with`` block, or call ``close``.
+
+    ``store`` is its folder and ``project`` one of its projects; without them, the settings say which, as for the
+    command (docs/settings.md). ``settings`` are others, by their names. Raises ``WinnowError`` if there is no such
+    store, or a setting is wrong::
+
+        with winnow.open_store("notes", project="handbook", execute_code="on") as store:
+            store.search("how long are backups kept")
+    """
+    return OpenStore(load_settings(store=store, project=project, **settings))
+
+
+class OpenStore:
+    """An open store. Its methods wait; they are for one thread, which has no event loop running."""
+
+    def __init__(self, settings: Settings) -> None:
+        require_store(settings.store)
+        self._is_closed = False
+        self._runner = asyncio.Runner()
+        self._opened = AsyncExitStack()
+        opening = open_application(settings, wait_for_model=True)
+        try:
+            self._application = self._runner.run(self._opened.enter_async_context(opening))
+            self._runner.run(self._application.kb.open())
+        except BaseException:
+            self.close()
+            raise
+
+    def search(self, query: str, *, top_k: int = 10, mode: str = "preview", **more: Any) -> list[dict[str, Any]]:
+        """The best passages, best first, as ``semantic_search`` lists them.
+
+        ``mode`` is ``ids_only``, ``metadata``, ``preview`` or ``full``. A row of ``preview`` has ``id``, ``title``,
+        ``score`` (0 to 1) and ``preview``. ``more``: other arguments of it. Raises ``WinnowError``.
+        """
+        found = self.call("semantic_search", {"query": query, "top_k": top_k, "response_mode": mode, **more})
+        rows: list[dict[str, Any]] = found["results"]
+        return rows
+
+    def call(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer of an operation by its name, such as ``kb.scan``, and its ``warnings``.
+
+        docs/tools.md lists the operations and their arguments. Raises ``WinnowError``.
+        """
+        return self._runner.run(self._call(operation, arguments))
+
+    async def _call(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        kb = self._application.kb
+        answer = await kb.call(operation, arguments, kb.caller(_CONNECTION))
+        return {**answer.payload, "warnings": list(answer.warnings)}
+
+    def run_script(self, code: str) -> Outcome:
+        """Run a script in the sandbox, as agents run theirs.
+
+        ``status`` of the outcome is ``ok`` if it ended, and ``result`` is what it returned; docs/sdk.md shows what
+        it may call. Nothing is raised for what a script does.
+        """
+        return self._runner.run(self._run_script(code))
+
+    async def _run_script(self, code: str) -> Outcome:
+        await self._application.ready()
+        return await self._application.scripts.run(code)
+
+    def close(self) -> None:
+        """Close the store and end the processes of its sandbox; a second time does nothing."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._runner.run(self._opened.aclose())
+            self._runner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self.close()
