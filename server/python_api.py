@@ -6,21 +6,26 @@ A store answers with what the commands print with ``--json``, and runs scripts b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
 from winnow.server.app import open_application
 from winnow.server.commands.terminal.stores import require_store
+from winnow.server.errors import WinnowError
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
     from winnow.sandbox import Outcome
 
+__all__ = ["OpenStore", "WinnowError", "open_store"]
+
 _CONNECTION = "python"
+_Answer = TypeVar("_Answer")
+_Given = TypeVarTuple("_Given")
 
 
 def open_store(
@@ -58,7 +63,7 @@ class OpenStore:
         """The best passages, best first, as ``semantic_search`` lists them.
 
         ``mode`` is ``ids_only``, ``metadata``, ``preview`` or ``full``. A row of ``preview`` has ``id``, ``title``,
-        ``score`` (0 to 1) and ``preview``. ``more``: other arguments of it. Raises ``WinnowError``.
+        ``score`` (0 to 1) and ``preview``. ``more`` are other arguments. Raises ``WinnowError``.
         """
         found = self.call("semantic_search", {"query": query, "top_k": top_k, "response_mode": mode, **more})
         rows: list[dict[str, Any]] = found["results"]
@@ -69,7 +74,7 @@ class OpenStore:
 
         docs/tools.md lists the operations and their arguments. Raises ``WinnowError``.
         """
-        return self._runner.run(self._call(operation, arguments))
+        return self._wait(self._call, operation, arguments)
 
     async def _call(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         kb = self._application.kb
@@ -82,11 +87,16 @@ class OpenStore:
         ``status`` of the outcome is ``ok`` if it ended, and ``result`` is what it returned; docs/sdk.md shows what
         it may call. Nothing is raised for what a script does.
         """
-        return self._runner.run(self._run_script(code))
+        return self._wait(self._run_script, code)
 
     async def _run_script(self, code: str) -> Outcome:
         await self._application.ready()
         return await self._application.scripts.run(code)
+
+    def _wait(self, run: Callable[[*_Given], Coroutine[Any, Any, _Answer]], *given: *_Given) -> _Answer:
+        if self._is_closed:
+            raise WinnowError("INVALID_REQUEST", "this store is closed; open it again with winnow.open_store")
+        return self._runner.run(run(*given))
 
     def close(self) -> None:
         """Close the store and end the processes of its sandbox; a second time does nothing."""

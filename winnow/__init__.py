@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from winnow.server.errors import WinnowError
     from winnow.server.python_api import OpenStore, open_store
 
 __version__ = "0.1.0"
-__all__ = ["OpenStore", "__version__", "open_store"]
+__all__ = ["OpenStore", "WinnowError", "__version__", "open_store"]
 
 # What another process of Python puts on its search path to import this code and no other.
 SEARCH_PATH = str(Path(__file__).parents[1])

@@ -72,7 +72,8 @@ PUBLIC: Mapping[str, list[str]] = {
         "looks_possible",
         "probe",
     ],
-    "winnow": ["OpenStore", "__version__", "open_store"],
+    "winnow": ["OpenStore", "WinnowError", "__version__", "open_store"],
+    "winnow.server.python_api": ["OpenStore", "WinnowError", "open_store"],
     "winnow.server.contracts": [
         "Arguments",
         "DescribeAnswer",

@@ -1,0 +1,88 @@
+"""What ``import winnow`` gives a program: an open store, searches, operations and scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import winnow
+
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+KEPT = "Backups are kept for ninety days.\n"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder whose default store has a project `handbook` with one page."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "pages").mkdir()
+    (folder / "pages" / "backups.md").write_text(f"# Backups\n\n{KEPT}", "utf-8")
+    ingest = [Path(sys.executable).with_name("winnow"), "ingest", folder / "pages", "--project", "handbook"]
+    subprocess.run(ingest, env=_environment(folder), check=True, capture_output=True)
+    return folder
+
+
+def _environment(home: Path, **more: str) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "WINNOW_DAEMON": "off", **more}
+
+
+@pytest.mark.walls
+def test_the_example_of_the_page_runs(home: Path) -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, env=_environment(home), capture_output=True, text=True, check=False)
+    title, evidence, outcome = done.stdout.splitlines()
+    assert (title.split()[0], evidence, outcome, done.stderr) == (
+        "Backups",
+        rf"answered ['# Backups\n\n{KEPT.strip()}']",
+        "ok 1",
+        "",
+    )
+
+
+def test_files_with_the_names_of_our_rooms_on_the_search_path_change_nothing(home: Path, tmp_path: Path) -> None:
+    for name in ("server", "security", "sandbox", "client_sdk"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n", "utf-8")
+    answers = [
+        subprocess.run(
+            [Path(sys.executable).with_name("winnow"), "search", "backups", "--project", "handbook", "--json"],
+            env=_environment(home, **path),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for path in ({}, {"PYTHONPATH": str(tmp_path)})
+    ]
+    assert [(each.returncode, each.stderr) for each in answers] == [(0, ""), (0, "")]
+    assert [json.loads(each.stdout)["results"][0]["title"] for each in answers] == ["Backups", "Backups"]
+
+
+def test_a_store_that_is_not_there_is_an_error_of_the_taxonomy(tmp_path: Path) -> None:
+    with pytest.raises(winnow.WinnowError) as caught:
+        winnow.open_store(tmp_path / "none")
+    assert caught.value.reason == "NOT_FOUND"
+
+
+def test_a_store_is_closed_once(home: Path) -> None:
+    store = winnow.open_store(home / ".local/share/winnow", project="handbook", execute_code="off", daemon="off")
+    store.close()
+    store.close()
+    with pytest.raises(winnow.WinnowError, match="this store is closed"):
+        store.search("backups")
+
+
+@pytest.mark.parametrize("top_k", [0, -1, 10**9, "many", [1]])
+def test_arguments_out_of_range_are_refused_and_the_store_goes_on(home: Path, top_k: object) -> None:
+    folder = home / ".local/share/winnow"
+    with winnow.open_store(folder, project="handbook", execute_code="off", daemon="off") as store:
+        with pytest.raises(winnow.WinnowError) as caught:
+            store.call("semantic_search", {"query": "backups", "top_k": top_k})
+        assert caught.value.reason == "INVALID_REQUEST"
+        assert store.search("backups")[0]["title"] == "Backups"
