@@ -62,8 +62,8 @@ class OpenStore:
     def search(self, query: str, *, top_k: int = 10, mode: str = "preview", **more: Any) -> list[dict[str, Any]]:
         """The best passages, best first, as ``semantic_search`` lists them.
 
-        ``mode`` is ``ids_only``, ``metadata``, ``preview`` or ``full``. Rows of ``preview`` have ``id``, ``title``,
-        ``score`` (0 to 1) and ``preview``. ``more`` are other arguments. Raises ``WinnowError``.
+        ``mode`` is ``ids_only``, ``metadata``, ``preview`` or ``full``. Rows of ``preview`` have ``id``,
+        ``title``, ``score`` (0 to 1) and ``preview``. ``more`` are other arguments. Raises ``WinnowError``.
         """
         found = self.call("semantic_search", {"query": query, "top_k": top_k, "response_mode": mode, **more})
         rows: list[dict[str, Any]] = found["results"]
