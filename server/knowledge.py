@@ -14,38 +14,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
 
-from winnow.server.contracts import (
-    EntitiesForSections,
-    ExpandExcerpt,
-    ExtractEvidence,
-    Fetch,
-    FindVendorInfo,
-    GetSectionText,
-    GraphChildren,
-    GraphDescribe,
-    GraphExpand,
-    GraphParents,
-    GraphPaths,
-    KbSearch,
-    ReadExcerpt,
-    RetrieveEvidence,
-    SearchSections,
-    SectionsForEntities,
-    SemanticSearch,
-    parse,
-)
-from winnow.server.contracts.citing import Cite
-from winnow.server.contracts.corpus import Count, Scan
-from winnow.server.contracts.documents import FindRepeats, ListDocuments, ReadDocument
-from winnow.server.contracts.jobs import IngestFromSource, JobCancel, JobStatus
-from winnow.server.contracts.research import InspectCollection, ListProjects, QueryProject, QueryProjectHybrid
-from winnow.server.contracts.scripting import CountTokens, HybridSearch, Rerank
-from winnow.server.contracts.search import IndexState
+from winnow.server.contracts import parse
 from winnow.server.errors import WinnowError
 from winnow.server.operations.base import (
     DIRECT,
@@ -54,42 +27,13 @@ from winnow.server.operations.base import (
     Budget,
     Caller,
     Library,
+    Operation,
     RankingCaches,
     RequestContext,
     add_warnings,
     count_answer_tokens,
 )
-from winnow.server.operations.citing import cite_rows
-from winnow.server.operations.claims.table import OF_CLAIMS, WRITING
-from winnow.server.operations.core.table import OF_CORE, SEARCHING
-from winnow.server.operations.corpus.counting import count
-from winnow.server.operations.corpus.documents import list_documents
-from winnow.server.operations.corpus.reading import read_document
-from winnow.server.operations.corpus.repeats import find_repeats
-from winnow.server.operations.corpus.scan import scan
-from winnow.server.operations.evidence import extract_evidence, retrieve_evidence
-from winnow.server.operations.excerpts import expand_excerpt, read_excerpt
-from winnow.server.operations.fetching import fetch
-from winnow.server.operations.graph.vendors import find_vendor_info
-from winnow.server.operations.graph.walks import (
-    graph_children,
-    graph_describe,
-    graph_entities_for_sections,
-    graph_expand,
-    graph_parents,
-    graph_paths,
-    graph_sections_for_entities,
-)
-from winnow.server.operations.jobs import cancel_job, queue_ingest, show_job
-from winnow.server.operations.kb import kb_search
-from winnow.server.operations.legacy import get_section_text, search_sections
-from winnow.server.operations.research.collections import inspect_collection
-from winnow.server.operations.research.index_state import read_index_state
-from winnow.server.operations.research.projects import list_projects
-from winnow.server.operations.research.queries import query, query_hybrid
-from winnow.server.operations.scripting import count_texts, hybrid_search, rerank
-from winnow.server.operations.search import semantic_search
-from winnow.server.operations.state import IN_SESSION, over_session
+from winnow.server.operations.table import OPERATIONS
 from winnow.server.runtime.caches import CacheCounters
 from winnow.server.runtime.call_threads import CallThreads
 from winnow.server.runtime.deadlines import deadline_after
@@ -109,11 +53,6 @@ if TYPE_CHECKING:  # its records are built at import, which a handshake does not
 
 __all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Library"]
 
-# Time limits of operations: what does not search may read or scan a whole project.
-OTHER_SECONDS = 30.0
-SEARCH_SECONDS = 15.0  # also of the order for an ingest, which goes on after its answer
-DENSE_SECONDS = 8.0
-GRAPH_SECONDS = 5.0  # also of the inspection of a collection
 _SECONDS_PER_MINUTE = 60
 # Counted without a thread: the hand-over takes as long as the usual text, and the worst of this length 1 ms.
 _COUNTED_AT_ONCE_CHARS = 4_000
@@ -322,7 +261,7 @@ class KnowledgeBase:
         known = offered.get(operation)
         if known is None:
             raise WinnowError("INVALID_REQUEST", f"no operation {operation!r}; known: {', '.join(offered)}")
-        request, warnings = parse(known.request, arguments)
+        request, warnings = parse(known.arguments, arguments)
         deadline = deadline_after(known.seconds)
         advice = "the store is still being opened; try again in a moment"
         try:
@@ -370,37 +309,13 @@ class KnowledgeBase:
             return self._opening
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """An operation: the model of its arguments and the function that answers.
-
-    ``in_scripts``: whether scripts may call it; not those of legacy tools and of other packs than claims, whose
-    contracts are those of other systems, and none that writes. ``seconds``: its time limit.
-    """
-
-    request: type[BaseModel]
-    answer: Callable[[RequestContext, Any], Answer]
-    in_scripts: bool = True
-    seconds: float = OTHER_SECONDS
-
-
-def _searching(
-    request: type[BaseModel], answer: Callable[[RequestContext, Any], Answer], *, in_scripts: bool = True
-) -> Operation:
-    return Operation(request, answer, in_scripts, SEARCH_SECONDS)
-
-
-def _over_graph(request: type[BaseModel], answer: Callable[[RequestContext, Any], Answer]) -> Operation:
-    return Operation(request, answer, seconds=GRAPH_SECONDS)
-
-
 def _answer_and_count(
     known: Operation, context: RequestContext, request: BaseModel, ignored: tuple[str, ...]
 ) -> Answer:
     """The answer, its warnings (first those about ignored arguments) and its numbers of tokens."""
     # Tokens are counted here: in a thread, in the process that has the tokenizer.
     try:
-        answer = known.answer(context, request)
+        answer = known.run(context, request)
     except WinnowError as error:
         if error.reason != "NOT_FOUND" or not context.warnings:
             raise
@@ -409,56 +324,3 @@ def _answer_and_count(
         raise WinnowError(error.reason, message, details=error.details) from None
     warnings = (*ignored, *answer.warnings, *dict.fromkeys(context.warnings))
     return count_answer_tokens(context, add_warnings(context, answer, warnings) if warnings else answer)
-
-
-OPERATIONS: Mapping[str, Operation] = MappingProxyType(
-    {
-        "semantic_search": _searching(SemanticSearch, semantic_search),
-        "fetch": Operation(Fetch, fetch),
-        "index_state": Operation(IndexState, read_index_state, in_scripts=False, seconds=GRAPH_SECONDS),
-        "hybrid_search": _searching(HybridSearch, hybrid_search),
-        "rerank": Operation(Rerank, rerank),
-        "tokens": Operation(CountTokens, count_texts),
-        **{name: Operation(request, over_session(answer)) for name, (request, answer) in IN_SESSION.items()},
-        "kb.search": _searching(KbSearch, kb_search),
-        "kb.read_excerpt": Operation(ReadExcerpt, read_excerpt),
-        "kb.expand_excerpt": Operation(ExpandExcerpt, expand_excerpt),
-        "kb.extract_evidence": Operation(ExtractEvidence, extract_evidence),
-        "kb.retrieve_evidence": _searching(RetrieveEvidence, retrieve_evidence),
-        "kb.documents": Operation(ListDocuments, list_documents),
-        "kb.repeats": Operation(FindRepeats, find_repeats),
-        "kb.read": Operation(ReadDocument, read_document),
-        "kb.cite": Operation(Cite, cite_rows),
-        "kb.scan": Operation(Scan, scan),
-        "kb.count": Operation(Count, count),
-        "graph.describe": _over_graph(GraphDescribe, graph_describe),
-        "graph.expand": _over_graph(GraphExpand, graph_expand),
-        "graph.paths": _over_graph(GraphPaths, graph_paths),
-        "graph.parents": _over_graph(GraphParents, graph_parents),
-        "graph.children": _over_graph(GraphChildren, graph_children),
-        "graph.entities_for_sections": _over_graph(EntitiesForSections, graph_entities_for_sections),
-        "graph.sections_for_entities": _over_graph(SectionsForEntities, graph_sections_for_entities),
-        **{
-            name: Operation(request, answer, in_scripts=name not in WRITING)
-            for name, (request, answer) in OF_CLAIMS.items()
-        },
-        "find_vendor_info": _over_graph(FindVendorInfo, find_vendor_info),
-        "ingest_from_source": _searching(IngestFromSource, queue_ingest, in_scripts=False),
-        "job_status": Operation(JobStatus, show_job, in_scripts=False),
-        "job_cancel": Operation(JobCancel, cancel_job, in_scripts=False),
-        "search_sections": _searching(SearchSections, search_sections, in_scripts=False),
-        "get_section_text": Operation(GetSectionText, get_section_text, in_scripts=False),
-        "list_projects": Operation(ListProjects, list_projects, in_scripts=False),
-        "query": Operation(QueryProject, query, in_scripts=False, seconds=DENSE_SECONDS),
-        "query_hybrid": _searching(QueryProjectHybrid, query_hybrid, in_scripts=False),
-        "inspect_collection": Operation(
-            InspectCollection, inspect_collection, in_scripts=False, seconds=GRAPH_SECONDS
-        ),
-        **{
-            name: Operation(
-                request, answer, in_scripts=False, seconds=SEARCH_SECONDS if name in SEARCHING else OTHER_SECONDS
-            )
-            for name, (request, answer) in OF_CORE.items()
-        },
-    }
-)

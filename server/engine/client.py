@@ -27,8 +27,8 @@ from winnow.server.engine.messages import (
 )
 from winnow.server.engine.wire import PROTOCOL, REPLIES, REQUESTS, Connection, Message
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import DIRECT, OPERATIONS, OTHER_SECONDS, Answer, Caller, KnowledgeCounters
-from winnow.server.operations.base import Budget
+from winnow.server.knowledge import DIRECT, OPERATIONS, Answer, Caller, KnowledgeCounters
+from winnow.server.operations.base import OTHER_SECONDS, Budget
 from winnow.server.operations.state import IN_SESSION
 from winnow.server.runtime.caches import CacheCounters
 from winnow.server.runtime.deadlines import NEVER, Deadline, deadline_after

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import BaseModel
 
 from winnow.server import tiers
 from winnow.server.contracts.base import Mode, Tier
@@ -41,6 +43,13 @@ _CACHED_RUNS = 32  # scripts that run at once; one that lost its cache searches 
 _ENTRIES_OF_RUN = 16
 # Access keys whose clients call in the same hour; one that lost its cache searches again.
 _CACHED_KEYS, _ENTRIES_OF_KEY = 16, 64
+
+
+# Time limits of operations: what does not search may read or scan a whole project.
+OTHER_SECONDS = 30.0
+SEARCH_SECONDS = 15.0  # also of the order for an ingest, which goes on after its answer
+DENSE_SECONDS = 8.0
+GRAPH_SECONDS = 5.0  # also of the inspection of a collection
 
 
 class Library(Protocol):
@@ -260,6 +269,21 @@ class Answer:
     links: tuple[PassageLink, ...] = ()
     counted: int | None = None
     taken: Intake = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation, declared beside the function that answers: its name, the model of its arguments and ``run``.
+
+    ``in_scripts``: whether scripts may call it; not those of legacy tools and of other packs than claims, whose
+    contracts are those of other systems, and none that writes. ``seconds``: its time limit.
+    """
+
+    name: str
+    arguments: type[BaseModel]
+    run: Callable[[RequestContext, Any], Answer]
+    in_scripts: bool = True
+    seconds: float = OTHER_SECONDS
 
 
 def count_answer_tokens(context: RequestContext, answer: Answer) -> Answer:

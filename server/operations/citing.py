@@ -14,7 +14,7 @@ from winnow.server.libraries.facts import item_of
 from winnow.server.libraries.records import LibraryItem
 from winnow.server.locators import address_of, describe_places, link_to_page, locate, work_fields
 from winnow.server.models import Document, Filters, Passage, Place
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.text.printable import one_line
 
@@ -123,3 +123,6 @@ def _name_place(text: _CitedText, place: CitedPlace) -> str:
 def _list_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
+
+
+KB_CITE = Operation("kb.cite", Cite, cite_rows)

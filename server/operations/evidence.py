@@ -10,7 +10,7 @@ from winnow.server import intake
 from winnow.server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from winnow.server.evidence import Quote, quotes
 from winnow.server.locators import cited_fields
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.corpus.sheet_rows import narrow_passage
 from winnow.server.operations.kb import place_for_scripts, title_of
 from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
@@ -188,3 +188,9 @@ def _open_similarity(context: RequestContext, question: str, projects: Sequence[
         return [float(score) for score in vectors[1:] @ vectors[0]]
 
     return _Similarity(similarity)
+
+
+KB_EXTRACT_EVIDENCE = Operation("kb.extract_evidence", ExtractEvidence, extract_evidence)
+KB_RETRIEVE_EVIDENCE = Operation(
+    "kb.retrieve_evidence", RetrieveEvidence, retrieve_evidence, seconds=SEARCH_SECONDS
+)

@@ -21,7 +21,7 @@ from winnow.server.contracts.kb import (
 )
 from winnow.server.errors import WinnowError
 from winnow.server.locators import address_of, cited_fields, locator_fields, work_fields
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.corpus.sheet_rows import narrow_passage
 from winnow.server.operations.kb import place_for_scripts, title_of
 from winnow.server.operations.passages import require_passage
@@ -263,3 +263,7 @@ def _build_citation(stored: StoredPassage) -> dict[str, str]:
 def _build_answer(payload: dict[str, Any], taken: intake.Intake, warnings: tuple[str, ...] = ()) -> Answer:
     noted = {"excerpts": 1, "excerpts_truncated": int(payload["truncated"])}
     return Answer(payload, "excerpt", 1, count_tokens(payload["excerpt"]), warnings, noted=noted, taken=taken)
+
+
+KB_READ_EXCERPT = Operation("kb.read_excerpt", ReadExcerpt, read_excerpt)
+KB_EXPAND_EXCERPT = Operation("kb.expand_excerpt", ExpandExcerpt, expand_excerpt)

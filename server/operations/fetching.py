@@ -10,7 +10,7 @@ from winnow.server.contracts.base import MAX_TOP_K, Mode
 from winnow.server.contracts.search import Fetch, SemanticSearch
 from winnow.server.errors import WinnowError
 from winnow.server.models import Filters
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.paging import Cursor, fingerprint, resume
 from winnow.server.operations.ranking.candidates import BY_ID, fetch_by_id, generation_of
 from winnow.server.operations.ranking.scope import filters_of
@@ -137,3 +137,6 @@ def _not_found_error(missing: Sequence[str]) -> WinnowError:
         f"no passage and no document in reach has the id {named}{more}; ids come from rows; "
         'missing="skip" leaves out what is not there',
     )
+
+
+FETCH = Operation("fetch", Fetch, fetch)

@@ -16,7 +16,7 @@ from winnow.server.jobs.queue import JobQueue
 from winnow.server.jobs.records import MAX_LANGUAGES, Job, JobRequest
 from winnow.server.jobs.reports import describe_job
 from winnow.server.libraries.zotero.choice import ZoteroChoice
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.research.models import require_project
 from winnow.server.sessions.host_words import error_for
 from winnow.server.sessions.identities import identity_of
@@ -184,3 +184,10 @@ def _check_model(context: RequestContext, project: str, *, may_rebuild: bool) ->
             "force_rebuild would remove projects for good that were deleted and can still be restored; ask the "
             "operator to run: winnow project purge, or winnow reindex",
         )
+
+
+INGEST_FROM_SOURCE = Operation(
+    "ingest_from_source", IngestFromSource, queue_ingest, in_scripts=False, seconds=SEARCH_SECONDS
+)
+JOB_STATUS = Operation("job_status", JobStatus, show_job, in_scripts=False)
+JOB_CANCEL = Operation("job_cancel", JobCancel, cancel_job, in_scripts=False)

@@ -12,7 +12,7 @@ from winnow.server import intake, tiers
 from winnow.server.contracts.kb import KbSearch, KbSearchOptions
 from winnow.server.locators import cite_place, cited_fields
 from winnow.server.models import Hit, Passage
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.claims.projection import add_claims, claims_view
 from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.ranking.candidates import Candidate, CandidateList, rank_distinct
@@ -203,3 +203,6 @@ def _anchor(passage: Passage) -> str | None:
         return None
     plain = _NOT_IN_ANCHORS.sub("", printable(passage.chunk.heading_path[-1]).lower())
     return plain.strip().replace(" ", "-")[:200] or None
+
+
+KB_SEARCH = Operation("kb.search", KbSearch, kb_search, seconds=SEARCH_SECONDS)

@@ -16,7 +16,7 @@ from winnow.server.contracts.kb import MAX_PAGE_SIZE, KbSearch, KbSearchOptions
 from winnow.server.contracts.legacy import MAX_SECTION_BYTES, GetSectionText, LegacyFilters, SearchSections
 from winnow.server.locators import cited_fields
 from winnow.server.models import Passage
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.kb import build_kb_row, search_page, source_of, title_of
 from winnow.server.operations.paging import START, build_page
 from winnow.server.operations.ranking.candidates import Candidate, CandidateList, fetch_by_id
@@ -155,3 +155,7 @@ def _build_hints(settings: Settings, left: Sequence[str]) -> dict[str, Any]:
     following = "kb.expand_excerpt" if settings.kb_v2_enabled else "search_sections"
     listed = following if settings.tool_names == "dotted" else following.replace(".", "_")
     return {"next_tools": [listed], **({"next_section_ids": list(left)} if left else {})}
+
+
+SEARCH_SECTIONS = Operation("search_sections", SearchSections, search_sections, in_scripts=False)
+GET_SECTION_TEXT = Operation("get_section_text", GetSectionText, get_section_text, in_scripts=False)

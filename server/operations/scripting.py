@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from winnow.server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from winnow.server.contracts.search import SemanticSearch
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.paging import resume
 from winnow.server.operations.ranking.candidates import drop_low_scores, fetch_by_id, leg_mode, rank_chunks
 from winnow.server.operations.ranking.reranking import rerank_passages
@@ -53,3 +53,8 @@ def rerank(context: RequestContext, request: Rerank) -> Answer:
 def count_texts(context: RequestContext, request: CountTokens) -> Answer:
     """The number of tokens of each text, counted like those of results."""
     return Answer({"counts": [count_tokens(text) for text in request.texts]}, "ids_only", 0, 0)
+
+
+HYBRID_SEARCH = Operation("hybrid_search", HybridSearch, hybrid_search, seconds=SEARCH_SECONDS)
+RERANK = Operation("rerank", Rerank, rerank)
+TOKENS = Operation("tokens", CountTokens, count_texts)

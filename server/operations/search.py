@@ -12,7 +12,7 @@ from winnow.server.contracts.base import Mode
 from winnow.server.contracts.search import SemanticSearch
 from winnow.server.ids import is_chunk_id
 from winnow.server.models import Filters
-from winnow.server.operations.base import Answer, RequestContext, count_answer_tokens
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext, count_answer_tokens
 from winnow.server.operations.claims.projection import add_claims, claims_view
 from winnow.server.operations.graph.relationships import add_relationships
 from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
@@ -130,3 +130,6 @@ def _add_document(row: tiers.Row, candidate: Candidate) -> tiers.Row:
 def _build_envelope(ranking: CandidateList, mode: Mode) -> dict[str, Any]:
     missing = {} if ranking.missing is None else {"missing_ids": list(ranking.missing)}
     return {"search_mode": ranking.legs, "fusion": ranking.fusion, **missing}
+
+
+SEMANTIC_SEARCH = Operation("semantic_search", SemanticSearch, semantic_search, seconds=SEARCH_SECONDS)

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from winnow.server.contracts.scripting import ListSaved, LoadValue, SaveValue
 from winnow.server.contracts.scripts import ReadResult
 from winnow.server.errors import WinnowError
-from winnow.server.operations.base import Answer, Caller, RequestContext, SessionStores
+from winnow.server.operations.base import Answer, Caller, Operation, SessionStores
 from winnow.server.operations.results import read_portion
 from winnow.server.sessions.identities import identity_of
 
@@ -64,6 +64,9 @@ IN_SESSION: Mapping[str, tuple[type[BaseModel], InSession]] = MappingProxyType(
 )
 
 
-def over_session(answer: InSession) -> Callable[[RequestContext, Any], Answer]:
-    """One of these operations as the table of all operations has it."""
-    return lambda context, request: answer(context, context.caller, request)
+def _over_session(name: str, arguments: type[BaseModel], answer: InSession) -> Operation:
+    return Operation(name, arguments, lambda context, request: answer(context, context.caller, request))
+
+
+OF_SESSIONS = tuple(_over_session(name, *declared) for name, declared in IN_SESSION.items())
+READ_RESULT = OF_SESSIONS[0]

@@ -86,7 +86,7 @@ async def run(served: Served, code: str, client: str = MINE) -> Any:
 async def test_a_script_gets_the_rows_of_the_tools(served: Served) -> None:
     found = await run(served, f"first = {served.first!r}\nreturn [({', '.join(READS)})]")
     for (code, (operation, arguments)), read in zip(READS.items(), found[0], strict=True):
-        fields = OPERATIONS[operation].request.model_fields
+        fields = OPERATIONS[operation].arguments.model_fields
         named = {"entry_id": served.first} if "entry_id" in fields else {}
         named |= {"entry_ids": [served.first]} if "entry_ids" in fields else {}
         answer = await served.application.kb.call(operation, {**named, **arguments}, Caller(MINE, DIRECT))
@@ -183,7 +183,7 @@ _LEAST = {"query": "backups", "entry_id": "0" * 12, "entry_ids": ["0" * 12]}
 
 
 def _needed(operation: str) -> set[str]:
-    return {name for name, field in OPERATIONS[operation].request.model_fields.items() if field.is_required()}
+    return {name for name, field in OPERATIONS[operation].arguments.model_fields.items() if field.is_required()}
 
 
 def test_both_languages_have_the_same_calls() -> None:

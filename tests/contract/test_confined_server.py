@@ -180,7 +180,7 @@ WALKS = tuple(name for name in WITH_ID if name.startswith("graph."))
 # Documents by their addresses, several ids at once, and what this server refuses whatever the passage is.
 _OTHERS = ("rerank", "kb.read", "docs.load.fetch", "claims.write")
 BY_ID = tuple(name for name in WITH_ID if name not in WALKS and name not in _OTHERS)
-SCOPED = tuple(name for name, operation in OPERATIONS.items() if "scope" in operation.request.model_fields)
+SCOPED = tuple(name for name, operation in OPERATIONS.items() if "scope" in operation.arguments.model_fields)
 
 
 async def answer(application: Application, operation: str, chunk: str, **more: Any) -> Markers | str:

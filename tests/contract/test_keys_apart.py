@@ -221,7 +221,7 @@ async def _call_operations(application: Application, asking: Side, about: Side) 
     """As ``_call_tools``, for the operations that tools and scripts call."""
     spilled: dict[str, bool] = {}
     for name, operation in OPERATIONS.items():
-        schema = operation.request.model_json_schema()
+        schema = operation.arguments.model_json_schema()
         spilled[name] = False
         for arguments in _fillings(schema, about):
             try:

@@ -97,7 +97,7 @@ async def test_every_operation_that_is_given_no_project_says_which_one_it_looked
 ) -> None:
     seen = set()
     for name, operation in OPERATIONS.items():
-        schema = operation.request.model_json_schema()
+        schema = operation.arguments.model_json_schema()
         arguments = fill(schema)
         named = "project" if "project" in schema["properties"] else "scope.project_id"
         takes_none = "project" in schema.get("required", ()) or not {"scope", "project"}.intersection(

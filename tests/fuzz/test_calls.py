@@ -97,9 +97,9 @@ _FIELDS: dict[str, Callable[[Choices], Any]] = {
 
 
 # By operation: its fields and its required fields.
-_TAKES = {name: [*operation.request.model_fields] for name, operation in OPERATIONS.items()}
+_TAKES = {name: [*operation.arguments.model_fields] for name, operation in OPERATIONS.items()}
 _NEEDS = {
-    name: [field for field, info in operation.request.model_fields.items() if info.is_required()]
+    name: [field for field, info in operation.arguments.model_fields.items() if info.is_required()]
     for name, operation in OPERATIONS.items()
 }
 

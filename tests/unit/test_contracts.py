@@ -35,7 +35,7 @@ from winnow.server.tools import TOOLS
 
 REQUESTS: list[type[BaseModel]] = [
     ExecuteCode,
-    *(operation.request for operation in OPERATIONS.values()),
+    *(operation.arguments for operation in OPERATIONS.values()),
     *(tool.arguments for tool in TOOLS),
 ]
 ANSWERS: list[type[BaseModel]] = [tool.answer for tool in TOOLS]

@@ -35,7 +35,7 @@ from winnow.server.ids import is_chunk_id
 from winnow.server.libraries.facts import CITEKEY
 from winnow.server.locators import address_of, locate, locator_fields, work_fields
 from winnow.server.models import Chunk, Document, Filters
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.passages import find_passage
 from winnow.server.operations.ranking.candidates import BY_ID, generation_of, rank_distinct
@@ -371,3 +371,6 @@ def _closest_fields(text: _Text, near: ClosestText) -> dict[str, Any]:
             for each in near.differences
         ],
     }
+
+
+CITATIONS_AUDIT_CHECK = Operation("citations.audit.check", AuditCitations, audit_citations, in_scripts=False)

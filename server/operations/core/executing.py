@@ -16,7 +16,7 @@ from winnow.server import intake
 from winnow.server.contracts.core.planning import MAX_EVIDENCE, ExecuteResearch
 from winnow.server.contracts.kb import RetrieveEvidence
 from winnow.server.models import Filters, Passage
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.core.perspectives import Suggestion, suggest_perspectives
 from winnow.server.operations.core.planning import build_perspective
 from winnow.server.operations.evidence import retrieve_evidence
@@ -245,3 +245,6 @@ def _gap(each: _Found) -> dict[str, Any] | None:
 def _size_limit(context: RequestContext, request: ExecuteResearch) -> Size:
     budget = context.caller.budget.of("full")
     return Size(min(budget.tokens, request.max_tokens), budget.bytes)
+
+
+RESEARCH_EXECUTE = Operation("research.execute", ExecuteResearch, execute_research, in_scripts=False)

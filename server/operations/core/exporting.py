@@ -15,7 +15,7 @@ from winnow.server.contracts.citing import Cite, CitedRow
 from winnow.server.contracts.core.citations import GivenQuote
 from winnow.server.contracts.core.exporting import MAX_EXPORTED_CHARS, ExportSection, RenderMarkdown
 from winnow.server.errors import WinnowError
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.citing import cite_rows
 from winnow.server.operations.core.auditing import Audit, claim_of
 from winnow.server.operations.ranking.scope import filters_of
@@ -164,3 +164,6 @@ def _attribution(checked: _Checked) -> str:
     words = escape_line(", ".join(filter(None, place)))
     words = checked.citation if checked.citation and checked.is_placed else words
     return words if checked.is_verified else f"{words} ({_CLAUSE}: {row['status'].replace('_', ' ')})".strip()
+
+
+EXPORTS_RENDER_MARKDOWN = Operation("exports.render.markdown", RenderMarkdown, render_markdown, in_scripts=False)

@@ -10,7 +10,7 @@ from winnow.server import intake, tiers
 from winnow.server.contracts.core.loading import LoadDocument
 from winnow.server.contracts.documents import ReadDocument
 from winnow.server.errors import WinnowError
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.corpus.reading import read_document
 from winnow.server.operations.paging import Cursor, fingerprint, resume
 from winnow.server.operations.ranking.candidates import BY_ID, generation_of
@@ -74,3 +74,6 @@ def _pieces(context: RequestContext, request: LoadDocument, start: int) -> Itera
         if piece["next"] is None:
             return
         start = piece["next"]
+
+
+DOCS_LOAD_FETCH = Operation("docs.load.fetch", LoadDocument, load_document, in_scripts=False)

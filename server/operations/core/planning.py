@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from winnow.server.contracts.core.planning import PlanPerspectives
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.core.perspectives import Suggestion, suggest_perspectives
 from winnow.server.operations.graph.nodes import shorten
 from winnow.server.operations.ranking.scope import filters_of
@@ -53,3 +53,8 @@ def _build_graph(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     seen = [{"source": "q0", "target": row["id"], "relation": "seen_as"} for row in rows]
     asked = [{"source": row["id"], "target": f"q{row['id'][1:]}", "relation": "asked_by"} for row in rows]
     return {"nodes": [question, *perspectives, *queries], "edges": [*seen, *asked]}
+
+
+PLANNER_MULTI_PERSPECTIVE = Operation(
+    "planner.multi_perspective", PlanPerspectives, plan_perspectives, in_scripts=False, seconds=SEARCH_SECONDS
+)

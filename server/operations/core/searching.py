@@ -9,7 +9,7 @@ from winnow.server import intake
 from winnow.server.contracts.core.searching import VectorQuery
 from winnow.server.contracts.kb import KbSearch, KbSearchOptions
 from winnow.server.locators import cited_fields
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.kb import search_page, source_of, title_of
 from winnow.server.operations.ranking.candidates import Candidate, CandidateList
 from winnow.server.text import stated_facts
@@ -57,3 +57,8 @@ def _build_row(
         "published": stated_facts.moment(passage.document.created),
         **cited_fields(passage),
     }
+
+
+VECTOR_QUERY_SEARCH = Operation(
+    "vector.query.search", VectorQuery, search_vectors, in_scripts=False, seconds=SEARCH_SECONDS
+)

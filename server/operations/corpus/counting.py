@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.corpus import Count
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
 from winnow.server.operations.corpus.tallies import Tally
 from winnow.server.operations.corpus.walking import ScannedDocument, Walk
@@ -47,3 +47,6 @@ def _count_matches(walk: Walk, pattern: Pattern) -> Answer:
 
 def _build_answer(payload: dict[str, Any], warnings: tuple[str, ...] = ()) -> Answer:
     return Answer(payload, "metadata", 0, 0, warnings)
+
+
+KB_COUNT = Operation("kb.count", Count, count)

@@ -12,7 +12,7 @@ from winnow.server.errors import WinnowError
 from winnow.server.libraries.facts import TITLE_CASE
 from winnow.server.locators import work_fields
 from winnow.server.models import DocumentRecord, Filters
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from winnow.server.operations.corpus.tallies import MAX_KEYS
 from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
@@ -127,3 +127,6 @@ def _count_by(context: RequestContext, filters: Filters, group_by: str) -> list[
         context.warnings.append(near_field(context.index, reach, name))
     ordered = sorted(counts.items(), key=lambda item: (-item[1][0], item[0]))
     return [{"key": key, "documents": documents, "passages": passages} for key, (documents, passages) in ordered]
+
+
+KB_DOCUMENTS = Operation("kb.documents", ListDocuments, list_documents)

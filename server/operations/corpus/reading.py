@@ -11,7 +11,7 @@ from winnow.server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from winnow.server.errors import WinnowError
 from winnow.server.locators import address_of, locator_fields, work_fields
 from winnow.server.models import Document, Filters
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.corpus.pages import find_numbers, find_pages, list_pages, name_pages
 from winnow.server.operations.corpus.sheet_rows import narrow_to_rows
 from winnow.server.operations.excerpts import cut_end
@@ -138,3 +138,6 @@ def _find_document(context: RequestContext, filters: Filters, name: str) -> Docu
         f"document: none that this call reaches has the id, path or title {one_line(name, 80)!r}; "
         f"{near_documents(context.index, filters, name)}",
     )
+
+
+KB_READ = Operation("kb.read", ReadDocument, read_document)

@@ -21,7 +21,7 @@ from winnow.server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, Find
 from winnow.server.errors import WinnowError
 from winnow.server.locators import address_of, locator_fields, work_fields
 from winnow.server.models import ChunkSpan, Document, Filters
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.corpus.paragraphs import Paragraph, iterate_paragraphs
 from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.ranking.candidates import generation_of
@@ -305,3 +305,6 @@ def _taken(row: Any) -> intake.Intake:
 def _build_row(run: _Run) -> dict[str, Any]:
     text = shorten(printable(run.text[: 2 * MAX_REPEAT_CHARS]), MAX_REPEAT_CHARS)
     return {"text": text, "chars": run.chars, "copies": run.copies, "places": run.places}
+
+
+KB_REPEATS = Operation("kb.repeats", FindRepeats, find_repeats)

@@ -10,7 +10,7 @@ from winnow.server import intake
 from winnow.server.contracts.corpus import MAX_MATCH_CHARS, Scan
 from winnow.server.locators import address_of, locator_fields
 from winnow.server.models import Place
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.corpus.matched_text import ShownLength, require_handed_over, shown_length
 from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
@@ -246,3 +246,6 @@ def _next(walk: Walk, after: ScanCursor, page: AnswerPage) -> tuple[str | None, 
     if page.next_cursor is not None or walk.is_complete:
         return page.next_cursor, page.limit_reason
     return after.encode(), "time"
+
+
+KB_SCAN = Operation("kb.scan", Scan, scan)

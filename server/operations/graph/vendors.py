@@ -11,7 +11,7 @@ from winnow.server import intake, tiers
 from winnow.server.contracts.graph import DEFAULT_VENDOR_ROWS, FindVendorInfo
 from winnow.server.errors import WinnowError
 from winnow.server.graph.records import Edge, Node
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.graph.nodes import (
     GraphView,
     add_places,
@@ -222,3 +222,6 @@ def _build_row(view: GraphView, entity: _VendorEntity) -> dict[str, Any]:
 def _add_content(row: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
     content = texts.get(next(iter(row["entity"]["section_ids"]), ""))
     return {**row, "entity": {**row["entity"], "content": content}} if content else row
+
+
+FIND_VENDOR_INFO = Operation("find_vendor_info", FindVendorInfo, find_vendor_info, seconds=GRAPH_SECONDS)

@@ -30,7 +30,7 @@ from winnow.server.graph.base import (
     Types,
 )
 from winnow.server.graph.records import DERIVED, Edge, Node
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.graph.nodes import (
     MENTIONS_ONLY,
     GraphView,
@@ -328,3 +328,16 @@ def _collect_related(view: GraphView, sources: Sequence[str], direction: Directi
     asked = set(sources)
     related = [_RelatedNode(node, tuple(edges[id])) for id, node in nodes.items() if id not in asked]
     return sorted(related, key=lambda item: (-item.weight, item.node.title, item.node.id))
+
+
+GRAPH_DESCRIBE = Operation("graph.describe", GraphDescribe, graph_describe, seconds=GRAPH_SECONDS)
+GRAPH_EXPAND = Operation("graph.expand", GraphExpand, graph_expand, seconds=GRAPH_SECONDS)
+GRAPH_PATHS = Operation("graph.paths", GraphPaths, graph_paths, seconds=GRAPH_SECONDS)
+GRAPH_PARENTS = Operation("graph.parents", GraphParents, graph_parents, seconds=GRAPH_SECONDS)
+GRAPH_CHILDREN = Operation("graph.children", GraphChildren, graph_children, seconds=GRAPH_SECONDS)
+GRAPH_ENTITIES_FOR_SECTIONS = Operation(
+    "graph.entities_for_sections", EntitiesForSections, graph_entities_for_sections, seconds=GRAPH_SECONDS
+)
+GRAPH_SECTIONS_FOR_ENTITIES = Operation(
+    "graph.sections_for_entities", SectionsForEntities, graph_sections_for_entities, seconds=GRAPH_SECONDS
+)

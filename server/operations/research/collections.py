@@ -13,7 +13,7 @@ from winnow.server.contracts.research import SECTION_CHARS, InspectCollection
 from winnow.server.errors import WinnowError
 from winnow.server.locators import passage_fields
 from winnow.server.models import CollectionFacts, Filters, Passage
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.operations.research.items import section_names, text_fact
 from winnow.server.operations.research.models import (
@@ -169,3 +169,8 @@ def _with_samples(context: RequestContext, payload: dict[str, Any], samples: lis
     if shown < len(samples):
         context.warnings.append(_CUT.format(shown=shown, found=len(samples)))
     return Answer({**payload, "sample_payloads": list(fitted.rows)}, "full", shown, fitted.tokens)
+
+
+INSPECT_COLLECTION = Operation(
+    "inspect_collection", InspectCollection, inspect_collection, in_scripts=False, seconds=GRAPH_SECONDS
+)

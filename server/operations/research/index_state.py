@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from winnow.server.contracts.search import IndexState
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.claims.projection import claims_view
 from winnow.server.runtime.audit import fingerprint
 
@@ -22,3 +22,6 @@ def _last_claim(context: RequestContext, project: str) -> int:
     """The last change of the notebook whose claims rows of this project show; 0 where they show none."""
     view = claims_view(context, project)
     return context.index.claims.store.last_sequence(view.notebook) if view else 0
+
+
+INDEX_STATE = Operation("index_state", IndexState, read_index_state, in_scripts=False, seconds=GRAPH_SECONDS)

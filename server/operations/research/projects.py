@@ -7,7 +7,7 @@ from typing import Any
 
 from winnow.server import tiers
 from winnow.server.contracts.research import MAX_PROJECTS, ListProjects
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.research.models import bound_models, collection_of, projects_in_reach
 
 _TOKENS = tiers.ANSWER_TOKENS["metadata"]
@@ -34,3 +34,6 @@ def _build_row(context: RequestContext, project: str, names: Sequence[str]) -> d
         "sparse_model": models.sparse,
         "hybrid_enabled": models.has_both and context.index.catalogue.project_settings(project).hybrid,
     }
+
+
+LIST_PROJECTS = Operation("list_projects", ListProjects, list_projects, in_scripts=False)

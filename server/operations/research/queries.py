@@ -16,7 +16,7 @@ from winnow.server.contracts.base import Scope
 from winnow.server.contracts.research import QueryProject, QueryProjectHybrid
 from winnow.server.errors import WinnowError
 from winnow.server.models import SPARSE_MODEL, Filters, Hit, Passage
-from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.base import DENSE_SECONDS, SEARCH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.ranking.candidates import load_candidates
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.operations.research.items import build_item, full_text
@@ -178,3 +178,9 @@ def _build_answer(context: RequestContext, rows: Sequence[dict[str, Any]], facts
     if shown < len(rows):
         context.warnings.append(_CUT.format(shown=shown, found=len(rows)))
     return Answer({"items": list(fitted.rows), "count": shown, **facts}, "full", shown, fitted.tokens)
+
+
+QUERY = Operation("query", QueryProject, query, in_scripts=False, seconds=DENSE_SECONDS)
+QUERY_HYBRID = Operation(
+    "query_hybrid", QueryProjectHybrid, query_hybrid, in_scripts=False, seconds=SEARCH_SECONDS
+)
