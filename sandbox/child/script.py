@@ -215,6 +215,9 @@ def _run_fenced(job: ScriptJob, console: Console) -> Any:
 def _run_raw(job: ScriptJob, console: Console) -> Any:
     """Run the script without the fence, as plain Python, for the tests of the walls."""
     sys.stdout = sys.stderr = console
+    # The name that scripts import it by, which the fence gives to others.
+    ours = {name: module for name, module in sys.modules.items() if name.startswith("winnow.client_sdk")}
+    sys.modules.update({name.removeprefix("winnow."): module for name, module in ours.items()})
     names = trust.script_globals
     names["__name__"] = "__main__"
     exec(compile(job.code, script_source.FILE_NAME, "exec", dont_inherit=True), names)

@@ -11,7 +11,9 @@ from pydantic import BaseModel
 
 from winnow import __version__
 from winnow.server.configuration.value_types import ToolPack
+from winnow.server.contracts import Arguments
 from winnow.server.knowledge import Caller, Knowledge
+from winnow.server.operations.base import Operation
 from winnow.server.scripts.script_runs import Scripts
 from winnow.server.sessions.passage_store import PassageLink
 from winnow.server.settings import Settings
@@ -64,31 +66,32 @@ class ToolResult:
 CODE_TOOLS = frozenset({"execute_code", "kb.retrieve_evidence", "help", "read_result"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A tool as a client sees it, and what answers a call of it: an operation or a handler.
 
-    ``name`` is canonical (with dots); on the wire dots become underscores. ``max_size`` bounds its payload.
-    ``operation`` is a name in ``knowledge.OPERATIONS``, and ``lines`` renders its payload as text, the summary
-    first. A tool that is not one operation has a ``handler`` instead. ``is_offered`` decides whether this server
-    can serve the tool; a tool that cannot work is not listed. ``fit_description`` adapts the description to the
-    settings; ``describe_arguments`` returns the argument descriptions that depend on them. ``listed`` is False for
-    a tool that is seldom needed: its description would cost tokens in every session. ``needs_scripts``: a call
-    waits until the server knows whether scripts run here, and is then answered even if they do not. ``pack``: the
-    pack of tools that the setting ``tools`` must name, "" for a tool of the usual list. ``is_operators``: the
-    operator added it, so no setting but ``tool_packs`` decides whether it is listed. ``deterministic``: its
-    operator says that the same input has the same answer. ``seconds``: how long a call may take, where no
-    operation and no script says so. ``version``: that of winnow, or that which the operator gave to a tool of a
-    pack. ``deprecated``: what to call instead, "" where it is current.
+    ``operation`` answers it, and ``lines`` renders its payload as text, the summary first. A tool that is not one
+    operation has a ``handler`` instead. ``name`` is canonical (with dots; on the wire dots become underscores):
+    that of the operation where it has no other; ``arguments`` are those of the operation. ``max_size`` bounds its
+    payload. ``is_offered`` decides whether this server can serve the tool; a tool that cannot work is not listed.
+    ``fit_description`` adapts the description to the settings; ``describe_arguments`` returns the argument
+    descriptions that depend on them. ``listed`` is False for a tool that is seldom needed: its description would
+    cost tokens in every session. ``needs_scripts``: a call waits until the server knows whether scripts run here,
+    and is then answered even if they do not. ``pack``: the pack of tools that the setting ``tools`` must name, ""
+    for a tool of the usual list. ``is_operators``: the operator added it, so no setting but ``tool_packs`` decides
+    whether it is listed. ``deterministic``: its operator says that the same input has the same answer.
+    ``seconds``: how long a call may take, where no operation and no script says so. ``version``: that of winnow,
+    or that which the operator gave to a tool of a pack. ``deprecated``: what to call instead, "" where it is
+    current.
     """
 
-    name: str
     title: str
     description: str
-    arguments: type[BaseModel]
     answer: type[BaseModel]
     max_size: Size
-    operation: str = ""
+    operation: Operation | None = None
+    name: str = ""
+    arguments: type[BaseModel] = Arguments
     lines: Callable[[dict[str, Any]], list[str]] = lambda payload: [""]
     handler: Callable[[Context, dict[str, Any]], Awaitable[ToolResult]] | None = None
     read_only: bool = True
@@ -107,11 +110,17 @@ class Tool:
     version: str = __version__
     deprecated: str = ""
 
+    def __post_init__(self) -> None:
+        if self.operation is not None:
+            object.__setattr__(self, "name", self.name or self.operation.name)
+            object.__setattr__(self, "arguments", self.operation.arguments)
+
     async def call(self, context: Context, arguments: dict[str, Any]) -> ToolResult:
         """Answer one call."""
         if self.handler is not None:
             return await self.handler(context, arguments)
-        answer = await context.kb.call(self.operation, arguments, context.caller)
+        assert self.operation is not None
+        answer = await context.kb.call(self.operation.name, arguments, context.caller)
         lines = frame_answer(self.lines(answer.payload), answer.payload)
         return ToolResult(
             answer.payload,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts import FindVendorInfo, VendorAnswer
+from winnow.server.contracts import VendorAnswer
+from winnow.server.operations.graph.vendors import FIND_VENDOR_INFO
 from winnow.server.tools.base import Context, Tool
 from winnow.server.tools.graph import MAX_SIZE, format_counts, render_ending, render_nodes
 from winnow.server.tools.kb import partial_note
@@ -42,12 +43,10 @@ def render_vendor(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
-    name="find_vendor_info",
+    operation=FIND_VENDOR_INFO,
     title="Find what is around a vendor",
     description=DESCRIPTION,
-    arguments=FindVendorInfo,
     answer=VendorAnswer,
-    operation="find_vendor_info",
     lines=render_vendor,
     max_size=MAX_SIZE,
     is_offered=is_offered,

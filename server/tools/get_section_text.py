@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts import GetSectionText, SectionTextsAnswer
+from winnow.server.contracts import SectionTextsAnswer
 from winnow.server.locators import cite_place
+from winnow.server.operations.legacy import GET_SECTION_TEXT
 from winnow.server.settings import Settings
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
@@ -45,12 +46,10 @@ def _render_texts(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
-    name="get_section_text",
+    operation=GET_SECTION_TEXT,
     title="Read sections (earlier tool)",
     description=DESCRIPTION,
-    arguments=GetSectionText,
     answer=SectionTextsAnswer,
-    operation="get_section_text",
     lines=_render_texts,
     max_size=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     is_offered=is_offered,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from winnow.server.contracts import GraphChildren, ReachedAnswer
+from winnow.server.contracts import ReachedAnswer
+from winnow.server.operations.graph.walks import GRAPH_CHILDREN
 from winnow.server.tools.base import Tool
 from winnow.server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
@@ -17,12 +18,10 @@ Defaults: hops 1. Max: 5."""
 
 
 TOOL = Tool(
-    name="graph.children",
+    operation=GRAPH_CHILDREN,
     title="Go down a document",
     description=DESCRIPTION,
-    arguments=GraphChildren,
     answer=ReachedAnswer,
-    operation="graph.children",
     lines=render_reached,
     max_size=MAX_SIZE,
     is_offered=is_offered,

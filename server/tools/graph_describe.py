@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts import DescribeAnswer, GraphDescribe
+from winnow.server.contracts import DescribeAnswer
+from winnow.server.operations.graph.walks import GRAPH_DESCRIBE
 from winnow.server.tools.base import Tool
 from winnow.server.tools.graph import MAX_SIZE, RULES, format_counts, is_offered, render_ending, render_nodes
 from winnow.server.tools.kb import partial_note
@@ -29,12 +30,10 @@ def render_description(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
-    name="graph.describe",
+    operation=GRAPH_DESCRIBE,
     title="Describe nodes of the graph",
     description=DESCRIPTION,
-    arguments=GraphDescribe,
     answer=DescribeAnswer,
-    operation="graph.describe",
     lines=render_description,
     max_size=MAX_SIZE,
     is_offered=is_offered,

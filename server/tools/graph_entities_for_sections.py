@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from winnow.server.contracts import EntitiesForSections, ReachedAnswer
+from winnow.server.contracts import ReachedAnswer
+from winnow.server.operations.graph.walks import GRAPH_ENTITIES_FOR_SECTIONS
 from winnow.server.tools.base import Tool
 from winnow.server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
@@ -17,12 +18,10 @@ Defaults: page_size 25. Max: 200."""
 
 
 TOOL = Tool(
-    name="graph.entities_for_sections",
+    operation=GRAPH_ENTITIES_FOR_SECTIONS,
     title="What sections mention",
     description=DESCRIPTION,
-    arguments=EntitiesForSections,
     answer=ReachedAnswer,
-    operation="graph.entities_for_sections",
     lines=render_reached,
     max_size=MAX_SIZE,
     is_offered=is_offered,

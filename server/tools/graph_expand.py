@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from winnow.server.contracts import GraphExpand, ReachedAnswer
+from winnow.server.contracts import ReachedAnswer
+from winnow.server.operations.graph.walks import GRAPH_EXPAND
 from winnow.server.tools.base import Tool
 from winnow.server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
@@ -17,12 +18,10 @@ Defaults: hops 1. Max: 5."""
 
 
 TOOL = Tool(
-    name="graph.expand",
+    operation=GRAPH_EXPAND,
     title="Go from nodes to what is related",
     description=DESCRIPTION,
-    arguments=GraphExpand,
     answer=ReachedAnswer,
-    operation="graph.expand",
     lines=render_reached,
     max_size=MAX_SIZE,
     is_offered=is_offered,

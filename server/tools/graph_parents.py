@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from winnow.server.contracts import GraphParents, ReachedAnswer
+from winnow.server.contracts import ReachedAnswer
+from winnow.server.operations.graph.walks import GRAPH_PARENTS
 from winnow.server.tools.base import Tool
 from winnow.server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
@@ -17,12 +18,10 @@ Defaults: hops 5. Max: 5."""
 
 
 TOOL = Tool(
-    name="graph.parents",
+    operation=GRAPH_PARENTS,
     title="Go up a document",
     description=DESCRIPTION,
-    arguments=GraphParents,
     answer=ReachedAnswer,
-    operation="graph.parents",
     lines=render_reached,
     max_size=MAX_SIZE,
     is_offered=is_offered,

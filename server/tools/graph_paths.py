@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server.contracts import GraphPaths, PathsAnswer
+from winnow.server.contracts import PathsAnswer
+from winnow.server.operations.graph.walks import GRAPH_PATHS
 from winnow.server.tools.base import Tool
 from winnow.server.tools.graph import MAX_SIZE, RULES, is_offered, render_ending, render_sections
 from winnow.server.tools.kb import partial_note
@@ -42,12 +43,10 @@ def _render_path(path: dict[str, Any]) -> Iterator[str]:
 
 
 TOOL = Tool(
-    name="graph.paths",
+    operation=GRAPH_PATHS,
     title="Find how things are connected",
     description=DESCRIPTION,
-    arguments=GraphPaths,
     answer=PathsAnswer,
-    operation="graph.paths",
     lines=render_paths,
     max_size=MAX_SIZE,
     is_offered=is_offered,

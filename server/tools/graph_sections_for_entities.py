@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from winnow.server.contracts import ReachedAnswer, SectionsForEntities
+from winnow.server.contracts import ReachedAnswer
+from winnow.server.operations.graph.walks import GRAPH_SECTIONS_FOR_ENTITIES
 from winnow.server.tools.base import Tool
 from winnow.server.tools.graph import MAX_SIZE, RULES, is_offered, render_reached
 
@@ -17,12 +18,10 @@ Defaults: page_size 25. Max: 200."""
 
 
 TOOL = Tool(
-    name="graph.sections_for_entities",
+    operation=GRAPH_SECTIONS_FOR_ENTITIES,
     title="Where entities are mentioned",
     description=DESCRIPTION,
-    arguments=SectionsForEntities,
     answer=ReachedAnswer,
-    operation="graph.sections_for_entities",
     lines=render_reached,
     max_size=MAX_SIZE,
     is_offered=is_offered,

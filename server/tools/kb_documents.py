@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.base import CitedWork
-from winnow.server.contracts.documents import DocumentsAnswer, ListDocuments
+from winnow.server.contracts.documents import DocumentsAnswer
+from winnow.server.operations.corpus.documents import KB_DOCUMENTS
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
@@ -58,12 +59,10 @@ def _join(value: Any) -> str:
 
 
 TOOL = Tool(
-    name="kb.documents",
+    operation=KB_DOCUMENTS,
     title="List documents",
     description=DESCRIPTION,
-    arguments=ListDocuments,
     answer=DocumentsAnswer,
-    operation="kb.documents",
     lines=render_documents,
     max_size=Size(ANSWER_TOKENS["metadata"], ANSWER_BYTES),
     is_offered=is_offered,

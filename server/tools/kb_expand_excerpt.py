@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from winnow.server.contracts import ExcerptAnswer, ExpandExcerpt
+from winnow.server.contracts import ExcerptAnswer
+from winnow.server.operations.excerpts import KB_EXPAND_EXCERPT
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
 from winnow.server.tools.kb import is_offered, render_excerpt
@@ -17,12 +18,10 @@ Defaults: 150, 150. Max: 800."""
 
 
 TOOL = Tool(
-    name="kb.expand_excerpt",
+    operation=KB_EXPAND_EXCERPT,
     title="Expand an excerpt",
     description=DESCRIPTION,
-    arguments=ExpandExcerpt,
     answer=ExcerptAnswer,
-    operation="kb.expand_excerpt",
     lines=render_excerpt,
     max_size=Size(ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
     is_offered=is_offered,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from winnow.server.contracts import EvidenceAnswer, ExtractEvidence
+from winnow.server.contracts import EvidenceAnswer
+from winnow.server.operations.evidence import KB_EXTRACT_EVIDENCE
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
 from winnow.server.tools.kb import is_offered, render_quotes
@@ -17,12 +18,10 @@ Defaults: max_quotes 6. Max: 50 passage_ids."""
 
 
 TOOL = Tool(
-    name="kb.extract_evidence",
+    operation=KB_EXTRACT_EVIDENCE,
     title="Quote from known passages",
     description=DESCRIPTION,
-    arguments=ExtractEvidence,
     answer=EvidenceAnswer,
-    operation="kb.extract_evidence",
     lines=render_quotes,
     max_size=Size(ANSWER_TOKENS["quotes"], ANSWER_BYTES),
     is_offered=is_offered,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts.documents import ReadAnswer, ReadDocument
+from winnow.server.contracts.documents import ReadAnswer
 from winnow.server.locators import cite_work
+from winnow.server.operations.corpus.reading import KB_READ
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
@@ -33,12 +34,10 @@ def render_piece(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
-    name="kb.read",
+    operation=KB_READ,
     title="Read a document",
     description=DESCRIPTION,
-    arguments=ReadDocument,
     answer=ReadAnswer,
-    operation="kb.read",
     lines=render_piece,
     # Its text, and a title and a path of any characters.
     max_size=Size(2 * ANSWER_TOKENS["excerpt"], ANSWER_BYTES),

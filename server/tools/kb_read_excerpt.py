@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from winnow.server.contracts import ExcerptAnswer, ReadExcerpt
+from winnow.server.contracts import ExcerptAnswer
+from winnow.server.operations.excerpts import KB_READ_EXCERPT
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool, omit_without_scripts
 from winnow.server.tools.kb import is_offered, render_excerpt
@@ -17,12 +18,10 @@ Defaults: max_tokens 300. Max: 800."""
 
 
 TOOL = Tool(
-    name="kb.read_excerpt",
+    operation=KB_READ_EXCERPT,
     title="Read an excerpt",
     description=DESCRIPTION,
-    arguments=ReadExcerpt,
     answer=ExcerptAnswer,
-    operation="kb.read_excerpt",
     lines=render_excerpt,
     max_size=Size(ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
     is_offered=is_offered,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from winnow.server.contracts import RetrievedEvidence, RetrieveEvidence
+from winnow.server.contracts import RetrievedEvidence
+from winnow.server.operations.evidence import KB_RETRIEVE_EVIDENCE
 from winnow.server.settings import Settings
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool, omit_without_scripts
@@ -39,12 +40,10 @@ def _fit_description(description: str, settings: Settings) -> str:
 
 
 TOOL = Tool(
-    name="kb.retrieve_evidence",
+    operation=KB_RETRIEVE_EVIDENCE,
     title="Answer with quotes",
     description=DESCRIPTION,
-    arguments=RetrieveEvidence,
     answer=RetrievedEvidence,
-    operation="kb.retrieve_evidence",
     lines=render_quotes,
     max_size=Size(ANSWER_TOKENS["quotes"], ANSWER_BYTES),
     is_offered=is_offered,

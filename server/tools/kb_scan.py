@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts.corpus import Scan, ScanAnswer
+from winnow.server.contracts.corpus import ScanAnswer
 from winnow.server.locators import cite_work
+from winnow.server.operations.corpus.scan import KB_SCAN
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
@@ -63,12 +64,10 @@ def _render_match(row: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
-    name="kb.scan",
+    operation=KB_SCAN,
     title="List every match",
     description=DESCRIPTION,
-    arguments=Scan,
     answer=ScanAnswer,
-    operation="kb.scan",
     lines=render_scan,
     max_size=Size(ANSWER_TOKENS["metadata"], ANSWER_BYTES),
     is_offered=is_offered,

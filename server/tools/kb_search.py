@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts import KbSearch, KbSearchAnswer
+from winnow.server.contracts import KbSearchAnswer
 from winnow.server.locators import cite_place
+from winnow.server.operations.kb import KB_SEARCH
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool, omit_without_scripts
@@ -53,12 +54,10 @@ def _render_row(row: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
-    name="kb.search",
+    operation=KB_SEARCH,
     title="Find passages",
     description=DESCRIPTION,
-    arguments=KbSearch,
     answer=KbSearchAnswer,
-    operation="kb.search",
     lines=render_results,
     max_size=Size(ANSWER_TOKENS["preview"], ANSWER_BYTES),
     is_offered=is_offered,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts.scripts import ReadResult, ResultAnswer
+from winnow.server.contracts.scripts import ResultAnswer
+from winnow.server.operations.state import READ_RESULT
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Context, Tool
@@ -32,12 +33,10 @@ def is_offered(context: Context) -> bool:
 
 
 TOOL = Tool(
-    name="read_result",
+    operation=READ_RESULT,
     title="Read on in a large result",
     description=DESCRIPTION,
-    arguments=ReadResult,
     answer=ResultAnswer,
-    operation="read_result",
     lines=_render_result,
     max_size=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     is_offered=is_offered,

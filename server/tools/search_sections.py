@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts import SearchSections, SectionsAnswer
+from winnow.server.contracts import SectionsAnswer
 from winnow.server.locators import cite_place
+from winnow.server.operations.legacy import SEARCH_SECTIONS
 from winnow.server.settings import Settings
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools import kb_search
@@ -59,12 +60,10 @@ def _render_row(row: dict[str, Any]) -> str:
 
 
 TOOL = Tool(
-    name="search_sections",
+    operation=SEARCH_SECTIONS,
     title="Find sections (earlier tool)",
     description=DESCRIPTION,
-    arguments=SearchSections,
     answer=SectionsAnswer,
-    operation="search_sections",
     lines=_render_sections,
     max_size=Size(ANSWER_TOKENS["preview"], ANSWER_BYTES),
     is_offered=is_offered,

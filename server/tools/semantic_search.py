@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts import SearchAnswer, SemanticSearch
+from winnow.server.contracts import SearchAnswer
 from winnow.server.locators import cite_work
+from winnow.server.operations.search import SEMANTIC_SEARCH
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool, omit_without_scripts
@@ -79,12 +80,10 @@ def _render_relationship(relationship: dict[str, Any]) -> str:
 
 
 TOOL = Tool(
-    name="semantic_search",
+    operation=SEMANTIC_SEARCH,
     title="Search the knowledge base",
     description=DESCRIPTION,
-    arguments=SemanticSearch,
     answer=SearchAnswer,
-    operation="semantic_search",
     lines=render_results,
     max_size=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     fit_description=omit_without_scripts("Do not use when: you need more than three calls (execute_code).\n"),

@@ -175,7 +175,11 @@ class Dispatcher:
         tool = next((tool for tool in TOOLS if _normalize(tool.name) == _normalize(name)), None)
         if tool is None:
             return ""
-        if self._settings.graph == "off" and tool.operation.startswith(("graph.", "find_vendor_info")):
+        if (
+            self._settings.graph == "off"
+            and tool.operation
+            and tool.operation.name.startswith(("graph.", "find_vendor_info"))
+        ):
             known = (name for name in ("kb.search", "semantic_search") if self.find(name) is not None)
             instead = self._spell_name(next(known, "kb.retrieve_evidence"))
             return f"graphs are switched off here (setting graph): call {instead} instead; "

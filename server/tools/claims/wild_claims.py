@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.claims.answers import EntryClaimsAnswer
-from winnow.server.contracts.claims.arguments import EntryClaims
+from winnow.server.operations.claims.table import CLAIMS_CLAIMS
 from winnow.server.tools.base import Tool
 from winnow.server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry, render_share
 
@@ -30,12 +30,11 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
+    operation=CLAIMS_CLAIMS,
     name="wild_claims",
     title="Claims of entries",
     description=DESCRIPTION,
-    arguments=EntryClaims,
     answer=EntryClaimsAnswer,
-    operation="claims.claims",
     lines=_render,
     max_size=ROWS_SIZE,
     pack="claims",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.claims.answers import FrictionAnswer
-from winnow.server.contracts.claims.arguments import FindFriction
+from winnow.server.operations.claims.table import CLAIMS_FRICTION
 from winnow.server.text.framing import frame_text
 from winnow.server.tools.base import Tool
 from winnow.server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_contradiction
@@ -35,12 +35,11 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
+    operation=CLAIMS_FRICTION,
     name="wild_friction",
     title="Find friction",
     description=DESCRIPTION,
-    arguments=FindFriction,
     answer=FrictionAnswer,
-    operation="claims.friction",
     lines=_render,
     max_size=ROWS_SIZE,
     pack="claims",

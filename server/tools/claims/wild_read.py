@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.claims.answers import ReadEntryAnswer
-from winnow.server.contracts.claims.arguments import ReadEntry
+from winnow.server.operations.claims.table import CLAIMS_READ
 from winnow.server.text.framing import frame_text
 from winnow.server.tools.base import Tool
 from winnow.server.tools.claims.rendering import ENTRY_SIZE, NOT_INSTRUCTIONS, render_checked_claim
@@ -47,12 +47,11 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
+    operation=CLAIMS_READ,
     name="wild_read",
     title="Read an entry",
     description=DESCRIPTION,
-    arguments=ReadEntry,
     answer=ReadEntryAnswer,
-    operation="claims.read",
     lines=_render,
     max_size=ENTRY_SIZE,
     pack="claims",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.claims.answers import RecentAnswer
-from winnow.server.contracts.claims.arguments import RecentChanges
+from winnow.server.operations.claims.table import CLAIMS_RECENT
 from winnow.server.tools.base import Tool
 from winnow.server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry
 
@@ -27,12 +27,11 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
+    operation=CLAIMS_RECENT,
     name="wild_recent",
     title="Recent changes",
     description=DESCRIPTION,
-    arguments=RecentChanges,
     answer=RecentAnswer,
-    operation="claims.recent",
     lines=_render,
     max_size=ROWS_SIZE,
     pack="claims",

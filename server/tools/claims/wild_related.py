@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.claims.answers import RelatedAnswer
-from winnow.server.contracts.claims.arguments import RelatedEntries
+from winnow.server.operations.claims.table import CLAIMS_RELATED
 from winnow.server.tools.base import Tool
 from winnow.server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_contradiction, render_entry
 
@@ -30,12 +30,11 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
+    operation=CLAIMS_RELATED,
     name="wild_related",
     title="Related entries",
     description=DESCRIPTION,
-    arguments=RelatedEntries,
     answer=RelatedAnswer,
-    operation="claims.related",
     lines=_render,
     max_size=ROWS_SIZE,
     pack="claims",

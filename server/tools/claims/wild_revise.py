@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from winnow.server.contracts.claims.answers import WriteAnswer
-from winnow.server.contracts.claims.arguments import ReviseEntry
+from winnow.server.operations.claims.table import CLAIMS_REVISE
 from winnow.server.tools.base import Tool
 from winnow.server.tools.claims.rendering import ENTRY_SIZE, may_write, render_written
 
@@ -16,12 +16,11 @@ If you need more, call: wild_read with entry_id.
 Defaults: what is left out stays; earlier revisions are kept. Max: 20 claims, quotes and verdicts."""
 
 TOOL = Tool(
+    operation=CLAIMS_REVISE,
     name="wild_revise",
     title="Revise an entry",
     description=DESCRIPTION,
-    arguments=ReviseEntry,
     answer=WriteAnswer,
-    operation="claims.revise",
     lines=render_written,
     max_size=ENTRY_SIZE,
     pack="claims",

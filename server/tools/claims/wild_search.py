@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.claims.answers import ClaimSearchAnswer
-from winnow.server.contracts.claims.arguments import ClaimSearch
+from winnow.server.operations.claims.table import CLAIMS_SEARCH
 from winnow.server.tools.base import Tool
 from winnow.server.tools.claims.rendering import NOT_INSTRUCTIONS, ROWS_SIZE, render_entry
 
@@ -29,12 +29,11 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
+    operation=CLAIMS_SEARCH,
     name="wild_search",
     title="Search claims",
     description=DESCRIPTION,
-    arguments=ClaimSearch,
     answer=ClaimSearchAnswer,
-    operation="claims.search",
     lines=_render,
     max_size=ROWS_SIZE,
     pack="claims",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.claims.answers import NotebookStatusAnswer
-from winnow.server.contracts.claims.arguments import NotebookStatus
+from winnow.server.operations.claims.table import CLAIMS_STATUS
 from winnow.server.text.framing import frame_text
 from winnow.server.tools.base import Tool
 from winnow.server.tools.claims.rendering import ROWS_SIZE
@@ -35,12 +35,11 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
+    operation=CLAIMS_STATUS,
     name="wild_status",
     title="Notebook status",
     description=DESCRIPTION,
-    arguments=NotebookStatus,
     answer=NotebookStatusAnswer,
-    operation="claims.status",
     lines=_render,
     max_size=ROWS_SIZE,
     pack="claims",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.claims.answers import TopicsAnswer
-from winnow.server.contracts.claims.arguments import ListTopics
+from winnow.server.operations.claims.table import CLAIMS_TOPICS
 from winnow.server.text.framing import frame_text
 from winnow.server.tools.base import Tool
 from winnow.server.tools.claims.rendering import ROWS_SIZE
@@ -27,12 +27,11 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
+    operation=CLAIMS_TOPICS,
     name="wild_topics",
     title="Topics",
     description=DESCRIPTION,
-    arguments=ListTopics,
     answer=TopicsAnswer,
-    operation="claims.topics",
     lines=_render,
     max_size=ROWS_SIZE,
     pack="claims",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from winnow.server.contracts.claims.answers import WriteAnswer
-from winnow.server.contracts.claims.arguments import WriteEntry
+from winnow.server.operations.claims.table import CLAIMS_WRITE
 from winnow.server.tools.base import Tool
 from winnow.server.tools.claims.rendering import ENTRY_SIZE, may_write, render_written
 
@@ -16,12 +16,11 @@ If you need more, call: wild_read with entry_id.
 Defaults: confidence .8, stance supports. Max: 20 claims, 20 quotes each, 50,000 characters."""
 
 TOOL = Tool(
+    operation=CLAIMS_WRITE,
     name="wild_write",
     title="Write an entry",
     description=DESCRIPTION,
-    arguments=WriteEntry,
     answer=WriteAnswer,
-    operation="claims.write",
     lines=render_written,
     max_size=ENTRY_SIZE,
     pack="claims",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server.contracts.core.citations import AuditAnswer, AuditCitations
+from winnow.server.contracts.core.citations import AuditAnswer
 from winnow.server.locators import cite_place
+from winnow.server.operations.core.auditing import CITATIONS_AUDIT_CHECK
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
@@ -49,12 +50,10 @@ def _render_row(row: dict[str, Any]) -> Iterator[str]:
 
 
 TOOL = Tool(
-    name="citations.audit.check",
+    operation=CITATIONS_AUDIT_CHECK,
     title="Check quotes",
     description=DESCRIPTION,
-    arguments=AuditCitations,
     answer=AuditAnswer,
-    operation="citations.audit.check",
     lines=_render,
     max_size=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     pack="core",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts.core.loading import LoadAnswer, LoadDocument
+from winnow.server.contracts.core.loading import LoadAnswer
 from winnow.server.locators import cite_work
+from winnow.server.operations.core.loading import DOCS_LOAD_FETCH
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
@@ -37,12 +38,10 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
-    name="docs.load.fetch",
+    operation=DOCS_LOAD_FETCH,
     title="Load a document",
     description=DESCRIPTION,
-    arguments=LoadDocument,
     answer=LoadAnswer,
-    operation="docs.load.fetch",
     lines=_render,
     max_size=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     pack="core",

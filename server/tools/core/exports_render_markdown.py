@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts.core.exporting import RenderedMarkdown, RenderMarkdown
+from winnow.server.contracts.core.exporting import RenderedMarkdown
+from winnow.server.operations.core.exporting import EXPORTS_RENDER_MARKDOWN
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
@@ -29,12 +30,10 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
-    name="exports.render.markdown",
+    operation=EXPORTS_RENDER_MARKDOWN,
     title="Render Markdown",
     description=DESCRIPTION,
-    arguments=RenderMarkdown,
     answer=RenderedMarkdown,
-    operation="exports.render.markdown",
     lines=_render,
     max_size=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     pack="core",

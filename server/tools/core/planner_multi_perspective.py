@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts.core.planning import PlanAnswer, PlanPerspectives
+from winnow.server.contracts.core.planning import PlanAnswer
+from winnow.server.operations.core.planning import PLANNER_MULTI_PERSPECTIVE
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
@@ -42,12 +43,10 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
-    name="planner.multi_perspective",
+    operation=PLANNER_MULTI_PERSPECTIVE,
     title="Plan research",
     description=DESCRIPTION,
-    arguments=PlanPerspectives,
     answer=PlanAnswer,
-    operation="planner.multi_perspective",
     lines=_render,
     max_size=Size(ANSWER_TOKENS["metadata"], ANSWER_BYTES),
     pack="core",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server.contracts.core.planning import ExecuteResearch, ResearchAnswer
+from winnow.server.contracts.core.planning import ResearchAnswer
 from winnow.server.locators import cite_place
+from winnow.server.operations.core.executing import RESEARCH_EXECUTE
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
@@ -50,12 +51,10 @@ def _render_row(row: dict[str, Any]) -> Iterator[str]:
 
 
 TOOL = Tool(
-    name="research.execute",
+    operation=RESEARCH_EXECUTE,
     title="Research a question",
     description=DESCRIPTION,
-    arguments=ExecuteResearch,
     answer=ResearchAnswer,
-    operation="research.execute",
     lines=_render,
     max_size=Size(ANSWER_TOKENS["full"], ANSWER_BYTES),
     pack="core",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server.contracts.core.searching import VectorAnswer, VectorQuery
+from winnow.server.contracts.core.searching import VectorAnswer
 from winnow.server.locators import cite_place
+from winnow.server.operations.core.searching import VECTOR_QUERY_SEARCH
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
@@ -39,12 +40,10 @@ def _render_row(row: dict[str, Any]) -> Iterator[str]:
 
 
 TOOL = Tool(
-    name="vector.query.search",
+    operation=VECTOR_QUERY_SEARCH,
     title="Search",
     description=DESCRIPTION,
-    arguments=VectorQuery,
     answer=VectorAnswer,
-    operation="vector.query.search",
     lines=_render,
     max_size=Size(ANSWER_TOKENS["preview"], ANSWER_BYTES),
     pack="core",

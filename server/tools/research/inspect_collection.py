@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server.contracts.research import CollectionAnswer, InspectCollection
+from winnow.server.contracts.research import CollectionAnswer
+from winnow.server.operations.research.collections import INSPECT_COLLECTION
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import dumps
 from winnow.server.tools.base import Tool
@@ -39,12 +40,10 @@ def _render_facts(payload: dict[str, Any]) -> Iterator[str]:
 
 
 TOOL = Tool(
-    name="inspect_collection",
+    operation=INSPECT_COLLECTION,
     title="Inspect a project's collection",
     description=DESCRIPTION,
-    arguments=InspectCollection,
     answer=CollectionAnswer,
-    operation="inspect_collection",
     lines=render_collection,
     max_size=MAX_SIZE,
     pack="research",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server.contracts.research import QueryAnswer, QueryProject
+from winnow.server.contracts.research import QueryAnswer
+from winnow.server.operations.research.queries import QUERY
 from winnow.server.text.framing import frame_text
 from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
@@ -43,12 +44,10 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
-    name="query",
+    operation=QUERY,
     title="Search a project by meaning",
     description=DESCRIPTION,
-    arguments=QueryProject,
     answer=QueryAnswer,
-    operation="query",
     lines=_render,
     max_size=MAX_SIZE,
     pack="research",

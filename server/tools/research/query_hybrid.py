@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts.research import HybridQueryAnswer, QueryProjectHybrid
+from winnow.server.contracts.research import HybridQueryAnswer
+from winnow.server.operations.research.queries import QUERY_HYBRID
 from winnow.server.tools.base import Tool
 from winnow.server.tools.research.query import MAX_SIZE, render_items
 
@@ -23,12 +24,10 @@ def _render(payload: dict[str, Any]) -> list[str]:
 
 
 TOOL = Tool(
-    name="query_hybrid",
+    operation=QUERY_HYBRID,
     title="Search a project by meaning and words",
     description=DESCRIPTION,
-    arguments=QueryProjectHybrid,
     answer=HybridQueryAnswer,
-    operation="query_hybrid",
     lines=_render,
     max_size=MAX_SIZE,
     pack="research",

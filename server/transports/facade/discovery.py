@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from winnow.server.contracts import flat_schema
-from winnow.server.knowledge import OPERATIONS
 from winnow.server.scripts.script_runs import LONGEST_SECONDS
 from winnow.server.settings import Settings
 from winnow.server.tools import Tool
@@ -79,8 +78,7 @@ def _seconds(tool: Tool, settings: Settings) -> float:
         return tool.seconds
     if tool.needs_scripts:
         return LONGEST_SECONDS + settings.queue_seconds
-    known = OPERATIONS.get(tool.operation)
-    return known.seconds if known else _DEFAULT_SECONDS
+    return tool.operation.seconds if tool.operation else _DEFAULT_SECONDS
 
 
 @cache
