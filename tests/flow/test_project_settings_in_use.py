@@ -143,7 +143,7 @@ UNRANKED = {
     *("ingest_from_source", "job_status", "job_cancel", "list_projects", "inspect_collection", "query"),
     *("planner.multi_perspective", "research.execute", "docs.load.fetch"),  # they ask what is above
     *("citations.audit.check", "exports.render.markdown"),
-    *OF_CLAIMS,  # they search notebooks
+    *(each.name for each in OF_CLAIMS),  # they search notebooks
     "index_state",
 }
 
