@@ -31,6 +31,7 @@ from winnow.server.quotes.sources import (
     SourceText,
     Word,
     best_window,
+    find_all,
     fold_marked,
     lower,
     split_words,
@@ -293,22 +294,44 @@ def _find_joined(quote: str, part: FoldedPart, *, case: bool = True) -> Iterator
     """The places of a quote whose joints (``_JOINT``) are otherwise in the text."""
     # Folding removes hyphens between letters, and keeps dashes.
     asked = _trim(fold(_HYPHEN.sub(_DASH, quote)).text)
-    first, *others = _JOINT.split(asked if case else lower(asked))
-    if not others or not _WORD.search(first):
+    pieces = _JOINT.split(asked if case else lower(asked))
+    if len(pieces) == 1 or not _WORD.search(pieces[0]):
         return
     text = part.text if case else lower(part.text)
-    starts = (start for start in _starts(first, text, 0) if not _begins_within_number(part, start))
-    for start in islice(starts, _MOST_STARTS):
-        end = start + len(first)
-        for before, after in pairwise((first, *others)):
-            joint = " " if before.endswith(("/", ",", ";", ")", "]")) or after.startswith("(") else "-"
-            end += text.startswith(joint, end)
-            if not text.startswith(after, end):
-                break
-            end += len(after)
-        else:
-            if not (_is_within_word(text, end) or _ends_within_number(part, end)):
-                yield QuoteMatch(*part.span(start, end))
+    # The longest piece is in the fewest places.
+    longest = max(range(len(pieces)), key=lambda number: len(pieces[number]))
+    for at in islice(find_all(pieces[longest], text), _MOST_STARTS):
+        start, end = _start_of_joined(pieces, longest, text, at), _end_of_joined(pieces, longest, text, at)
+        if start is None or end is None or not _may_start(text, start) or _begins_within_number(part, start):
+            continue
+        if not (_is_within_word(text, end) or _ends_within_number(part, end)):
+            yield QuoteMatch(*part.span(start, end))
+
+
+def _start_of_joined(pieces: Sequence[str], number: int, text: str, at: int) -> int | None:
+    """Where the first of the pieces begins, if those before this one, which begins at ``at``, stand before it."""
+    for before, after in zip(reversed(pieces[:number]), reversed(pieces[1 : number + 1]), strict=True):
+        at -= text.startswith(_joint(before, after), at - 1) if at else 0
+        if not text.endswith(before, 0, at):
+            return None
+        at -= len(before)
+    return at
+
+
+def _end_of_joined(pieces: Sequence[str], number: int, text: str, at: int) -> int | None:
+    """Where the last of the pieces ends, if those after this one, which begins at ``at``, stand after it."""
+    at += len(pieces[number])
+    for before, after in pairwise(pieces[number:]):
+        at += text.startswith(_joint(before, after), at)
+        if not text.startswith(after, at):
+            return None
+        at += len(after)
+    return at
+
+
+def _joint(before: str, after: str) -> str:
+    """What a text may have, or may lack, between two pieces of a quote."""
+    return " " if before.endswith(("/", ",", ";", ")", "]")) or after.startswith("(") else "-"
 
 
 def _occurrences(part: str, text: str, start: int, end: int | None = None) -> Iterator[int]:
@@ -320,9 +343,13 @@ def _starts(part: str, text: str, start: int, end: int | None = None) -> Iterato
     """Where a part begins in a text, not within a word."""
     at = text.find(part, start, end)
     while at >= 0:
-        if not _is_within_word(text, at) or _follows_note(text, at):
+        if _may_start(text, at):
             yield at
         at = text.find(part, at + 1, end)
+
+
+def _may_start(text: str, at: int) -> bool:
+    return not _is_within_word(text, at) or _follows_note(text, at)
 
 
 def _follows_note(text: str, at: int) -> bool:

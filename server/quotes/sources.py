@@ -3,16 +3,19 @@
 A quote is compared with the characters of a text, and with the text as a reader of its Markdown sees it
 (``markdown_view``): readers of PDF and other files write Markdown, so what stands on a page may have a fence, bars
 or signs of emphasis within a sentence. Of a long text only the parts are folded that have half of each long word
-of the quote; where a text or a quote does not allow that, all of it is folded.
+of the quote; where a text or a quote does not allow that, all of it is folded. So is a text of which parts as long
+as all of it were folded, and the further parts are taken from that: many quotes of a text take little more time
+than folding it.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from winnow.server.quotes.folding import SHAPED, fold
@@ -31,7 +34,7 @@ _MOST_WORDS = 12
 _ELLIPSIS = re.compile(r"\u2026|\.{3}|\. \. \.")
 # Words of ASCII letters: a hyphen or a mark divides one in two at most, one half of which is whole.
 _LONG_WORD = re.compile(r"(?<![^\W_])[A-Za-z]{4,15}(?![^\W_]|[\u0300-\u036f])")
-_WORD = re.compile(r"\w+")
+_WORD, _NO_LETTERS = re.compile(r"\w+"), re.compile(r"[\W\d_]+")
 _COMMENT = re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL)
 # Scripts without spaces between words: a part of a run of their characters can be a word.
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
@@ -56,25 +59,33 @@ class FoldedPart:
 
     folded: SplicedText
     view: SplicedText
+    # Where the view begins in the text, and the part in what is folded.
     start: int
+    first: int = 0
+    last: int | None = None
 
-    @property
+    @cached_property
     def text(self) -> str:
-        return self.folded.text
+        return self.folded.text[self.first : self.last]
+
+    def cut(self, start: int, end: int) -> FoldedPart:
+        """The part of this one that has these characters of the whole text."""
+        first, last = self.folded.covering(*self.view.covering(start - self.start, end - self.start))
+        return replace(self, first=first, last=last)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The characters of the whole text that these of the folded part stand for."""
-        first, last = self.view.span(*self.folded.span(start, end))
+        first, last = self.view.span(*self.folded.span(self.first + start, self.first + end))
         return self.start + first, self.start + last
 
     def before(self, at: int, chars: int) -> str:
         """So many characters before this one of the folded part, as they were before folding."""
-        end = self.folded.span(at, at + 1)[0]
+        end = self.folded.span(self.first + at, self.first + at + 1)[0]
         return self.view.text[max(end - chars, 0) : end]
 
     def after(self, at: int, chars: int) -> str:
         """So many characters from this one of the folded part on, as they were before folding."""
-        start = self.folded.span(at - 1, at)[1]
+        start = self.folded.span(self.first + at - 1, self.first + at)[1]
         return self.view.text[start : start + chars]
 
     def seen_at(self, at: int) -> int | None:
@@ -87,11 +98,30 @@ class FoldedPart:
         return split_words(self.text)
 
 
+@dataclass(slots=True)
+class _Effort:
+    """How many characters of a text were folded in parts."""
+
+    chars: int = 0
+
+
+@dataclass(frozen=True)
+class _WordIndex:
+    """Where the words of a text begin, in its order, and which of them are each word in lower case, by number."""
+
+    starts: Sequence[int]
+    numbers: Mapping[str, Sequence[int]]
+
+
 @dataclass(frozen=True)
 class SourceText:
     """A text in which quotes are looked for. What is computed of it is kept, and only if it is used."""
 
     text: str
+    _effort: _Effort = field(default_factory=_Effort, compare=False, repr=False)
+    # How often parts of words are in the text, or in its lower case.
+    _counts: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    _counts_lower: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
     def parts(self, quote: str, omitted: int = 0, *, case: bool = True) -> Sequence[tuple[int, int]]:
         """The parts of the text that may have a quote: all of it, or some of its lines.
@@ -100,10 +130,12 @@ class SourceText:
         """
         whole = [(0, len(self.text))]
         words = _long_words(quote if case else quote.lower())
-        if len(self.text) <= _SHORT_CHARS or not self._is_plain or not words:
+        if not words:
             return whole
-        text = self.text if case else self._lower
-        places = _rarest_places(words, text)
+        if len(self.text) <= _SHORT_CHARS or not self._is_plain:
+            return whole if _has_all([word.lower() for word in words], self._letters) else ()
+        text, counts = (self.text, self._counts) if case else (self._lower, self._counts_lower)
+        places = _rarest_places(words, text, counts)
         if places is None:
             return whole
         around = 2 * len(quote) + _MARGIN_CHARS + omitted * len(_ELLIPSIS.findall(quote))
@@ -114,38 +146,57 @@ class SourceText:
         """The part around the words that are most of those wanted, and so many more; None if none is there."""
         if len(self.text) <= _SHORT_CHARS:
             return self.as_seen(0, len(self.text))
-        first = _densest_window(wanted, self._numbers_of_words)
+        words = self._words
+        first = _densest_window(wanted, words.numbers)
         if first is None:
             return None
-        start = self._starts_of_words[max(first - margin, 0)]
-        last = min(first + len(wanted) + margin, len(self._starts_of_words) - 1)
-        return self.as_seen(self._line_before(start), self._line_after(self._starts_of_words[last]))
+        start = words.starts[max(first - margin, 0)]
+        last = min(first + len(wanted) + margin, len(words.starts) - 1)
+        return self.as_seen(self._line_before(start), self._line_after(words.starts[last]))
 
     def as_is(self, start: int, end: int) -> FoldedPart:
         """The part with the characters of the text, folded."""
         if (start, end) == (0, len(self.text)):
             return self._whole
-        return _part(self.text[start:end], start)
+        return (
+            self._whole.cut(start, end)
+            if self._is_worth_folding(start, end)
+            else _part(self.text[start:end], start)
+        )
 
     def as_seen(self, start: int, end: int) -> FoldedPart:
         """The part as a reader of its Markdown sees it, folded."""
-        return self._whole_seen if (start, end) == (0, len(self.text)) else self._seen(start, end)
+        if (start, end) == (0, len(self.text)):
+            return self._whole_seen
+        return self._whole_seen.cut(start, end) if self._is_worth_folding(start, end) else self._seen(start, end)
+
+    def _is_worth_folding(self, start: int, end: int) -> bool:
+        """Whether all of the text is to be folded: parts as long as that were, or would be with this one."""
+        if start < end:
+            self._effort.chars += end - start
+        return start < end and self._effort.chars > len(self.text)
 
     @cached_property
     def _lower(self) -> str:
         return lower(self.text)
 
     @cached_property
-    def _starts_of_words(self) -> Sequence[int]:
-        return array("L", (word.start for word in split_words(self.text)))
+    def _letters(self) -> str:
+        """The letters of the text in lower case, without all that can divide a word."""
+        return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", self.text)).lower()
 
     @cached_property
-    def _numbers_of_words(self) -> Mapping[str, Sequence[int]]:
-        """The numbers of the words of the text, by word in lower case."""
-        found: dict[str, array[int]] = {}
-        for number, word in enumerate(split_words(self.text)):
-            found.setdefault(word.folded, array("L")).append(number)
-        return found
+    def _words(self) -> _WordIndex:
+        starts = array("I")
+        numbers: dict[str, array[int]] = {}
+        for number, (start, word) in enumerate(_each_word(self.text)):
+            starts.append(start)
+            folded = word.casefold()
+            if (known := numbers.get(folded)) is None:
+                numbers[folded] = array("I", (number,))
+            else:
+                known.append(number)
+        return _WordIndex(starts, numbers)
 
     @cached_property
     def _whole(self) -> FoldedPart:
@@ -218,16 +269,17 @@ def _densest_window(asked: Sequence[str], numbers: Mapping[str, Sequence[int]]) 
     """The first word of the window, as long as what is asked for, with the most of its words, by their numbers."""
     wanted, size = Counter(asked), len(asked)
     there = sorted((number, word) for word in wanted for number in numbers.get(word, ()))
-    held: Counter[str] = Counter()
+    # How many of each word the window lacks; below 0 where it has more than are asked for.
+    lacking = dict(wanted)
     score = best = gone = 0
     first = None
     for last, word in there:
-        held[word] += 1
-        score += held[word] <= wanted[word]
+        score += lacking[word] > 0
+        lacking[word] -= 1
         while there[gone][0] <= last - size:
             left = there[gone][1]
-            score -= held[left] <= wanted[left]
-            held[left] -= 1
+            lacking[left] += 1
+            score -= lacking[left] > 0
             gone += 1
         if score > best:
             best, first = score, max(last - size + 1, 0)
@@ -244,21 +296,38 @@ def lower(text: str) -> str:
 
 def split_words(text: str) -> list[Word]:
     """The words of a text; of scripts without spaces, each character."""
-    words: list[Word] = []
+    return [Word(start, start + len(word), word) for start, word in _each_word(text)]
+
+
+def _each_word(text: str) -> Iterator[tuple[int, str]]:
+    """Where each word of a text begins, and the word."""
     for found in _WORD.finditer(text):
-        if not found[0].isascii() and UNSPACED.search(found[0]):
-            words += (Word(at, at + 1, text[at]) for at in range(found.start(), found.end()))
+        word = found[0]
+        if not word.isascii() and UNSPACED.search(word):
+            yield from enumerate(word, found.start())
         else:
-            words.append(Word(found.start(), found.end(), found[0]))
-    return words
+            yield found.start(), word
 
 
-def _rarest_places(words: Sequence[str], text: str) -> Sequence[int] | None:
-    """Where the halves of the word stand that is rarest in the text; None if they are too many to tell."""
-    count, word = min((sum(map(text.count, set(_halves(word)))), word) for word in words)
+def _rarest_places(words: Sequence[str], text: str, counts: dict[str, int]) -> Sequence[int] | None:
+    """Where the halves of the word stand that is rarest in the text; None if they are too many to tell.
+
+    ``counts``: how often parts of words are in the text, as far as that is known.
+    """
+    rarest = words[0], _MOST_PLACES + 1
+    for word in sorted(words):
+        count = 0
+        for half in set(_halves(word)):
+            if half not in counts:
+                counts[half] = text.count(half)
+            count += counts[half]
+        if not count:
+            return ()
+        rarest = min(rarest, (word, count), key=lambda each: each[1])
+    word, count = rarest
     if count > _MOST_PLACES:
         return None
-    return sorted(at for half in set(_halves(word)) for at in _find_all(half, text))
+    return sorted(at for half in set(_halves(word)) for at in find_all(half, text))
 
 
 def _has_all(words: Sequence[str], near: str) -> bool:
@@ -279,7 +348,8 @@ def _halves(word: str) -> tuple[str, str]:
     return word[:half], word[-half:]
 
 
-def _find_all(text: str, within: str) -> Iterator[int]:
+def find_all(text: str, within: str) -> Iterator[int]:
+    """Where a text stands in another one, also where it overlaps itself."""
     at = within.find(text)
     while at >= 0:
         yield at

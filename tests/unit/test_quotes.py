@@ -39,6 +39,7 @@ SAME = (
     ("tail association/\ndissociation here", "tail association/dissociation here"),
     ("of XRCC4/XLF complexes", "of XRCC4/ XLF complexes"),
     ("a non-exclusive, worldwide license", "a non-exclusive,worldwide license"),
+    ("of x1 , · · · , (xt , yt )", "of x1, · · · ,(xt, yt)"),
     ("if it is (always negative) here", "if it is(always negative)here"),
     ("coefficients from GF (2) is", "coefficients from GF(2) is"),
     ("coefficients from GF(2) is", "coefficients from GF (2) is"),
@@ -386,6 +387,46 @@ def test_a_quote_of_a_long_text_is_found_as_in_a_short_one(words: list[str], dat
     long = find_quote(quote, SourceText(f"{lead}{text}{tail}"), most=50)
     moved = [QuoteMatch(each.start - len(lead) + 1, each.end - len(lead) + 1, each.omitted) for each in long]
     assert moved == short
+
+
+# Words of which each half is in few places.
+_NAMES = ["".join(chr(ord("A") + int(digit)) for digit in f"{n * 7_919 % 10_007:05}") * 2 for n in range(600)]
+_LONG_TEXT = "\n\n".join(
+    f"Copy {name} is *kept* for {number * 7 % 90} days, the `first` infor-\nmation—and copy {name}, of it."
+    for number, name in enumerate(_NAMES)
+)
+
+
+def test_quotes_of_a_long_text_are_found_alike_first_and_after_many_others() -> None:
+    quotes = [
+        *(f"Copy {_NAMES[number]} is kept for {number * 7 % 90} days" for number in range(0, 600, 9)),
+        *(f"the first information-and copy {_NAMES[number]},of it" for number in range(0, 600, 9)),
+        *(f"Copy {_NAMES[number]} is never kept for 5 days" for number in range(0, 600, 9)),
+    ]
+    one = SourceText(_LONG_TEXT)
+    for quote in quotes:
+        of_its_own = SourceText(_LONG_TEXT)
+        assert (found := find_quote(quote, one)) == find_quote(quote, of_its_own)
+        assert bool(found) == ("never" not in quote)
+        assert closest(quote, one) == closest(quote, of_its_own)
+
+
+def test_many_quotes_of_a_long_text_fold_it_once() -> None:
+    text = SourceText(_LONG_TEXT)
+    first = text.as_is(0, 200)
+    for number in range(0, 600, 4):
+        assert len(find_quote(f"Copy {_NAMES[number]} is kept for {number * 7 % 90} days", text)) == 1
+    assert text.as_is(0, 200).folded is text.as_is(4_000, 4_200).folded
+    assert text.as_is(0, 200).folded is not first.folded
+    assert text.as_is(0, 200).text == first.text
+
+
+@pytest.mark.parametrize("lead", ["", "Lamps burn at night. " * 1_000])
+def test_the_closest_text_is_named_in_short_and_long_texts(lead: str) -> None:
+    text = SourceText(f"{lead}\n\nBackups are kept for ninety days, then deleted.\n\n{lead}")
+    near = closest("Backups are kept for sixty days, then deleted", text)
+    assert near is not None
+    assert text.text[near.start : near.end] == "Backups are kept for ninety days, then deleted"
 
 
 def test_code_beside_the_number_of_an_item_ends_where_its_fence_does() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MARKS = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
@@ -24,9 +25,9 @@ class SplicedText:
     """
 
     text: str
-    starts: tuple[int, ...]
-    origins: tuple[int, ...]
-    replaced: tuple[int, ...]
+    starts: Sequence[int]
+    origins: Sequence[int]
+    replaced: Sequence[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The characters of the original that those from ``start`` to ``end`` (exclusive) stand for."""
@@ -40,6 +41,17 @@ class SplicedText:
         piece = bisect_right(self.origins, at) - 1
         within = at - self.origins[piece]
         return None if self.replaced[piece] and within else self.starts[piece] + within
+
+    def covering(self, start: int, end: int) -> tuple[int, int]:
+        """The characters of this text that stand for those of the original from ``start`` to ``end`` (exclusive).
+
+        Of a piece that replaces some of them it has all.
+        """
+        first = bisect_right(self.origins, start) - 1
+        last = max(bisect_right(self.origins, end - 1) - 1, first)
+        begin = self.starts[first] + (0 if self.replaced[first] else start - self.origins[first])
+        stop = self.starts[last + 1] if self.replaced[last] else self.starts[last] + end - self.origins[last]
+        return begin, stop
 
 
 def splice(text: str, replaced: Iterable[tuple[int, int, str]]) -> SplicedText:
@@ -55,7 +67,8 @@ def splice(text: str, replaced: Iterable[tuple[int, int, str]]) -> SplicedText:
         ends += (end, 0)
         length, copied = length + len(new), end
     pieces.append(text[copied:])
-    return SplicedText("".join(pieces), tuple(starts), tuple(origins), tuple(ends))
+    # A long text has a piece for every few characters: four bytes for each number, not forty.
+    return SplicedText("".join(pieces), array("I", starts), array("I", origins), array("I", ends))
 
 
 def may_compose(data: bytes) -> bool:
