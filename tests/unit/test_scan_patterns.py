@@ -186,3 +186,17 @@ def test_a_long_text_that_repeats_itself_is_looked_for_in_any_case_in_less_than_
     began = time.process_time()
     assert [*pattern.find(("a" * 300_000 + "É").encode())] == []
     assert time.process_time() - began < 5  # RE2 takes 16 s
+
+
+def test_a_pattern_that_would_take_long_for_a_long_text_is_refused_with_advice() -> None:
+    text = "some words of it " * 20_000
+    started = time.thread_time()
+    for word in (False, True):
+        with pytest.raises(WinnowError, match=r"would take about \d+ s for a text of 340 KB; scan for its parts"):
+            list(compile_pattern(r"(?:\w+ ){0,600}zz", word=word, case=False).find(text.encode()))
+    assert time.thread_time() - started < 5
+
+
+@pytest.mark.parametrize("pattern", ["|".join(f"name{number}" for number in range(500)), r"\w+ \w+ zz", r"\w+zz"])
+def test_a_large_pattern_that_is_fast_is_taken_for_a_long_text(pattern: str) -> None:
+    assert list(compile_pattern(pattern, case=False).find(("some words of it " * 20_000).encode())) == []

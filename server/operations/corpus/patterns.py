@@ -9,6 +9,7 @@ letters the option ``word`` is exact.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
@@ -24,6 +25,10 @@ from winnow.server.text.printable import one_line
 
 # Compiled, a pattern may take so much memory, the states of its automaton included.
 _MEMORY = 16 * 1024 * 1024
+# A search within one text cannot be stopped. It is linear, but a pattern whose states exceed the memory costs as
+# many steps for each byte as it is large: 38 s for "(?:\w+ ){0,600}zz" in 330 KB. So a large pattern is tried on
+# the beginning of a long text first, and refused if all of it would take longer than a few seconds.
+_LARGE_PROGRAM, _LONG_BYTES, _TRIED_BYTES, _MOST_SECONDS = 1_500, 64 * 1024, 16 * 1024, 5.0
 MAX_GROUPS = 20
 _ERROR_CHARS = 200
 
@@ -61,6 +66,10 @@ _EMPTY = (
 )
 # Patterns that ask for marks, ligatures or soft hyphens of their own.
 _OWN_FORM = re.compile(r"[\ufb00-\ufb06\u00ad]|\\p\{?\^?M|\\[xu]\{?0*(?:3[0-6]|fb0|ad)", re.IGNORECASE)
+_SLOW = (
+    "it would take about {seconds:.0f} s for a text of {kilobytes:,} KB; scan for its parts one after the other, "
+    "repeat less (.{{0,50}} for .{{0,900}}), narrow path, or take it as plain text with literal=true"
+)
 _PHRASE_WORD = re.compile(r"(?<!\S)[^\w\s]*[^\W\d_]{2,}")
 _TOKEN = re.compile(
     r"""\\Q(?P<quoted>.*?)(?:\\E|\Z)                  # characters that stand for themselves
@@ -169,7 +178,20 @@ def _refusal(why: str) -> WinnowError:
     return WinnowError("INVALID_REQUEST", f"pattern: {why}")
 
 
+def _check_speed(compiled: Any, data: bytes) -> None:
+    """Raise INVALID_REQUEST for a pattern that would take too long for this text."""
+    if len(data) < _LONG_BYTES or compiled.programsize < _LARGE_PROGRAM:
+        return
+    started = time.thread_time()
+    for _ in compiled.finditer(data[:_TRIED_BYTES]):
+        pass
+    seconds = (time.thread_time() - started) * len(data) / _TRIED_BYTES
+    if seconds > _MOST_SECONDS:
+        raise _refusal(_SLOW.format(seconds=seconds, kilobytes=len(data) // 1_000))
+
+
 def _find(compiled: Any, data: bytes) -> Iterator[Match | None]:
+    _check_speed(compiled, data)
     for match in compiled.finditer(data):
         start, end = match.span()
         if start == end:
@@ -217,6 +239,7 @@ def _find_in_any_case(literal: str, text: str) -> Iterator[TextMatch]:
 
 def _find_words(compiled: Any, data: bytes) -> Iterator[Match | None]:
     """Matches that are whole words. After one that is not, the search continues at the next character."""
+    _check_speed(compiled, data)
     at = 0
     while (match := compiled.search(data, at)) is not None:
         start, end = match.span()
