@@ -26,7 +26,15 @@ LEAST_QUOTED_WORDS = 5
 _FENCE = re.compile(
     r"^[ \t]{0,3}+(?:`{3,}+|~{3,}+)[^\n]*+\n(?:(?![ \t]{0,3}(?:`{3}|~{3}))[^\n]*+\n)*+[^\n]*+", re.MULTILINE
 )
-_CODE = re.compile(r"(?<![`\\])(`{1,3})(?!`)[^`]{1,500}+\1(?!`)")
+# A quote in the style of TeX, `so', is no code.
+_CODE = re.compile(r"(?<![`\\])(`{1,3})(?!`|[^\W\d_][^`'\n]{0,80}[\w.,!?]'(?![\w`]))[^`]{1,500}+\1(?!`)")
+# Where the characters of code go that would be read as marks: letters and blanks stay, as do places.
+_PRIVATE = 0xF000
+_HIDDEN = str.maketrans(
+    {sign: chr(_PRIVATE + ord(sign)) for sign in map(chr, range(0x21, 0x7F)) if not sign.isalnum()}
+)
+_HIDDEN |= {ord(sign): _PRIVATE + 0x80 + number for number, sign in enumerate("“”„«»‹›「」『』＂‘’‚")}
+_SHOWN = {(new if isinstance(new, int) else ord(new)): chr(old) for old, new in _HIDDEN.items()}
 _PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
 _LIST_ITEM = re.compile(r"[ \t]{0,12}(?:[-*+]|\d{1,9}[.)])[ \t]")
 _QUOTE_SIGNS = re.compile(
@@ -181,10 +189,12 @@ def read_citations(markdown: str) -> CitedText:
 
 
 def _without_code(markdown: str) -> str:
-    """The text with blanks in place of code, so that places stay."""
-    for pattern in (_FENCE, _CODE):
-        markdown = pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), markdown)
-    return markdown
+    """The text with blanks in place of fenced code, and other code without signs that mean anything.
+
+    A quote may have code in it, whose words belong to the quote (``_plain``). Places stay.
+    """
+    markdown = _FENCE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), markdown)
+    return _CODE.sub(lambda found: found[0].translate(_HIDDEN), markdown)
 
 
 def _seen_mark(found: re.Match[str]) -> str:
@@ -329,8 +339,8 @@ def _block(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> _Ma
 
 
 def _plain(text: str) -> str:
-    """The text that its Markdown stands for: without escapes and character references."""
-    return html.unescape(_ESCAPE.sub(r"\1", text)).strip()
+    """The text that its Markdown stands for: without escapes and character references, but for those in code."""
+    return html.unescape(_ESCAPE.sub(r"\1", text)).translate(_SHOWN).strip()
 
 
 def _quotes(text: str, marked: Sequence[_Marked], clusters: Sequence[_Cluster]) -> Iterator[WrittenQuote]:

@@ -130,3 +130,20 @@ def test_an_escaped_text_is_one_paragraph_that_shows_the_text(text: str) -> None
         assert {child.type for child in children} <= {"text", "text_special"}
         if before != "# ":  # where signs at the end of the line would close the heading
             assert "".join(child.content for child in children) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        (
+            'It says: "use the `--force` flag at once, always" [@x, p. 3].',
+            "use the `--force` flag at once, always",
+        ),
+        ('> Call `f("a")` and `g[@b]` of it [@x].', 'Call `f("a")` and `g[@b]` of it'),
+        ("It says \"the `foo' command and the `bar' command\" [@x].", "the `foo' command and the `bar' command"),
+    ],
+)
+def test_code_and_quotes_in_the_style_of_tex_belong_to_the_quote_around_them(text: str, quoted: str) -> None:
+    read = read_citations(text)
+    assert [(quote.text, quote.source.key if quote.source else "") for quote in read.quotes] == [(quoted, "x")]
+    assert [each.key for each in read.citations] == ["x"]
