@@ -44,6 +44,7 @@ LEAST_LIKENESS = 0.6
 # Words of a quote that are compared with a text; a longer quote is compared by its beginning.
 _MOST_WORDS = 300
 _MOST_DIFFERENCES = 5
+_LONG_WORD = 4
 # A quote that leaves out text more often, or whose first part stands in more places, is not looked for further.
 _MOST_PARTS, _MOST_STARTS = 20, 2_000
 # Places of a phrase in one part of a text.
@@ -119,18 +120,20 @@ class ClosestText:
     """Characters ``start`` to ``end`` of a text are closest to a quote.
 
     ``likeness`` (0 to 1) is the share of the words of both that are the same and in the same order;
-    ``differences`` are the first of the others, or of words in another case.
+    ``differences`` are the first of the others, or of words in another case. ``has_long_word``: whether a word of
+    four letters or more is in both: "in the ... of" is in any text.
     """
 
     start: int
     end: int
     likeness: float
     differences: tuple[Difference, ...]
+    has_long_word: bool = True
 
     @property
     def is_altered_quote(self) -> bool:
         """Whether the quote is an altered form of this text, rather than a text that is not there."""
-        return self.likeness >= LEAST_LIKENESS
+        return self.likeness >= LEAST_LIKENESS and self.has_long_word
 
 
 def has_words(quote: str) -> bool:
@@ -197,7 +200,9 @@ def closest(quote: str, source: SourceText) -> ClosestText | None:
     same = sum(block.size for block in blocks)
     start, stop = part.span(near[begin].start, near[end - 1].end)
     differences = tuple(_differences(asked, near[begin:end]))
-    return ClosestText(start, stop, 2 * same / (len(asked) + end - begin), differences)
+    common = (word for block in blocks for word in wanted[block.a : block.a + block.size])
+    has_long_word = any(len(word) >= _LONG_WORD or not word.isascii() or word.isdecimal() for word in common)
+    return ClosestText(start, stop, 2 * same / (len(asked) + end - begin), differences, has_long_word)
 
 
 def _distinct(*asked: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -149,6 +149,18 @@ def test_a_quote_that_shares_a_word_with_a_text_is_not_an_altered_form_of_it() -
     assert not near.is_altered_quote
 
 
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [("in the year of 1999", "In the example of Speex"), ("it is as old as the sea", "it is as new as the one")],
+)
+def test_an_invented_quote_is_not_an_altered_form_of_a_text_that_shares_only_short_words(
+    quote: str, text: str
+) -> None:
+    near = closest(quote, SourceText(text))
+    assert near is not None
+    assert not near.is_altered_quote
+
+
 def test_a_quote_without_a_word_in_common_has_no_closest_text() -> None:
     assert closest("moon cheese", SourceText("Backups are kept.")) is None
 
