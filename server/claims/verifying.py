@@ -29,7 +29,7 @@ from winnow.server.backends.base import IndexedDocument, admits
 from winnow.server.claims.language.wording import check_wording, shares_words
 from winnow.server.claims.records import FULL_CHARS, MAX_WARNINGS, NOTE_CHARS, Claim, Entry, Evidence
 from winnow.server.ids import is_chunk_id
-from winnow.server.locators import address_of, locate, work_fields
+from winnow.server.locators import Locator, address_of, locate, work_fields
 from winnow.server.models import Chunk, ChunkSpan, Document, DocumentReading, Filters, Passage, Place
 from winnow.server.quotes.finding import QuoteMatch, closest, find_quote
 from winnow.server.quotes.sources import SourceText
@@ -259,8 +259,10 @@ def check_evidence(evidence: Evidence, index: CurrentIndex, at: float) -> Checke
         return _describe_closest(evidence, source, document, at)
     named = passage.chunk if passage and passage.document.id == document.id else None
     match = _choose(matches, evidence, named)
-    found = _verified(evidence, index, document, match, at)
-    return CheckedEvidence(found, _note(evidence, found, match, named))
+    locator = locate(index.places(document), match.start, match.end, address_of(document))
+    found = _verified(evidence, index, document, match, locator, at)
+    pages = locator.page_span if locator else None
+    return CheckedEvidence(found, _note(evidence, found, match, named, pages))
 
 
 def _choose(matches: Sequence[QuoteMatch], evidence: Evidence, passage: Chunk | None) -> QuoteMatch:
@@ -278,9 +280,13 @@ def _overlaps(match: QuoteMatch, passage: Chunk) -> bool:
 
 
 def _verified(
-    evidence: Evidence, index: CurrentIndex, document: Document, match: QuoteMatch, at: float
+    evidence: Evidence,
+    index: CurrentIndex,
+    document: Document,
+    match: QuoteMatch,
+    locator: Locator | None,
+    at: float,
 ) -> Evidence:
-    locator = locate(index.places(document), match.start, match.end, address_of(document))
     return evidence.model_copy(
         update={
             "passage_id": index.passage_at(document, match.start),
@@ -304,8 +310,10 @@ def _in_full(source: SourceText, match: QuoteMatch) -> str:
     return one_line(source.text[match.start : match.end], FULL_CHARS) if match.omitted else ""
 
 
-def _note(evidence: Evidence, found: Evidence, match: QuoteMatch, passage: Chunk | None) -> str:
-    """What to know about a quote that stands in its document; "" for nothing."""
+def _note(
+    evidence: Evidence, found: Evidence, match: QuoteMatch, passage: Chunk | None, pages: tuple[int, int] | None
+) -> str:
+    """What to know about a quote that stands in its document; "" for nothing. ``pages``: its first and last."""
     shown = shorten(one_line(evidence.quote), 60)
     if _is_succeeded(evidence, found):
         return (
@@ -317,7 +325,7 @@ def _note(evidence: Evidence, found: Evidence, match: QuoteMatch, passage: Chunk
             f"{shorten(found.in_full, _CLOSEST_CHARS)}"
         )
     where = found.locator or f"characters {match.start}-{match.end}"
-    if evidence.page and found.page and evidence.page != found.page:
+    if evidence.page and pages and not pages[0] <= evidence.page <= pages[1]:
         was = evidence.locator or f"file page {evidence.page}"
         return f'the quote "{shown}" is not in {was}: it stands in {where}'
     if passage is not None and not _overlaps(match, passage):

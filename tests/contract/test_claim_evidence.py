@@ -310,6 +310,24 @@ def test_what_is_out_of_scope_is_not_in_the_index(store: Store) -> None:
         assert (found.evidence.status, found.note[:33]) == ("missing", "its document is not in the index:")
 
 
+def test_a_quote_over_a_page_break_stands_on_both_pages(tmp_path: Path) -> None:
+    """Its locator has the printed and the file's pages as a range, and naming either page is right."""
+    settings, _ = index_placed_documents(tmp_path)
+    backends = open_backends(settings, wait_for_model=False)
+    try:
+        index = CurrentIndex(backends.catalogue, Filters(settings.project))
+        quote = "by the crew of the yard. Part guide47 Valve guide47 opens at 47 bar."
+        for page in (0, 46, 47):
+            found = check(index, quote, document="guide.pdf", page=page)
+            place = found.evidence.page, found.evidence.locator
+            assert (found.evidence.status, place) == ("verified", (46, "pp. 34-35 (file pages 46-47)"))
+            assert found.note == ""
+        wrong = check(index, quote, document="guide.pdf", page=48)
+        assert wrong.note.endswith("is not in file page 48: it stands in pp. 34-35 (file pages 46-47)")
+    finally:
+        backends.close()
+
+
 def test_a_page_is_that_where_the_quote_stands(tmp_path: Path) -> None:
     """A quote of the named page has its locator; one of another page is said to stand there."""
     settings, _ = index_placed_documents(tmp_path)
