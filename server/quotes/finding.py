@@ -60,6 +60,7 @@ _OMISSION = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
 _JOINT = re.compile(
     r"(?<=[^\W\d_])-(?=[^\W\d_])|(?<=[^\W_]/) ?(?=[^\W\d_])|(?<=[,;)\]]) ?(?=[^\W\d_])|(?<=[^\s\d(]) ?(?=\()"
 )
+_PAIRED = re.compile(r"[*_`~]")
 # A phrase that was cut within ". . .".
 _CUT_ELLIPSIS = re.compile(r"\s+\.\s*\Z")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u2011]\s*(?=[^\W\d_])")
@@ -159,7 +160,12 @@ def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatc
         if found := _visible(_merge(_whole(looks, as_seen)), comments):
             return found[:most]
     joined = [list(islice(_find_joined(quote, part), most)) for part in (*as_is, *as_seen)]
-    return _visible(_merge(_whole(joined, as_seen)), comments)[:most]
+    if (found := _visible(_merge(_whole(joined, as_seen)), comments)) or not _PAIRED.search(quote):
+        return found[:most]
+    # Signs of the page itself, which look like marks in pairs beside true marks of the text.
+    written, asked = [source.as_written(*span) for span in spans], _trim(fold_marked(quote, pairs=False))
+    looks = [_find_parts([asked], part, most, numbers=True) for part in written]
+    return _visible(_merge(_whole(looks, as_seen)), comments)[:most]
 
 
 def find_phrase(phrase: str, source: SourceText, *, case: bool = True) -> list[QuoteMatch]:

@@ -28,13 +28,10 @@ _FENCE = re.compile(
 )
 # A quote in the style of TeX, `so', is no code.
 _CODE = re.compile(r"(?<![`\\])(`{1,3})(?!`|[^\W\d_][^`'\n]{0,80}[\w.,!?]'(?![\w`]))[^`]{1,500}+\1(?!`)")
-# Where the characters of code go that would be read as marks: letters and blanks stay, as do places.
-_PRIVATE = 0xF000
-_HIDDEN = str.maketrans(
-    {sign: chr(_PRIVATE + ord(sign)) for sign in map(chr, range(0x21, 0x7F)) if not sign.isalnum()}
-)
-_HIDDEN |= {ord(sign): _PRIVATE + 0x80 + number for number, sign in enumerate("“”„«»‹›「」『』＂‘’‚")}
-_SHOWN = {(new if isinstance(new, int) else ord(new)): chr(old) for old, new in _HIDDEN.items()}
+# Signs in code that would be read as marks, and characters for private use in their place: places stay.
+_SIGNS = "".join(sign for sign in map(chr, range(0x21, 0x7F)) if not sign.isalnum()) + "“”„«»‹›「」『』＂‘’‚"
+_UNREAD = "".join(chr(0xF0000 + number) for number in range(len(_SIGNS)))
+_HIDDEN, _SHOWN = str.maketrans(_SIGNS, _UNREAD), str.maketrans(_UNREAD, _SIGNS)
 _PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
 _LIST_ITEM = re.compile(r"[ \t]{0,12}(?:[-*+]|\d{1,9}[.)])[ \t]")
 _QUOTE_SIGNS = re.compile(

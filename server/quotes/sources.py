@@ -170,6 +170,10 @@ class SourceText:
             return self._whole_seen
         return self._whole_seen.cut(start, end) if self._is_worth_folding(start, end) else self._seen(start, end)
 
+    def as_written(self, start: int, end: int) -> FoldedPart:
+        """The part as it is seen, but with signs of emphasis and code: those of a page are no marks."""
+        return self._seen(start, end, pairs=False)
+
     def _is_worth_folding(self, start: int, end: int) -> bool:
         """Whether all of the text is to be folded: parts as long as that were, or would be with this one."""
         if start < end:
@@ -220,8 +224,8 @@ class SourceText:
         """Whether words of ASCII letters are written in these: without ligatures and invisible hyphens."""
         return self.text.isascii() or not SHAPED.search(self.text)
 
-    def _seen(self, start: int, end: int) -> FoldedPart:
-        found = marks_of(self.text, start, end, self._fences)
+    def _seen(self, start: int, end: int, *, pairs: bool = True) -> FoldedPart:
+        found = marks_of(self.text, start, end, self._fences, pairs=pairs)
         marks = ((first - start, last - start, new) for first, last, new in found)
         view = splice(self.text[start:end], marks)
         return FoldedPart(fold(view.text), view, start)
@@ -252,9 +256,9 @@ class SourceText:
         return found if found >= 0 else min(at, len(self.text))
 
 
-def fold_marked(text: str) -> str:
+def fold_marked(text: str, *, pairs: bool = True) -> str:
     """A quote as its reader sees it, folded: without marks, with what addresses and tags it has."""
-    return fold(splice(text, marks_of(text, 0, len(text), fences_of(text), links=False)).text).text
+    return fold(splice(text, marks_of(text, 0, len(text), fences_of(text), links=False, pairs=pairs)).text).text
 
 
 def best_window(asked: Sequence[str], there: Sequence[Word]) -> int | None:

@@ -239,6 +239,10 @@ def test_any_quote_and_any_text_have_an_answer(quote: str, text: str) -> None:
 # A sentence as a person copies it from the page, and as the Markdown of a reader of files has it.
 SEEN = (
     ("It is kept for ninety days by its owner", "It *is kept* for **ninety\ndays** by\n\n```\nits owner\n```"),
+    ("by nocite{*} \u2022 If it", "is used by nocite{*}\n- If it is all{*} of it"),
+    ("run `one then run `two of it", "run `one\n- then run `two of it"),
+    ("the `first sign and then `the second", "the `first sign and\n\n> then `the second"),
+    ("a glob *.py or\n*.txt of them", "# a glob *.py or\n- *.txt of them"),
     ("the owner, in the room", "the [owner](https://a.example/x_(y) 'no'), in the room"),
     ("the owner, in the room", "the [owner](https://a.example/x_(y)), in the room"),
     ("Price per day 20 euros", "| Price per day | 20 euros |\n|---|---|"),
@@ -285,6 +289,9 @@ NOT_SEEN = (
     ("6' wide", '6" wide'),
     ("6′ wide", "6″ wide"),
     ("valid in May", "in`valid` in May"),
+    ("`valid` in May, it says", "in`valid` in May,\n> it says"),
+    ("*valid* in May, it says", "in*valid* in May,\n> it says"),
+    ("2*3*4 is it", "234 is it"),
     ("valid in May", "in[valid](https://a.example) in May"),
     ("valid in May", "in&shy;valid in May"),
     ("valid in May", "in\u200dvalid in May"),

@@ -98,26 +98,34 @@ def fences_of(text: str) -> list[tuple[int, int, int, int]]:
 
 
 def marks_of(
-    text: str, start: int, end: int, fences: Sequence[tuple[int, int, int, int]], *, links: bool = True
+    text: str,
+    start: int,
+    end: int,
+    fences: Sequence[tuple[int, int, int, int]],
+    *,
+    links: bool = True,
+    pairs: bool = True,
 ) -> Iterator[Mark]:
     """The marks from ``start`` to ``end`` of a text, which are at borders of lines, in order.
 
     ``fences`` are those of the text (``fences_of``). Without ``links`` an address counts as text, as do tags.
+    Without ``pairs`` signs of emphasis and of code count as text: readers of files write those of a page as they
+    are, and two of them look like a pair.
     """
     at = start
     for first, first_end, last, last_end in fences:
         if last_end <= start or first >= end:
             continue
-        yield from _signs(text, at, max(at, min(first, end)), links=links)
+        yield from _signs(text, at, max(at, min(first, end)), links=links, pairs=pairs)
         if first >= start:
             yield first, min(first_end, end), ""
         if start <= last < end:
             yield last, min(last_end, end), ""
         at = min(max(last_end, at), end)
-    yield from _signs(text, at, end, links=links)
+    yield from _signs(text, at, end, links=links, pairs=pairs)
 
 
-def _signs(text: str, start: int, end: int, *, links: bool) -> Iterator[Mark]:
+def _signs(text: str, start: int, end: int, *, links: bool, pairs: bool) -> Iterator[Mark]:
     """The marks of a part without fences."""
     marks: list[Mark] = []
     # Signs of the paragraph that are marks if they are closed.
@@ -142,6 +150,10 @@ def _signs(text: str, start: int, end: int, *, links: bool) -> Iterator[Mark]:
             marks.append(_tag(text, found, struck))
         elif found["escaped"]:
             marks.append((found.start(), found.start() + 1, ""))
+        elif found["code"] and not pairs:
+            marks += _signs(text, *found.span("inside"), links=links, pairs=pairs)
+        elif found["emphasis"] and not pairs:
+            continue
         elif found["code"]:
             marks += ((found.start(), found.start("inside"), ""), (found.end("inside"), found.end(), ""))
         elif found["entity"]:
