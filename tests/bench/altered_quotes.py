@@ -40,6 +40,7 @@ from tests.bench.verbatim import (
     Sentence,
     audit,
     ingest_folder,
+    is_drawn,
     list_uris,
     plain_text,
     read_pages,
@@ -135,10 +136,12 @@ class Pages:
         return list(self._pages)
 
     def sentences(self) -> Iterator[Sentence]:
-        """The sentences of all files; of a PDF with their pages."""
+        """The sentences of all files, of a PDF with their pages; none with signs that only pandoc draws."""
         for file, pages in self._pages.items():
             for number, text in enumerate(pages, start=1):
                 for sentence in split_sentences(text):
+                    if not file.endswith(".pdf") and is_drawn(sentence):
+                        continue
                     yield Sentence(sentence, file, number if file.endswith(".pdf") else 0)
 
     def has_whole(self, text: str, file: str) -> bool:

@@ -67,8 +67,8 @@ _PARTS = {
     ".ods": (r"content\.xml", "}p"),
     ".odp": (r"content\.xml", "}p"),
 }
-# The lines that pandoc draws around the cells of a table belong to no sentence.
-_DRAWN = re.compile(r"\||\S {4,}\S|-{5,}|\+[-=]{3,}")
+# The lines that pandoc draws around the cells of a table, and its signs of lists, belong to no sentence.
+_DRAWN = re.compile(r"\n *-   |\||\S {4,}\S|-{5,}|\+[-=]{3,}")
 _MANUAL = re.compile(r"\.[1-9]\w*")
 _SECONDS = 120
 _OVERSTRIKE = re.compile(r".\x08")
@@ -158,9 +158,14 @@ def read_sentences(folder: Path, files: Sequence[Path]) -> Iterator[Sentence]:
         for number, text in enumerate(read_pages(path), start=1):
             page = number if path.suffix == ".pdf" else 0
             for sentence in split_sentences(text):
-                if path.suffix in _PANDOC and _DRAWN.search(sentence):
+                if path.suffix in _PANDOC and is_drawn(sentence):
                     continue
                 yield Sentence(sentence, path.relative_to(folder).as_posix(), page)
+
+
+def is_drawn(sentence: str) -> bool:
+    """Whether a sentence has lines or signs that only the program draws."""
+    return _DRAWN.search(sentence) is not None
 
 
 def read_pages(path: Path) -> list[str]:
