@@ -240,6 +240,7 @@ def test_any_quote_and_any_text_have_an_answer(quote: str, text: str) -> None:
 SEEN = (
     ("It is kept for ninety days by its owner", "It *is kept* for **ninety\ndays** by\n\n```\nits owner\n```"),
     ("by nocite{*} \u2022 If it", "is used by nocite{*}\n- If it is all{*} of it"),
+    ("as follows:\t\x88\nFirst the unit", "as follows:\n\n- First the unit"),
     ("run `one then run `two of it", "run `one\n- then run `two of it"),
     ("the `first sign and then `the second", "the `first sign and\n\n> then `the second"),
     ("a glob *.py or\n*.txt of them", "# a glob *.py or\n- *.txt of them"),

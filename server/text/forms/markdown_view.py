@@ -38,12 +38,13 @@ _TAG = (
     r"|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt"
     rf"|u|ul|var)(?:\s{{1,50}}+{_ATTRIBUTE}){{0,30}}+\s{{0,50}}+/?>"
 )
+# A control character between blanks is what programs make of the bullet of a symbolic font.
 # The first alternative that fits counts. Lines first: their signs are no signs within a line.
 _SIGN = re.compile(
     r"(?P<line>^[ \t]*+(?:\|?[ \t]*+(?::?-{3,}+:?|:-++:?|-++:)[ \t]*+\|[-:| \t]*+"
     r"|(?P<rule>[-*_=])(?:[ \t]*+(?P=rule)){2,}+)[ \t]*+$)"
     r"|(?P<block>^[ \t]*+(?:>[ \t]?)++|^[ \t]{0,3}#{1,6}(?=[ \t])|^[ \t]*+[-*+](?=[ \t]))"
-    r"|(?P<bullet>(?<!\S)[\u2022\u2023\u25aa\u25e6\uf0b7](?!\S)|\u2022(?=\s)"
+    r"|(?P<bullet>(?<!\S)[\u2022\u2023\u25aa\u25e6\uf0b7\x80-\x84\x86-\x9f](?!\S)|\u2022(?=\s)"
     r"|^[ \t]*+[\u25cf\u25cb\u25a0\u25a1](?=\s))"
     r"|(?P<paragraph>\n[ \t]*+(?=\n))"
     r"|\\(?P<escaped>[!-/:-@\[-`{-~])|(?P<break>\\(?=\n))"
