@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from winnow.server.ingest.formats.pdf.facts import find_doi, iso_date, split_authors
 from winnow.server.ingest.formats.pdf.layout import Block, BlockKind, Box, Page
 from winnow.server.ingest.formats.pdf.lines import Cell, Line
-from winnow.server.ingest.formats.pdf.reading_order import columns_of
+from winnow.server.ingest.formats.pdf.reading_order import columns_of, part_page
 from winnow.server.ingest.formats.pdf.torn_words import HYPHEN, Mender, expand_ligatures
 from winnow.server.ingest.formats.pdf.visibility import _multiply, _transform
 from winnow.server.ingest.formats.pdf_liteparse import whole_words
@@ -123,14 +123,18 @@ def test_a_title_over_two_columns_parts_them() -> None:
         [f"{side}{row} {WORDS}" for side in "ab" for row in range(5)],
         [f"{side}{row} {WORDS}" for side in "cd" for row in range(5)],
     )
-    assert [line.text for column in columns_of(lines) for line in column] == [*expected[0], "title", *expected[1]]
+    assert [line.text for column in columns_of(part_page(lines)) for line in column] == [
+        *expected[0],
+        "title",
+        *expected[1],
+    ]
 
 
 @given(st.lists(st.tuples(*[st.floats(0, 500)] * 2, st.floats(1, 400)), max_size=30))
 def test_every_letter_is_kept_once(places: list[tuple[float, float, float]]) -> None:
     """Pieces on one line become one line."""
     lines = [_line(chr(0x4E00 + number), *place) for number, place in enumerate(places)]
-    kept = "".join(line.text for column in columns_of(lines) for line in column).replace(" ", "")
+    kept = "".join(line.text for column in columns_of(part_page(lines)) for line in column).replace(" ", "")
     assert sorted(kept) == sorted(line.text for line in lines)
 
 

@@ -16,20 +16,14 @@ from typing import Any, BinaryIO
 from liteparse._liteparse import LiteParse  # type: ignore[import-not-found]
 
 from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.ingest.formats.pdf.characters.lost_text import LostText
+from winnow.server.ingest.formats.pdf.characters.raised_digits import MAY_BE_RAISED, find_raised
 from winnow.server.ingest.formats.pdf.composition import ReadPages, compose
 from winnow.server.ingest.formats.pdf.document import OpenPdf, bounded_texts, open_pdf
 from winnow.server.ingest.formats.pdf.hidden_text import Cleaned, clean
 from winnow.server.ingest.formats.pdf.layout import Box, Rules
 from winnow.server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
-from winnow.server.ingest.formats.pdf.lines import (
-    MAY_BE_RAISED,
-    Cell,
-    Line,
-    LostText,
-    find_raised,
-    has_one_width,
-    split_cells,
-)
+from winnow.server.ingest.formats.pdf.lines import Cell, Line, has_one_width, split_cells
 from winnow.server.text.markup.shaped_text import raise_number
 
 # A word, and where it begins and ends.
@@ -90,33 +84,22 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     opened = open_pdf(file, options)
     try:
         cleaned = clean(opened)
-        drawn = _with_lost_text(
-            [_drawn(page, opened) for page in _PARSER.parse_bytes(cleaned.data).pages], opened, cleaned
-        )
+        drawn = _all_drawn(_PARSER.parse_bytes(cleaned.data).pages, opened, cleaned)
         pages = (replace(page, blocks=cleaned.cut(page.number, page.blocks)) for page in lay_out_pages(drawn))
         return compose(opened, ReadPages("liteparse", tuple(pages), cleaned.objects), options)
     finally:
         opened.close()
 
 
-def _with_lost_text(drawn: list[DrawnPage], opened: OpenPdf, cleaned: Cleaned) -> list[DrawnPage]:
+def _all_drawn(pages: Sequence[Any], opened: OpenPdf, cleaned: Cleaned) -> list[DrawnPage]:
     lost = LostText(opened, cleaned.data)
     try:
-        return [
-            replace(
-                page,
-                lines=(
-                    *page.lines,
-                    *lost.find(page.number, page.lines, has_hidden=bool(cleaned.objects[page.number].hidden)),
-                ),
-            )
-            for page in drawn
-        ]
+        return [_drawn(page, opened, lost, cleaned) for page in pages]
     finally:
         lost.close()
 
 
-def _drawn(page: Any, opened: OpenPdf) -> DrawnPage:
+def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> DrawnPage:
     links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
     rules = _rules(page.vector_graphics)
     raised = _raised_words(page, opened)
@@ -130,6 +113,7 @@ def _drawn(page: Any, opened: OpenPdf) -> DrawnPage:
             lines += _lines(item, links, rules, raised)
     if formulas:
         lines += _formula_lines(opened, page, formulas)
+    lines += lost.find(page.page_num, lines, has_hidden=bool(cleaned.objects[page.page_num].hidden))
     return DrawnPage(page.page_num, page.height, tuple(lines), rules)
 
 
@@ -231,18 +215,23 @@ def _lines(
 def whole_words(item: Any, raised: Mapping[tuple[float, float], str]) -> list[Word]:
     """The words of an item; those without a blank between them in its text are one that was torn."""
     text, at = item.text.strip(), 0
+    words = item.words
+    texts = [word.text for word in words]
+    if not raised and text.split() == texts:
+        return [(_shown(shown), word.x, word.x + word.width) for shown, word in zip(texts, words, strict=True)]
     apart: list[Word] = []
     whole: list[Word] = []
     is_torn = is_known = True
-    for word in item.words:
-        shown, left, right = _shown(raised.get((word.x, word.y), word.text)), word.x, word.x + word.width
+    for word, found in zip(words, texts, strict=True):
+        left = word.x
+        shown, right = _shown(raised.get((left, word.y), found)), left + word.width
         apart.append((shown, left, right))
-        is_known = is_known and text.startswith(word.text, at)
+        is_known = is_known and text.startswith(found, at)
         if whole and is_torn:
             before, left, _ = whole.pop()
             shown = before + shown
         whole.append((shown, left, right))
-        at += len(word.text)
+        at += len(found)
         is_torn = not text[at : at + 1].isspace()
         at += len(text[at:]) - len(text[at:].lstrip())
     return whole if is_known else apart

@@ -45,16 +45,42 @@ class Bookmark:
     page: int
 
 
+class PageTexts:
+    """The texts of the pages of a document, one at a time: to load a page costs most."""
+
+    def __init__(self, document: Any) -> None:
+        self._document = document
+        self._number = 0
+        self._open: list[Any] = []
+
+    def of(self, number: int) -> tuple[Any, float]:
+        """The text of a page (a ``PdfTextPage``), open until another one is asked for; and the page's height."""
+        if number != self._number:
+            self.close()
+            page = self._document[number - 1]
+            self._open, self._number = [page], number
+            self._open.append(page.get_textpage())
+        return self._open[1], self._open[0].get_height()
+
+    def close(self) -> None:
+        """Release the page that was asked for last."""
+        while self._open:
+            self._open.pop().close()
+        self._number = 0
+
+
 class OpenPdf:
     """A PDF that was opened. ``data`` are its bytes without encryption; ``document`` is the handle of PDFium."""
 
     def __init__(self, data: bytes, document: Any) -> None:
         self.data = data
         self.document = document
+        self.texts = PageTexts(document)
         self.pages = len(document)
 
     def close(self) -> None:
         """Release what PDFium holds."""
+        self.texts.close()
         self.document.close()
 
     def label(self, number: int) -> str:
@@ -86,19 +112,10 @@ class OpenPdf:
 
 def bounded_texts(opened: OpenPdf, number: int, boxes: Iterable[Box]) -> list[str]:
     """The text within each box of a page, as PDFium has it; ``HYPHEN`` at its end divides a word."""
-    page = opened.document[number - 1]
-    try:
-        height = page.get_height()
-        text = page.get_textpage()
-        try:
-            return [
-                _line(text.get_text_bounded(box.left, height - box.bottom, box.right, height - box.top))
-                for box in boxes
-            ]
-        finally:
-            text.close()
-    finally:
-        page.close()
+    text, height = opened.texts.of(number)
+    return [
+        _line(text.get_text_bounded(box.left, height - box.bottom, box.right, height - box.top)) for box in boxes
+    ]
 
 
 def open_pdf(file: BinaryIO, options: ReadOptions) -> OpenPdf:

@@ -15,7 +15,7 @@ from statistics import median
 
 from winnow.server.ingest.formats.pdf.layout import NO_RULES, Block, BlockKind, Page, Rules
 from winnow.server.ingest.formats.pdf.lines import Line
-from winnow.server.ingest.formats.pdf.reading_order import columns_of, usual_gutters
+from winnow.server.ingest.formats.pdf.reading_order import PartedPage, columns_of, part_page, usual_gutters
 from winnow.server.ingest.formats.pdf.running_heads import drop_running_heads, is_at_edge
 from winnow.server.ingest.formats.pdf.tables import (
     ENDS_SENTENCE,
@@ -154,14 +154,14 @@ def _usual_pitch(pages: Iterable[Sequence[Line]], body: float) -> float:
 def lay_out_page(
     number: int,
     height: float,
-    lines: Sequence[Line],
+    parted: PartedPage,
     sizes: TextSizes,
     rules: Rules = NO_RULES,
     gutters: Sequence[float] = (),
 ) -> Page:
     """A page of these lines, which may be in any order."""
     blocks: list[Block] = []
-    for column in columns_of(lines, rules, gutters):
+    for column in columns_of(parted, gutters):
         found = lay_out(column, sizes, rules)
         if blocks and found:
             blocks, found = join_over_break(blocks, found)
@@ -535,11 +535,12 @@ def lay_out_pages(drawn: Sequence[DrawnPage], *, has_heads: bool = True) -> list
     if has_heads:
         texts = [*drop_running_heads(texts, [page.height for page in drawn])]
     sizes = TextSizes(texts)
-    gutters = usual_gutters([(lines, page.rules) for page, lines in zip(drawn, texts, strict=True)])
+    parts = [part_page(lines, page.rules) for page, lines in zip(drawn, texts, strict=True)]
+    gutters = usual_gutters(parts)
     pages: list[Page] = []
-    for page, lines in zip(drawn, texts, strict=True):
+    for page, parted in zip(drawn, parts, strict=True):
         edges = tuple(line.text for line in page.lines if is_at_edge(line, page.height))
-        laid = replace(lay_out_page(page.number, page.height, lines, sizes, page.rules, gutters), edges=edges)
+        laid = replace(lay_out_page(page.number, page.height, parted, sizes, page.rules, gutters), edges=edges)
         if pages and pages[-1].blocks and laid.blocks:
             before, after = join_over_break(list(pages[-1].blocks), list(laid.blocks))
             pages[-1] = replace(pages[-1], blocks=tuple(before))

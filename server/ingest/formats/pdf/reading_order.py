@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
@@ -45,25 +45,39 @@ _BULLET_GAP = 3.0
 _STRETCHED, _WIDEST_STRETCH, _FEWEST_STRETCHED = 0.6, 2.5, 3
 
 
-def columns_of(lines: Sequence[Line], rules: Rules = NO_RULES, gutters: Sequence[float] = ()) -> list[list[Line]]:
+@dataclass(frozen=True, slots=True)
+class PartedPage:
+    """The pieces of the lines of a page, the notes beside them, and the gutter that this page shows by itself."""
+
+    text: Sequence[Line]
+    notes: Sequence[Line]
+    gutter: tuple[int, float] | None
+    rules: Rules
+
+
+def part_page(lines: Iterable[Line], rules: Rules = NO_RULES) -> PartedPage:
+    """The page of these lines."""
+    pieces = [piece for line in lines for piece in _pieces(line)]
+    if len(pieces) > _MOST_LINES:
+        return PartedPage(pieces, (), None, NO_RULES)
+    text, notes = _part_notes(pieces)
+    return PartedPage(text, notes, _find_gutter(text, rules), rules)
+
+
+def columns_of(page: PartedPage, gutters: Sequence[float] = ()) -> list[list[Line]]:
     """The columns of a page in reading order, each with its lines from top to bottom.
 
     ``gutters`` are those of the other pages (``usual_gutters``): there, fewer lines need be prose.
     """
-    pieces = [piece for line in lines for piece in _pieces(line)]
-    if len(pieces) > _MOST_LINES:
-        return [_join_level(pieces)]
-    text, notes = _part_notes(pieces)
-    return [_join_level(column) for column in (*_divide(text, rules, 0, gutters), notes) if column]
+    if len(page.text) > _MOST_LINES:
+        return [_join_level(page.text)]
+    columns = _divide(page.text, page.rules, 0, page.gutter, gutters)
+    return [_join_level(column) for column in (*columns, page.notes) if column]
 
 
-def usual_gutters(pages: Sequence[tuple[Sequence[Line], Rules]]) -> list[float]:
+def usual_gutters(pages: Sequence[PartedPage]) -> list[float]:
     """Where many pages of a document have a gutter: pages that lie opposite may have it in two places."""
-    found: Counter[int] = Counter()
-    for lines, rules in pages:
-        pieces = [piece for line in lines for piece in _pieces(line)]
-        if len(pieces) <= _MOST_LINES and (gutter := _find_gutter(_part_notes(pieces)[0], rules)) is not None:
-            found[round(gutter[1])] += 1
+    found = Counter(round(page.gutter[1]) for page in pages if page.gutter is not None)
     fewest = max(_FEWEST_PAGES, _PAGE_SHARE * len(pages))
     return [float(gutter) for gutter, count in found.items() if count >= fewest]
 
@@ -91,8 +105,14 @@ def _pieces(line: Line) -> Iterator[Line]:
         yield replace(line, box=replace(line.box, left=cell.left, right=cell.right), cells=(cell,))
 
 
-def _divide(pieces: list[Line], rules: Rules, depth: int, gutters: Sequence[float] = ()) -> Iterator[list[Line]]:
-    found = _find_gutter(pieces, rules) if depth < _DEEPEST else None
+def _divide(
+    pieces: Sequence[Line],
+    rules: Rules,
+    depth: int,
+    found: tuple[int, float] | None,
+    gutters: Sequence[float] = (),
+) -> Iterator[Sequence[Line]]:
+    """The columns on both sides of the gutter that was found, and of those of the other pages."""
     least = 0.0
     if found is None and gutters:
         least = _USUAL_SHARE
@@ -110,8 +130,9 @@ def _divide(pieces: list[Line], rules: Rules, depth: int, gutters: Sequence[floa
             or (len(band) < held and not _is_table(left, right, gutter, rules))
         ):
             yield whole
-            yield from _divide(left, rules, depth + 1)
-            yield from _divide(right, rules, depth + 1)
+            for side in (left, right):
+                inner = _find_gutter(side, rules) if depth + 1 < _DEEPEST else None
+                yield from _divide(side, rules, depth + 1, inner)
             whole = []
         else:
             whole += band

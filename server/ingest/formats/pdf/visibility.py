@@ -81,7 +81,7 @@ class _Look:
         self.unseen: list[tuple[Any, bool]] = []
         self.marked: list[tuple[Any, bool, HiddenReason]] = []
         # Fonts and sizes of text that is large enough; small text with its own, and with what else hides it.
-        self.legible: set[_FontSize] = set()
+        self.legible: list[tuple[Any, _Frame]] = []
         self.small: list[tuple[Any, bool, _FontSize, HiddenReason | None]] = []
         self.grounds: deque[tuple[Edges, Colour | None]] = deque(maxlen=_MOST_GROUNDS)
         self.seen = 0
@@ -134,7 +134,7 @@ class _Look:
             self.marked.append((handle, frame.depth == 0, why))
         else:
             self.seen += 1
-            self.legible.add(_font_size(handle, frame))
+            self.legible.append((handle, frame))
 
     def _look_at_path(self, handle: Any, frame: _Frame) -> None:
         self.found.paths += 1
@@ -156,8 +156,11 @@ class _Look:
 
     def _judge_small(self) -> None:
         """A dot is small, and so is the stated size of a font whose letters are drawn large (Type 3)."""
+        if not self.small:
+            return
+        legible = {_font_size(handle, frame) for handle, frame in self.legible}
         for handle, on_page, size, why in self.small:
-            if size not in self.legible:
+            if size not in legible:
                 self.marked.append((handle, on_page, "too small"))
             elif why:
                 self.marked.append((handle, on_page, why))
