@@ -277,3 +277,21 @@ def test_text_that_the_first_reader_lost_is_found_but_no_page_number() -> None:
         ["•", "that is usual, z = 3"],
         ["•"],
     )
+
+
+def test_a_table_with_a_frame_is_parted_from_the_chart_and_the_notes_beside_it() -> None:
+    """Its last rows, below the frame, are rows of their own."""
+    names = ["Day", "1", "2", "3", "4", "Max", "Min"]
+    rows = [
+        line(text, 20 + 40 * column, 100 + 12 * row, 35 + 40 * column)
+        for row, name in enumerate(names)
+        for column, text in enumerate((name, f"{20 + row}", f"{30 + row}"))
+    ]
+    chart = [line(f"{140 - 20 * place}", 266, 103 + 15 * place, 280) for place in range(5)]
+    rules = Rules(
+        tuple((98.0 + 12 * row, 18.0, 140.0) for row in range(6)),
+        tuple((x, 98.0, 158.0) for x in (18.0, 58.0, 98.0, 140.0)),
+    )
+    table, *others = read_pages([*rows, *chart], rules=rules)
+    assert table[1].split("\n")[2:] == [f"| {name} | {21 + at} | {31 + at} |" for at, name in enumerate(names[1:])]
+    assert " ".join(text for _, text in others) == "140 120 100 80 60"

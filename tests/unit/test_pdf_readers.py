@@ -646,3 +646,13 @@ def test_a_number_above_a_digit_is_in_raised_digits(read: Read) -> None:
 )
 def test_exponents_of_a_formula_are_in_raised_digits(text: str, formula: str, shown: str) -> None:
     assert pdf_liteparse.with_powers(text, formula) == shown
+
+
+def test_a_coloured_box_behind_words_of_a_line_does_not_part_them() -> None:
+    """Manuals draw such boxes behind inline code; the sides of one may stand within a word beside it."""
+    page = [
+        Box(130, 596.5, 45, 12, (0.9, 0.9, 0.9)),
+        Text(50, 600, "Use the words disjoin and join for parts of a set."),
+    ]
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([[*PAGE, *page]]))), ReadOptions()).text
+    assert "Use the words disjoin and join for parts of a set." in text

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
+from statistics import median
 from typing import Any, BinaryIO
 
 from liteparse._liteparse import LiteParse  # type: ignore[import-not-found]
@@ -26,8 +28,9 @@ from winnow.server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_page
 from winnow.server.ingest.formats.pdf.lines import Cell, Line, has_one_width, split_cells
 from winnow.server.text.markup.shaped_text import raise_number
 
-# A word, and where it begins and ends.
+# A word, and where it begins and ends; a vertical line: its place, and where it begins and ends.
 Word = tuple[str, float, float]
+Bar = tuple[float, float, float]
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd|-Medi(?:Ital)?\b", re.I)
 _MONO = re.compile(
@@ -40,6 +43,8 @@ _MONO_SPREAD, _EXACT_SPREAD = 1.12, 1.01
 # In points: drawn lines that are shorter or thicker are no rules.
 _SHORTEST_RULE, _THICKEST_RULE, _MOST_RULES = 12.0, 3.0, 400
 _BAR_ROOM = 6.0
+# In sizes of the text a box behind a word is no higher; in points, pieces of one bar are no farther apart.
+_BOX_LINES, _BAR_GAP = 1.9, 1.5
 _SMALLEST = 0.1
 # The first word is a number of a line if it is this much smaller than the second.
 _SMALL_NUMBER = 0.85
@@ -101,7 +106,7 @@ def _all_drawn(pages: Sequence[Any], opened: OpenPdf, cleaned: Cleaned) -> list[
 
 def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> DrawnPage:
     links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
-    rules = _rules(page.vector_graphics)
+    rules = _rules(page.vector_graphics, median([item.font_size or 0 for item in page.text_items] or [0]))
     raised = _raised_words(page, opened)
     lines: list[Line] = []
     formulas = []
@@ -147,8 +152,8 @@ def with_powers(text: str, formula: str) -> str:
     return shown
 
 
-def _rules(graphics: Any) -> Rules:
-    """The lines that are drawn across or down, and not the strokes of letters."""
+def _rules(graphics: Any, size: float) -> Rules:
+    """The lines that are drawn across or down, and not the strokes of letters nor the sides of boxes in a line."""
     across, down = set(), set()
     for line in graphics.lines if graphics else ():
         left, right, top, bottom = *sorted((line.x1, line.x2)), *sorted((line.y1, line.y2))
@@ -156,7 +161,24 @@ def _rules(graphics: Any) -> Rules:
             across.add((round(top, 1), left, right))
         elif bottom - top >= _SHORTEST_RULE / 2 and right - left < _THICKEST_RULE:
             down.add((round(left, 1), top, bottom))
-    return Rules(tuple(sorted(across)[:_MOST_RULES]), tuple(sorted(down)[:_MOST_RULES]))
+    bars = list(_long_bars(sorted(down)[:_MOST_RULES], _BOX_LINES * size))
+    return Rules(tuple(sorted(across)[:_MOST_RULES]), tuple(bars))
+
+
+def _long_bars(bars: Sequence[Bar], least: float) -> Iterator[Bar]:
+    """The bars that go on, in one piece or several, over more than a line: a box behind a word has no others."""
+    for _, group in groupby(bars, lambda bar: round(bar[0])):
+        run: list[Bar] = []
+        for bar in sorted(group, key=lambda bar: bar[1]):
+            if run and bar[1] > max(end for _, _, end in run) + _BAR_GAP:
+                yield from run if _length(run) > least else ()
+                run = []
+            run.append(bar)
+        yield from run if _length(run) > least else ()
+
+
+def _length(run: Sequence[Bar]) -> float:
+    return max(end for _, _, end in run) - run[0][1]
 
 
 def _raised_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], str]:

@@ -8,13 +8,13 @@ cells of a table. Each column may have gutters of its own.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from winnow.server.ingest.formats.pdf.layout import NO_RULES, Rules
+from winnow.server.ingest.formats.pdf.layout import NO_RULES, Box, Rules
 from winnow.server.ingest.formats.pdf.lines import BULLETS, CELL_GAP, Cell, Line
 
 # More lines are no text.
@@ -32,6 +32,8 @@ _PAGE_SHARE, _FEWEST_PAGES, _USUAL_SHARE = 0.25, 3, 0.25
 # A list in columns, or an index, whose lines end with numbers: so many lines on each side, and how much longer
 # those of one side may be.
 _LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 8, 2.0
+# So many rules of one length make a table, with bars over this share of its height.
+_GRID_ROWS, _GRID_SHARE = 4, 0.8
 # In points: what is narrower has no two lists beside each other.
 _LIST_WIDTH = 270.0
 # In sizes of the font: pieces on one line are this near in height.
@@ -113,6 +115,11 @@ def _divide(
     gutters: Sequence[float] = (),
 ) -> Iterator[Sequence[Line]]:
     """The columns on both sides of the gutter that was found, and of those of the other pages."""
+    if found is None and (beside := _beside_grid(pieces, rules)):
+        ids = set(map(id, beside))
+        yield [piece for piece in pieces if id(piece) not in ids]
+        yield from _divide(beside, NO_RULES, _DEEPEST, None)
+        return
     least = 0.0
     if found is None and gutters:
         least = _USUAL_SHARE
@@ -137,6 +144,38 @@ def _divide(
         else:
             whole += band
     yield whole
+
+
+def _beside_grid(pieces: Sequence[Line], rules: Rules) -> list[Line]:
+    """What is at the right of a table with a frame, such as a chart or notes, down to what crosses its edge."""
+    for grid in _grids(rules):
+        below = sorted(
+            (piece for piece in pieces if piece.box.middle > grid.top), key=lambda piece: piece.box.middle
+        )
+        crossing = (piece.box.middle for piece in below if piece.box.left < grid.right < piece.box.right - 1)
+        end = next(crossing, float("inf"))
+        beside = [piece for piece in below if piece.box.left > grid.right and piece.box.middle < end]
+        within = [piece for piece in below if grid.holds(piece.box)]
+        bottom = max((piece.box.middle for piece in beside), default=0.0)
+        is_joined = any(
+            grid.top + 3 < y < bottom and left < grid.right and right > grid.right + 3
+            for y, left, right in rules.horizontal
+        )
+        if beside and not is_joined and sum(len(row) > 1 for row in _rows(within)) >= _GRID_ROWS - 1:
+            return beside
+    return []
+
+
+def _grids(rules: Rules) -> Iterator[Box]:
+    """Each table whose rows have rules of one length, with a bar at their end."""
+    rows: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for y, left, right in rules.horizontal:
+        rows[round(left / 2), round(right / 2)].add(round(y))
+    for (left, right), tops in sorted(rows.items()):
+        box = Box(2.0 * left - 1, min(tops), 2.0 * right + 1, max(tops))
+        held = [end - start for x, start, end in rules.vertical if abs(x - 2 * right) < 2 and start < box.bottom]
+        if len(tops) >= _GRID_ROWS and sum(held) > _GRID_SHARE * box.height:
+            yield box
 
 
 def _bands(pieces: Iterable[Line], gutter: float) -> Iterator[list[Line]]:

@@ -204,7 +204,7 @@ def _is_enough(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) 
 def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> list[list[str]]:
     """The texts of the cells, row by row."""
     rows: list[list[str]] = []
-    groups, is_barred_table = _groups(lines, rules)
+    groups, bars = _groups(lines, rules)
     distances = [then.box.middle - first.box.middle for first, then in pairwise(lines)]
     near = min(distances, default=0.0)
     begins_large = sum(line.cells[-1].text[:1].isupper() for line in lines) * 2 > len(lines)
@@ -216,7 +216,9 @@ def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> li
             cells[met[0]] = f"{cells[met[0]]} {cell.text}".strip()
         if place and (
             _is_rest(line, lines[place - 1], cells, columns)
-            or _goes_on(cells, place, groups, distances, near if is_spread else 0.0, begins_large, is_barred_table)
+            or _goes_on(
+                cells, place, groups, distances, near if is_spread else 0.0, begins_large, _is_beside(bars, line)
+            )
         ):
             rows[-1] = [_join(above, cell) for above, cell in zip(rows[-1], cells, strict=True)]
         else:
@@ -238,15 +240,16 @@ def _goes_on(
     distances: Sequence[float],
     near: float,
     begins_large: bool,
-    is_barred_table: bool,
+    is_barred_row: bool,
 ) -> bool:
     """Whether a line belongs to the row above it; ``near`` is 0 where the rows are not farther apart than lines.
 
-    ``begins_large``: most of the last cells begin with capitals. ``is_barred_table``: rules part all of its rows.
+    ``begins_large``: most of the last cells begin with capitals. ``is_barred_row``: rules
+    part all rows, and bars their cells.
     """
     if groups and groups[place] != groups[place - 1]:
         return False
-    if groups and is_barred_table:
+    if groups and is_barred_row:
         return True
     if cells[0] == "":
         return distances[place - 1] <= 1.6 * min(distances)
@@ -257,16 +260,20 @@ def _goes_on(
     )
 
 
-def _groups(lines: Sequence[Line], rules: Rules) -> tuple[list[int], bool]:
-    """The number of the rules above each line, if there are any; and whether there are bars, too."""
+def _groups(lines: Sequence[Line], rules: Rules) -> tuple[list[int], list[tuple[float, float]]]:
+    """The number of the rules above each line, if there are any; and where its bars begin and end."""
     box = _box(lines)
     inner = _inner(rules, box)
     bars = [
-        x
+        (top, bottom)
         for x, top, bottom in rules.vertical
         if box.left - 9 < x < box.right + 9 and top < box.bottom and bottom > box.top
     ]
-    return ([sum(y < line.box.middle for y in inner) for line in lines] if inner else []), bool(inner and bars)
+    return ([sum(y < line.box.middle for y in inner) for line in lines] if inner else []), bars
+
+
+def _is_beside(bars: Iterable[tuple[float, float]], line: Line) -> bool:
+    return any(top <= line.box.middle <= bottom for top, bottom in bars)
 
 
 def _inner(rules: Rules, box: Box) -> list[float]:
