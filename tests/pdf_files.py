@@ -62,6 +62,20 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
+class Enlarged:
+    """A line of text in a font whose stated size is 1, enlarged by its matrix, as FrameMaker has it."""
+
+    x: float
+    y: float
+    text: str
+    size: float = 10
+
+    def draw(self) -> str:
+        scale = f"{self.size} 0 0 {self.size} {self.x} {self.y}"
+        return f"BT 0 0 0 rg 0 Tr /F1 1 Tf {scale} Tm ({_escape(self.text)}) Tj ET"
+
+
+@dataclass(frozen=True, slots=True)
 class Box:
     """A filled rectangle."""
 
@@ -105,7 +119,7 @@ class Link:
     address: str
 
 
-Drawing = Text | WithMinus | Drawn | Box | Picture | Form
+Drawing = Text | WithMinus | Drawn | Enlarged | Box | Picture | Form
 
 
 @dataclass(frozen=True, slots=True)

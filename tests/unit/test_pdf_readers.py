@@ -8,7 +8,20 @@ from dataclasses import replace
 
 import pytest
 
-from tests.pdf_files import A4, Box, Drawn, Form, Link, PdfFile, Picture, Text, WithMinus, build_pdf, paragraph
+from tests.pdf_files import (
+    A4,
+    Box,
+    Drawn,
+    Enlarged,
+    Form,
+    Link,
+    PdfFile,
+    Picture,
+    Text,
+    WithMinus,
+    build_pdf,
+    paragraph,
+)
 from winnow.server.ingest.documents import UnreadableFile
 from winnow.server.ingest.formats import pdf_liteparse, pdf_pdfium
 from winnow.server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ParsedFile, ReadOptions
@@ -656,3 +669,12 @@ def test_a_coloured_box_behind_words_of_a_line_does_not_part_them() -> None:
     ]
     text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([[*PAGE, *page]]))), ReadOptions()).text
     assert "Use the words disjoin and join for parts of a set." in text
+
+
+def test_text_whose_stated_size_is_enlarged_has_the_size_in_which_it_is_drawn(read: Read) -> None:
+    """Without it all lines have one size, and every gap between words is wide."""
+    title = Enlarged(50, 740, "About stores", 18)
+    text = read(
+        PdfFile([[title, *(Enlarged(50, 700 - 12 * row, line) for row, line in enumerate(LINES * 3))]])
+    ).text
+    assert (text.split("\n")[0], text.count(SENTENCE)) == ("# About stores", 3)

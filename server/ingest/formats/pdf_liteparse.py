@@ -19,7 +19,7 @@ from liteparse._liteparse import LiteParse  # type: ignore[import-not-found]
 
 from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from winnow.server.ingest.formats.pdf.characters.lost_text import LostText
-from winnow.server.ingest.formats.pdf.characters.raised_digits import MAY_BE_RAISED, find_raised
+from winnow.server.ingest.formats.pdf.characters.raised_digits import MAY_BE_RAISED, drawn_size, find_raised
 from winnow.server.ingest.formats.pdf.composition import ReadPages, compose
 from winnow.server.ingest.formats.pdf.document import OpenPdf, bounded_texts, open_pdf
 from winnow.server.ingest.formats.pdf.hidden_text import Cleaned, clean
@@ -46,6 +46,8 @@ _BAR_ROOM = 6.0
 # In sizes of the text a box behind a word is no higher; in points, pieces of one bar are no farther apart.
 _BOX_LINES, _BAR_GAP = 1.9, 1.5
 _SMALLEST = 0.1
+# In heights of a line: a font whose stated size is smaller is drawn larger.
+_STATED = 0.3
 # The first word is a number of a line if it is this much smaller than the second.
 _SMALL_NUMBER = 0.85
 # A word with raised digits is higher than others of its font by this factor.
@@ -106,20 +108,33 @@ def _all_drawn(pages: Sequence[Any], opened: OpenPdf, cleaned: Cleaned) -> list[
 
 def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> DrawnPage:
     links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
-    rules = _rules(page.vector_graphics, median([item.font_size or 0 for item in page.text_items] or [0]))
+    rules = _rules(page.vector_graphics, median([item.height for item in page.text_items] or [0]))
     raised = _raised_words(page, opened)
     lines: list[Line] = []
     formulas = []
+    known: dict[tuple[str, float], float] = {}
     for item in page.text_items:
         text = item.text.strip()
         if "$" in text and _has_formula(item, text):
             formulas.append(item)
         elif text:
-            lines += _lines(item, links, rules, raised)
+            lines += _lines(item, _size(item, page.page_num, opened, known), links, rules, raised)
     if formulas:
         lines += _formula_lines(opened, page, formulas)
     lines += lost.find(page.page_num, lines, has_hidden=bool(cleaned.objects[page.page_num].hidden))
     return DrawnPage(page.page_num, page.height, tuple(lines), rules)
+
+
+def _size(item: Any, number: int, opened: OpenPdf, known: dict[tuple[str, float], float]) -> float:
+    """The size of an item as it is drawn: some programs state 1 and enlarge it. ``known``: by font and height."""
+    height = round(float(item.height), 1)
+    stated: float = item.font_size or height
+    if stated < _STATED * height:
+        key = (item.font_name or "", height)
+        if key not in known:
+            known[key] = drawn_size(opened, number, _box(item)) or height
+        stated = known[key]
+    return round(max(_SMALLEST, stated), 1)
 
 
 def _has_formula(item: Any, text: str) -> bool:
@@ -203,7 +218,11 @@ def _raised_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], st
 
 
 def _lines(
-    item: Any, links: Sequence[tuple[Box, str]], rules: Rules, raised: Mapping[tuple[float, float], str]
+    item: Any,
+    size: float,
+    links: Sequence[tuple[Box, str]],
+    rules: Rules,
+    raised: Mapping[tuple[float, float], str],
 ) -> Iterator[Line]:
     """An item of text with its cells: words with a wide gap or a drawn line between them are two.
 
@@ -211,7 +230,6 @@ def _lines(
     """
     font = item.font_name or ""
     box = _box(item)
-    size = round(max(_SMALLEST, item.font_size or box.height), 1)
     is_bold = bool(_BOLD.search(font))
     words = whole_words(item, raised)
     if not words:

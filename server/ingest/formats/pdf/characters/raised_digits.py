@@ -64,6 +64,14 @@ def read_sign(textpage: Any, place: int, text: str) -> Sign:
     return Sign(text, pdfium.FPDFText_GetFontSize(textpage, place) * (scale or 1.0), y.value)
 
 
+def drawn_size(opened: OpenPdf, number: int, box: Box) -> float:
+    """The size in which the first letter in a box of a page is drawn; 0 where PDFium has none."""
+    textpage, height = opened.texts.of(number)
+    room = (box.bottom - box.top) / 4
+    place = pdfium.FPDFText_GetCharIndexAtPos(textpage, box.left + room, height - box.middle, room, room)
+    return read_sign(textpage, place, "").size if place >= 0 else 0.0
+
+
 def find_raised(opened: OpenPdf, number: int, words: Iterable[tuple[str, Box]]) -> list[str]:
     """These words of a page with raised digits; a word that PDFium does not have there stays as it is."""
     textpage, height = opened.texts.of(number)
