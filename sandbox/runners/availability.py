@@ -1,7 +1,7 @@
-"""Whether scripts can probably run on this host, from what can be read without starting anything.
+"""Whether scripts can run on this host, as far as a server can tell before it starts the sandbox.
 
-Only certain evidence counts: a kernel file or number that rules a wall out. Everything else shows when the walls
-are raised; that decides.
+What is missing is what a trial of the walls shows; where the trial itself fails, walls that the kernel certainly
+lacks. A wall that stands here may still fail its test when the sandbox starts; that decides.
 """
 
 from __future__ import annotations
@@ -22,20 +22,25 @@ _UNPRIVILEGED_USER_NAMESPACES = "/proc/sys/kernel/unprivileged_userns_clone"  # 
 
 
 def looks_possible(runner: str, accepted: Collection[str] = ()) -> bool:
-    """Whether nothing rules this runner out here; ``accepted``: walls that may be missing, or a tier."""
+    """Whether this runner can start here; ``accepted``: walls that may be missing, or a tier."""
     return _CHECKS[runner](frozenset(accepted))
 
 
 def _check_kernel(accepted: frozenset[str]) -> bool:
     if not sys.platform.startswith("linux"):
         return False
-    missing = _missing_walls()
+    from winnow.sandbox.walls.trial import TRIED_WALLS, find_refused_walls
+
+    refused = find_refused_walls()
+    missing = refused if refused is not None else _read_missing_walls()
     lacks = accepted.union(*(TIERS[name].lacks for name in accepted & TIERS.keys()))
-    return missing <= lacks and not missing & MANDATORY_WALLS
+    # An opt-in that names a wall that stands is refused, too.
+    named_in_vain = accepted & TRIED_WALLS - missing if refused is not None else frozenset()
+    return missing <= lacks and not missing & MANDATORY_WALLS and not named_in_vain
 
 
-def _missing_walls() -> frozenset[str]:
-    """The walls that this kernel certainly does not offer."""
+def _read_missing_walls() -> frozenset[str]:
+    """The walls that this kernel certainly does not offer, from its files and numbers."""
     from winnow.sandbox.walls import kernel, seccomp
 
     missing = set()

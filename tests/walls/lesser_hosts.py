@@ -4,6 +4,7 @@ Run as a program, which puts itself behind the filter of HOST and then does one 
 
     lesser_hosts.py HOST start [WALL ...]     start the sandbox, accepting that these walls are missing; run 1 + 1
     lesser_hosts.py HOST attack [WALL ...]    the same, and attack it
+    lesser_hosts.py HOST outlook [WALL ...]   tell whether scripts look possible, and which walls a trial misses
     lesser_hosts.py HOST smaller              start the smaller language, accepting nothing
     lesser_hosts.py HOST layers               try each remaining layer alone
     lesser_hosts.py HOST readers              start the children that read files, and parse a page
@@ -29,11 +30,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from winnow.sandbox import Sandbox, SandboxUnavailable
+from winnow.sandbox import Sandbox, SandboxUnavailable, looks_possible
 from winnow.sandbox.protocol.limits import Limits
 from winnow.sandbox.walls import kernel, seccomp, wall_table
 from winnow.sandbox.walls.profiles import SCRIPT
 from winnow.sandbox.walls.seccomp import RPC
+from winnow.sandbox.walls.trial import find_refused_walls
 from winnow.sandbox.walls.wall_resources import WallResources
 from winnow.sandbox.walls.wall_table import CHILD_WALLS, Wall
 
@@ -148,6 +150,10 @@ async def _start(accepted: Sequence[str], runner: str = "auto") -> dict[str, Any
             return {"result": outcome.result, "missing": outcome.walls.missing, "stood": outcome.walls.stood}
     except SandboxUnavailable as error:
         return {"refused": str(error), "missing": error.missing}
+
+
+def _look(accepted: Sequence[str]) -> dict[str, Any]:
+    return {"possible": looks_possible("auto", accepted), "refused": sorted(find_refused_walls() or ())}
 
 
 _FAMILIES = ("files", "network", "processes", "kernel", "signals", "descriptors")
@@ -275,6 +281,7 @@ def main(name: str, task: str, accepted: Sequence[str]) -> None:
     if task == "command":
         os.execvp(accepted[0], accepted)
     told = {"start": lambda: asyncio.run(_start(accepted)), "attack": lambda: asyncio.run(_attack(accepted)),
+            "outlook": lambda: _look(accepted),
             "smaller": lambda: asyncio.run(_start((), "monty")),
             "layers": _layers, "readers": _read, "attack_readers": _attack_readers,
             "programs": _execute}[task]()  # fmt: skip

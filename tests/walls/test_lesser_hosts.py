@@ -56,6 +56,31 @@ def test_an_opt_in_that_names_exactly_these_walls_starts_and_every_result_names_
     assert (told["result"], sorted(told["missing"])) == (2, sorted(MISSING[host]))
 
 
+@pytest.mark.parametrize("host", [*MISSING, "no_seccomp"])
+def test_a_server_there_knows_before_the_start_which_walls_are_refused(host: str) -> None:
+    refused = MISSING.get(host, ("seccomp",))
+    assert _on(host, "outlook") == {"possible": False, "refused": sorted(refused)}
+
+
+@pytest.mark.parametrize(
+    ("host", "accepted", "possible"),
+    [
+        ("docker", ("container",), True),
+        ("docker", NAMESPACES, True),
+        ("docker", NAMESPACES[1:], False),
+        ("docker", (*NAMESPACES, "landlock"), False),
+        ("old_docker", ("container",), False),
+        ("no_landlock", ("namespaces",), True),
+        ("no_seccomp", ("seccomp",), False),
+    ],
+)
+def test_a_server_promises_scripts_for_an_opt_in_with_which_they_start(
+    host: str, accepted: tuple[str, ...], possible: bool
+) -> None:
+    told = _on(host, "outlook", *accepted)["possible"], "result" in _on(host, "start", *accepted)
+    assert told == (possible, possible)
+
+
 @pytest.mark.parametrize(
     ("host", "accepted"),
     [
