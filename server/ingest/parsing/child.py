@@ -4,6 +4,7 @@ Behind walls (``walled_children.py``) a child is forked for each document: the r
 one descriptor, the file is another. Without walls (``confined_process.py``) one process serves requests on its
 standard input, opens files by their path, and sets its own limits before it reads the first request: memory for
 the whole process, processor and wall-clock time for each request. If one is exceeded, the kernel ends the process.
+After a file of a format in the table it says that it is spent, and ends.
 """
 
 from __future__ import annotations
@@ -112,7 +113,9 @@ def main() -> None:
             return
         _set_time_limits(float(request["seconds"]))
         answer, is_spent = _serve(request, partial(_open_document, request))
+        _clear_alarm()
         _send(answers, answer)
+        frames.send(answers, frames.SPENT if is_spent else b"")
         if is_spent:
             return
 
@@ -155,6 +158,12 @@ def _set_time_limits(seconds: float) -> None:
     soft = int(used.ru_utime + used.ru_stime + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
     signal.setitimer(signal.ITIMER_REAL, 4 * seconds)
+
+
+def _clear_alarm() -> None:
+    """The time of a request does not end the process while it waits for the next one."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 # --- requests

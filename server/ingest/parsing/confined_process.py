@@ -17,10 +17,11 @@ from typing import Any, BinaryIO
 from winnow import SEARCH_PATH
 from winnow.server.ingest.documents import UnreadableFile
 from winnow.server.ingest.parsing import frames
-from winnow.server.ingest.parsing.failures import STOPPED, ChildFailed, crashed, too_slow
+from winnow.server.ingest.parsing.failures import NO_ANSWER, STOPPED, ChildFailed, crashed, too_slow
 
 # The limit on the clock is a multiple, because other processes run too, and the child needs time to start.
 _CLOCK_FACTOR, _START_SECONDS = 4, 30.0
+_END_SECONDS = 5.0  # of a child that has closed its answers, or sent an invalid one, on a busy machine
 _OUT_OF_TIME = frozenset(getattr(signal, name, -1) for name in ("SIGXCPU", "SIGALRM", "SIGKILL"))
 # The child imports the modules of this process, not files of the working folder.
 _PROGRAM = (
@@ -55,11 +56,15 @@ class ConfinedProcess:
             assert child.stdout
             frames.send(child.stdin, frames.dump({**request, "seconds": seconds}))
             facts = frames.receive(child.stdout, frames.MAX_FACTS_BYTES)
-            return facts, frames.receive(child.stdout, frames.MAX_TEXT_BYTES)
+            text = frames.receive(child.stdout, frames.MAX_TEXT_BYTES)
+            is_spent = frames.receive(child.stdout, len(frames.SPENT)) == frames.SPENT
         except (OSError, EOFError, frames.ParserProtocolError, ValueError):
             raise ChildFailed(self._failure_reason(seconds)) from None
         finally:
             timer.cancel()
+        if is_spent:  # it may take a moment to end, and would leave the next request without an answer
+            self._end()
+        return facts, text
 
     def _running_child(self) -> subprocess.Popen[bytes]:
         if self._is_closed:
@@ -71,11 +76,13 @@ class ConfinedProcess:
 
     def _failure_reason(self, seconds: float) -> str:
         """End a child that did not answer, and return the reason; the next document gets a new child."""
-        child = self._child
+        # Its own end says why; the kill below would look like the end of its time.
+        code = _await_end(self._child) if self._child else None
         self._end()
-        code = child.returncode if child else 0
         if self._is_closed:
             raise UnreadableFile(STOPPED)
+        if code is None:
+            return NO_ANSWER
         if -code in _OUT_OF_TIME:
             return too_slow(seconds)
         return crashed(code)
@@ -90,6 +97,14 @@ class ConfinedProcess:
             with contextlib.suppress(OSError):  # the rest of a request cannot be sent
                 if stream:
                     stream.close()
+
+
+def _await_end(child: subprocess.Popen[bytes]) -> int | None:
+    """The exit code of a child that ends by itself; None for one that goes on."""
+    try:
+        return child.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _start() -> subprocess.Popen[bytes]:

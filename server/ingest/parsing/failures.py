@@ -6,6 +6,7 @@ import signal
 
 STOPPED = "the ingest was stopped"
 TOO_LARGE = "needs more memory than its reader may have; split it"
+NO_ANSWER = "its parser gave no answer"
 
 
 class ChildFailed(Exception):

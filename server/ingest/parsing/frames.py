@@ -1,6 +1,7 @@
 """Frames between an ingest and a child that parses: four bytes of length, then a body. Both ends use this file.
 
-A request is one frame of JSON. An answer is two: its facts as JSON, and a text as UTF-8, which needs no parser.
+A request is one frame of JSON. An answer is two: its facts as JSON, and a text as UTF-8, which needs no parser. A
+child that serves many requests adds a third, which is empty or `SPENT`: then the process ends and takes no other one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ MAX_FACTS_BYTES = 4 * 1024 * 1024
 # Of the text of an answer, in characters; each takes up to four bytes.
 MAX_TEXT_CHARS = 16 * 1024 * 1024
 MAX_TEXT_BYTES = 4 * MAX_TEXT_CHARS
+SPENT = b"spent"
 
 
 class ParserProtocolError(Exception):

@@ -22,7 +22,7 @@ from winnow.sandbox.walls.profiles import READER
 from winnow.sandbox.walls.tiers import Tier, find_tier
 from winnow.server.ingest.documents import UnreadableFile
 from winnow.server.ingest.parsing import frames
-from winnow.server.ingest.parsing.failures import STOPPED, TOO_LARGE, ChildFailed, crashed, too_slow
+from winnow.server.ingest.parsing.failures import NO_ANSWER, STOPPED, TOO_LARGE, ChildFailed, crashed, too_slow
 
 # With what the fork server has imported, a child stays below 1 GiB of resident memory.
 _MEMORY_BYTES = 832 * MIB
@@ -123,7 +123,7 @@ def _failure_reason(end: ChildEnd, limits: Limits) -> str:
         return TOO_LARGE
     if end.signal == signal.SIGSYS:
         return "its parser was ended at a system call that no reader needs"
-    return crashed(-end.signal) if end.signal else "its parser gave no answer"
+    return crashed(-end.signal) if end.signal else NO_ANSWER
 
 
 def _package_folders() -> tuple[Path, ...]:
