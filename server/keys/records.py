@@ -52,9 +52,10 @@ class KeyText:
         return cls(match[1], match[2]) if match else None
 
 
-def contains_key(text: str) -> bool:
-    """Whether a key is anywhere in the text."""
-    return _KEY.search(text) is not None
+def find_key(text: str) -> KeyText | None:
+    """The first key anywhere in the text; None if there is none."""
+    match = _KEY.search(text)
+    return KeyText(match[1], match[2]) if match else None
 
 
 class AccessKey(BaseModel):

@@ -214,7 +214,10 @@ FAMILIES: tuple[Family, ...] = (
         _value("http", "connections"),
     ),
     Family(
-        "winnow_rejected_keys", "counter", "wrong keys that HTTP clients sent", _total("access", "rejected_keys")
+        "winnow_rejected_keys",
+        "counter",
+        "wrong keys that HTTP clients sent, and keys of addresses that had to wait",
+        _total("access", "rejected_keys"),
     ),
     Family(
         "winnow_blocked_addresses",

@@ -16,6 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 from tests.serving import serve
 from tests.two_projects import BLUE, RED, Client, make_client
 from winnow.server.keys.key_ring import KeyRing
+from winnow.server.keys.records import KeyText
 from winnow.server.transports.access.authentication import Authentication
 from winnow.server.transports.access.failed_attempts import FREE_ATTEMPTS
 from winnow.server.transports.access.http_access import HttpAccess
@@ -149,11 +150,15 @@ async def test_keys_in_urls_do_not_fill_the_log(
     async def send(message: Message) -> None:
         statuses.extend([message["status"]] if message["type"] == "http.response.start" else ())
 
-    scope = {"type": "http", "method": "GET", "path": "/health", "query_string": b"token=x", "headers": []}
+    key = KeyText.create()
+    query = b"a=1&key=winnow%5F" + str(key).removeprefix("winnow_").encode()
+    scope = {"type": "http", "method": "GET", "path": "/health", "query_string": query, "headers": []}
     for _ in range(50):
         await guarded({**scope, "client": ("192.0.2.7", 1)}, _receive, send)
     assert statuses == [400] * 50
-    lines = [line for line in caplog.messages if "in a URL" in line]
+    lines = [vars(record)["fields"] for record in caplog.records if "in a URL" in record.message]
+    # Its id tells the operator which key to replace.
+    assert lines == [{"address": "192.0.2.7", "key": key.id, "ends_with": key.tail}] * len(lines)
     assert FREE_ATTEMPTS < len(lines) < 25  # one more for each doubling of the wait, however slow this machine is
 
 

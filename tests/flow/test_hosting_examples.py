@@ -7,6 +7,7 @@ another machine, the tests put theirs in.
 from __future__ import annotations
 
 import configparser
+import itertools
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ from tests.flow.test_drain import ALONE
 from tests.flow.test_stdio import WINNOW
 from tests.patience import LIMIT, start_process, until
 from winnow.server.commands.serving.keys import app as key_app
+from winnow.server.transports.access.failed_attempts import FailedAttempts
 
 DOCS = Path(__file__).parents[2] / "docs"
 HOSTING, MONITORING = ((DOCS / name).read_text("utf-8") for name in ("hosting.md", "monitoring.md"))
@@ -222,6 +224,38 @@ tests:
         exp_alerts:
           - exp_labels: {job: winnow, instance: two}
             exp_annotations: {summary: "winnow does not answer at /metrics: two"}
+"""
+    )
+    assert "SUCCESS" in run(promtool, "test", "rules", tmp_path / "test.yml")
+
+
+def test_wrong_keys_of_one_address_raise_an_alert_although_it_has_to_wait(tmp_path: Path) -> None:
+    promtool = program("promtool")
+    shutil.copy(DOCS / "examples" / "prometheus-alerts.yml", tmp_path)
+    clock = itertools.count(step=0.5)
+    now = [0.0]
+    attempts = FailedAttempts(lambda: now[0])
+    counts = []
+    for _ in range(25):
+        counts.append(attempts.total)
+        for now[0] in itertools.islice(clock, 120):
+            if not attempts.refuse("192.0.2.7"):
+                attempts.add("192.0.2.7")
+    series = f"'winnow_rejected_keys_total{{instance=\"one\"}}', values: '{' '.join(map(str, counts))}'"
+    (tmp_path / "test.yml").write_text(
+        f"""
+rule_files: [prometheus-alerts.yml]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - {{series: {series}}}
+    alert_rule_test:
+      - eval_time: 24m
+        alertname: WinnowWrongKeys
+        exp_alerts:
+          - exp_labels: {{instance: one}}
+            exp_annotations: {{summary: "many wrong keys are tried on one"}}
 """
     )
     assert "SUCCESS" in run(promtool, "test", "rules", tmp_path / "test.yml")

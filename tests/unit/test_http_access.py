@@ -211,6 +211,14 @@ def test_wrong_keys_are_forgotten_after_an_hour_and_the_table_is_bounded() -> No
     assert len(failures) == 100
 
 
+def test_attempts_that_have_to_wait_are_counted_and_make_no_wait_longer() -> None:
+    clock = Clock()
+    failures = FailedAttempts(clock)
+    waits = [failures.refuse("a") or failures.add("a") for _ in range(FREE_ATTEMPTS + 3)]
+    assert (waits[FREE_ATTEMPTS:], failures.total) == ([1.0] * 3, FREE_ATTEMPTS + 3)
+    assert (failures.refuse("b"), failures.total) == (0.0, FREE_ATTEMPTS + 3)
+
+
 @pytest.mark.anyio
 async def test_addresses_are_checked_before_keys_and_the_proxy_is_the_only_way_in(tmp_path: Path) -> None:
     make_key(tmp_path)

@@ -37,7 +37,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from winnow.server.errors import WinnowError
-from winnow.server.keys.records import AccessKey, KeyText, contains_key
+from winnow.server.keys.records import AccessKey, KeyText, find_key
 from winnow.server.runtime.logs import log
 from winnow.server.sessions.identities import key_name
 from winnow.server.text.printable import one_line
@@ -161,7 +161,7 @@ class Authentication:
         if "/.well-known/" in scope["path"]:
             raise _Refusal(404, _NO_OAUTH if tokens is None else _NO_OAUTH_HERE)
         if _has_key_in_url(scope):
-            raise self._refuse_url(address)
+            raise self._refuse_url(scope, address)
         if _is_probe(scope):
             scope[IS_PROBE] = True
             return None
@@ -205,11 +205,16 @@ class Authentication:
         self._log_subject(client)
         return _Client(client.id, client.name, client.projects, lambda: tokens.is_active(client))
 
-    def _refuse_url(self, address: str) -> _Refusal:
-        """The refusal of a key in the URL. Lines in the log become rarer: anyone may send such requests."""
+    def _refuse_url(self, scope: Scope, address: str) -> _Refusal:
+        """The refusal of a key in the URL. Lines in the log become rarer: anyone may send such requests.
+
+        They name the key, which its operator replaces; whether it is a right one was not looked at.
+        """
         if not self._in_urls.wait(address):
             self._in_urls.add(address)
-            log("a key was sent in a URL", level=30, address=address)
+            text = find_key(_url_of(scope))
+            id, tail = (text.id, text.tail) if text else ("", "")
+            log("a key was sent in a URL", level=30, address=address, key=id, ends_with=tail)
         return _Refusal(
             400,
             "a key must not be in the URL, where logs and histories keep it; replace it (winnow key rotate NAME) "
@@ -220,7 +225,7 @@ class Authentication:
         """The refusal of a token; of one that was never valid as that of a wrong key."""
         assert self._access.tokens is not None
         if error.is_attempt:
-            if wait := self.failures.wait(address):
+            if wait := self.failures.refuse(address):
                 return _Refusal(429, "too many wrong tokens from this address", _retry_after(wait))
             wait = self.failures.add(address)
             log("a token was refused", level=30, address=address, blocked_seconds=wait, why=error.message)
@@ -258,8 +263,7 @@ class Authentication:
         known = self._access.keys.recall(text) if text else None
         if known is not None:
             return known
-        wait = self.failures.wait(address)
-        if wait:
+        if wait := self.failures.refuse(address):
             raise _Refusal(429, "too many wrong keys from this address; try again later", _retry_after(wait))
         try:
             key = await self._access.keys.verify(text) if text else None
@@ -320,9 +324,13 @@ def _is_probe(scope: Scope) -> bool:
 
 def _has_key_in_url(scope: Scope) -> bool:
     """Whether the URL has a key or a token, or a parameter that is meant for one."""
-    query = scope["query_string"]
-    url = unquote_to_bytes(query).decode("latin-1") + scope["path"]
-    return bool(_NAMES_IN_URLS.search(query) or contains_key(url) or _TOKEN.search(url))
+    url = _url_of(scope)
+    return bool(_NAMES_IN_URLS.search(scope["query_string"]) or find_key(url) or _TOKEN.search(url))
+
+
+def _url_of(scope: Scope) -> str:
+    """What a request asks for, without escapes."""
+    return unquote_to_bytes(scope["query_string"]).decode("latin-1") + str(scope["path"])
 
 
 def _find_text(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes, str]:

@@ -30,7 +30,7 @@ class _Failures:
 
 
 class FailedAttempts:
-    """The failed attempts of each name, and how many there were in ``total``.
+    """The failed attempts of each name, and in ``total`` how many there were, with those that had to wait.
 
     ``now``: a clock in seconds. ``max_addresses``: the latest are kept.
     """
@@ -45,6 +45,12 @@ class FailedAttempts:
         """The seconds until this address may try again; 0 if it may now."""
         failures = self._failures.get(address)
         return max(0.0, failures.until - self._now()) if failures else 0.0
+
+    def refuse(self, address: str) -> float:
+        """Like ``wait``, for an attempt: where it has to wait, it is refused and counted in ``total`` alone."""
+        wait = self.wait(address)
+        self.total += wait > 0
+        return wait
 
     def add(self, address: str, free: int = FREE_ATTEMPTS) -> float:
         """Count a failed attempt of this address; returns the seconds that it has to wait now.
