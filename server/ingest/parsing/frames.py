@@ -1,7 +1,7 @@
 """Frames between an ingest and a child that parses: four bytes of length, then a body. Both ends use this file.
 
 A request is one frame of JSON. An answer is two: its facts as JSON, and a text as UTF-8, which needs no parser. A
-child that serves many requests adds a third, which is empty or `SPENT`: then the process ends and takes no other one.
+child that serves many requests adds a third, which is empty or `SPENT`: the process ends and takes no other one.
 """
 
 from __future__ import annotations
