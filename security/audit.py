@@ -7,7 +7,8 @@
 
 An attack on a surface outside the sandbox is tried in two modes: its control, and as "both" the product as it is
 used. In every mode but the control, an attack must end in one of the ways that its first line names, and must not
-achieve its goal. Anything else is a violation.
+achieve its goal. Anything else is a violation. Where a host refuses an attack to every process, as a container
+refuses namespaces, its control is *unproven*: no violation, and no success.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from . import control, suite, surface
 from .suite import Attack
 
 CONTROL = "control"
+UNPROVEN = "unproven"
 MODES = (CONTROL, *suite.LAYERS)
 AT_ONCE = 2  # with more, attacks on a small machine would time out because of each other
 _CONTROL_SECONDS = 180.0  # long enough for a busy machine: a slow control would prove nothing
@@ -95,6 +97,10 @@ class Audit:
         """The trials that did not end as claimed."""
         return [trial for trial in self.trials if trial.violation]
 
+    def unproven(self) -> list[str]:
+        """The attacks that this host itself refuses, so that they prove nothing here."""
+        return [trial.attack for trial in self.trials if trial.ending == UNPROVEN]
+
     def families(self) -> list[Family]:
         """The rows of the table, by family name."""
         ordered = sorted(self.trials, key=lambda trial: trial.family)
@@ -113,6 +119,7 @@ class Audit:
             "attacks": len({trial.attack for trial in self.trials}),
             "families": [family.to_json() for family in self.families()],
             "violations": [trial.to_json() for trial in self.violations()],
+            "unproven": self.unproven(),
             "seconds": round(self.seconds, 1),
         }
 
@@ -127,7 +134,8 @@ def _build_columns(trials: Sequence[Trial]) -> Mapping[str, Column]:
 
 def _build_column(trials: Sequence[Trial]) -> Column:
     violations = tuple(trial.attack for trial in trials if trial.violation)
-    return Column(len(trials), len(trials) - len(violations), violations)
+    unproven = sum(trial.ending == UNPROVEN for trial in trials)
+    return Column(len(trials), len(trials) - len(violations) - unproven, violations)
 
 
 def describe_host() -> dict[str, Any]:
@@ -234,6 +242,8 @@ async def _run_on_plain_python(attack: Attack) -> Trial:
     """Run the positive control, in a temporary folder for its files."""
     with tempfile.TemporaryDirectory(prefix="winnow-audit-") as folder:
         succeeded = await _succeeds(attack.source, folder)
+    if not succeeded and attack.host_may_refuse:
+        return Trial(str(attack), attack.family, CONTROL, UNPROVEN, "")
     violation = "" if succeeded else "it does not succeed on plain Python, so it proves nothing"
     return Trial(str(attack), attack.family, CONTROL, "succeeded" if succeeded else "failed", violation)
 

@@ -10,6 +10,7 @@ Further parts, each with a default:
 
     | both: STATUS/...       behind both; default: as for the fence, or the walls where the fence claims nothing
     | limits: NAME=N ...     lower limits than `LIMITS`, by the names of `sandbox.Limits`
+    | host: may refuse       some hosts, such as containers, refuse it to every process: there it proves nothing
     | source: computed       the rest of the file is an expression whose value is the program: for programs that no
                              editor should open and no installer should compile
 
@@ -70,10 +71,11 @@ LAYERS: Mapping[str, Layers] = MappingProxyType(
 _NOT_CLAIMED = "-"
 # A cancelled call, or a machine without a sandbox, says nothing about an attack.
 _VERDICTS = frozenset(get_args(Status)) - {"cancelled", "unavailable"}
-_PARTS = ("fence", "walls", "both", "limits", "source")
+_PARTS = ("fence", "walls", "both", "limits", "host", "source")
 _SURFACE_PARTS = ("surface", "seconds")
 _SURFACE_SECONDS = 300.0
 _MAX_SECONDS = 300.0
+_MAY_REFUSE = "may refuse"
 HELD = "held"  # how an attack on a surface must end
 
 
@@ -86,7 +88,7 @@ class Attack:
     """One program, and the statuses it may end in for each mode; a missing mode claims nothing.
 
     ``is_script``: the program is a script for the sandbox. Others attack a surface outside it, and ``seconds`` is
-    the time limit of each of their functions.
+    the time limit of each of their functions. ``host_may_refuse``: it may fail without a sandbox, too.
     """
 
     family: str
@@ -96,6 +98,7 @@ class Attack:
     limits: Limits = LIMITS
     is_script: bool = True
     seconds: float = _SURFACE_SECONDS
+    host_may_refuse: bool = False
 
     def __str__(self) -> str:
         return f"{self.family}/{self.name}"
@@ -124,7 +127,10 @@ def parse_attack(family: str, name: str, text: str) -> Attack:
         raise SuiteError("neither half claims to stop this")
     verdicts["both"] = _parse_verdict(parts["both"]) if "both" in parts else next(iter(verdicts.values()))
     source = _evaluate(rest) if _is_computed(parts) else text
-    return Attack(family, name, source, MappingProxyType(verdicts), _parse_limits(parts.get("limits", "")))
+    if parts.get("host", _MAY_REFUSE) != _MAY_REFUSE:
+        raise SuiteError(f"a host {_MAY_REFUSE!r}, or this part is left out")
+    limits = _parse_limits(parts.get("limits", ""))
+    return Attack(family, name, source, MappingProxyType(verdicts), limits, host_may_refuse="host" in parts)
 
 
 def _parse_surface_attack(family: str, name: str, text: str, parts: Mapping[str, str]) -> Attack:

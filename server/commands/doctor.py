@@ -57,7 +57,8 @@ app = command()
         "winnow doctor --audit --family network",
         "winnow doctor --soak 10000",
     )
-    + "\n\nExit code: 0 everything essential is right, 1 something is not, 4 no sandbox here to audit.",
+    + "\n\nExit code: 0 everything essential for the tier of this host is right, 1 something is not, 4 no sandbox "
+    "here to audit.",
 )
 def doctor(
     store: Store = None,
@@ -308,6 +309,11 @@ def _print_audit(report: Audit) -> None:
     for trial in report.violations():
         what = f"[red]violation[/red] {trial.mode} {trial.attack}: {escape(trial.violation)}"
         console.print(what, soft_wrap=True)
+    if unproven := report.unproven():
+        console.print(
+            f"refused by this host to every process, so proving nothing here: {', '.join(unproven)}",
+            soft_wrap=True,
+        )
     console.print(
         f"{len(report.violations())} violations in {len(report.trials)} trials, {report.seconds:.0f} s",
         "control: attacks that succeed on plain Python; fence, walls, both: attacks held of those claimed",

@@ -35,8 +35,10 @@ def _walls(settings: Settings) -> Iterator[Finding]:
     yield Finding(
         "walls", "tier", is_offered, detail, "" if is_offered else _opt_in(name, granting), essential=False
     )
+    # Who accepts a lesser tier wants scripts; otherwise they are off in such a tier, as they should be.
+    lacks = TIERS[name].lacks if name in TIERS and not accepted else frozenset()
     for wall in walls:
-        needed = settings.execute_code == "on" and not accepts and not wall.reinforces
+        needed = settings.execute_code == "on" and not accepts and not wall.reinforces and wall.name not in lacks
         advice = _ABOVE if granting and wall.name in missing & NAMESPACE_WALLS else wall.advice
         yield Finding("walls", wall.name, wall.stands, wall.protects, advice, needed, wall.detail)
 

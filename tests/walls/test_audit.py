@@ -32,6 +32,9 @@ HELD = parse_attack(
 GETS_THROUGH = parse_attack("planted", "gets_through", "# fence: rejected | walls: -\nprint('BREACHED')\n")
 # An attack that fails without any sandbox.
 PROVES_NOTHING = parse_attack("planted", "proves_nothing", "# fence: - | walls: error\nraise ValueError\n")
+REFUSED_BY_HOST = parse_attack(
+    "planted", "refused_by_host", "# fence: - | walls: error | host: may refuse\nraise OSError\n"
+)
 ENDS_OTHERWISE = parse_attack(
     "other", "ends_otherwise", "# fence: limit | walls: -\nraise ValueError('BREACHED'[:2])\n"
 )
@@ -88,7 +91,7 @@ def test_the_table_counts_what_is_claimed_and_what_is_held(report: Audit) -> Non
 
 def test_the_document_for_programs_has_the_shape_that_is_promised(report: Audit) -> None:
     document = report.to_json()
-    assert list(document) == ["host", "attacks", "families", "violations", "seconds"]
+    assert list(document) == ["host", "attacks", "families", "violations", "unproven", "seconds"]
     assert (document["attacks"], len(document["violations"])) == (4, 6)
     assert document["violations"][0] == {
         "attack": "planted/proves_nothing",
@@ -100,12 +103,24 @@ def test_the_document_for_programs_has_the_shape_that_is_promised(report: Audit)
     assert json.loads(json.dumps(document)) == document
 
 
-@pytest.mark.parametrize(("attacks", "code"), [([HELD], 0), ([HELD, GETS_THROUGH], 1), ([PROVES_NOTHING], 1)])
+@pytest.mark.parametrize(
+    ("attacks", "code"),
+    [([HELD], 0), ([HELD, GETS_THROUGH], 1), ([PROVES_NOTHING], 1), ([REFUSED_BY_HOST], 0)],
+)
 def test_the_exit_code_says_whether_anything_was_violated(
     attacks: list[Attack], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert doctor.run_audit(attacks, accept_missing=(), as_json=True) == code
     assert (json.loads(capsys.readouterr().out)["violations"] == []) == (code == 0)
+
+
+def test_an_attack_that_the_host_refuses_to_everybody_is_named_as_unproven(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert doctor.run_audit([HELD, REFUSED_BY_HOST], accept_missing=(), as_json=False) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["planted", "2", "1/2", "1/1", "2/2", "2/2"]
+    assert lines[-3].endswith("proving nothing here: planted/refused_by_host")
 
 
 def test_people_see_the_table_and_every_violation(capsys: pytest.CaptureFixture[str]) -> None:

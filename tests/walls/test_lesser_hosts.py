@@ -18,6 +18,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="emulated by a filter of Linux"),
 ]
 
+WINNOW = str(Path(sys.executable).with_name("winnow"))
 PROGRAM = Path(__file__).with_name("lesser_hosts.py")
 
 INNER = ("network_namespace", "ipc_namespace", "host_name_namespace", "pid_namespace", "empty_root")
@@ -120,6 +121,34 @@ def test_each_asset_is_held_by_two_of_the_remaining_layers_alone(host: str) -> N
         "network": [*landlock, "descriptor_limit", "seccomp"],
         "processes": ["process_limit", "seccomp"],
     }
+
+
+@pytest.mark.parametrize(
+    ("host", "accepted", "code"),
+    [
+        ("docker", "", 0),
+        ("docker", "container", 0),
+        ("docker", "namespaces", 1),  # scripts are wanted, and do not run
+        ("no_landlock", "", 0),
+        ("old_docker", "", 1),
+        ("no_seccomp", "", 1),
+    ],
+)
+def test_the_doctor_ends_with_0_where_everything_stands_that_the_tier_has(
+    host: str, accepted: str, code: int, tmp_path: Path
+) -> None:
+    doctor = (
+        *("env", f"WINNOW_ALLOW_WEAKER_SANDBOX={accepted}"),
+        WINNOW,
+        "doctor",
+        "--json",
+        "--store",
+        str(tmp_path),
+    )
+    command = [sys.executable, str(PROGRAM), host, "command", *doctor]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    essential = [check for check in json.loads(done.stdout)["checks"] if check["essential"] and not check["ok"]]
+    assert (done.returncode, {check["group"] for check in essential} - {"walls"}) == (code, set())
 
 
 @pytest.mark.parametrize("host", ["docker", "old_docker"])

@@ -1,4 +1,4 @@
-# fence: rejected | walls: error
+# fence: rejected | walls: error | host: may refuse
 import ctypes, os, signal, struct
 libc = ctypes.CDLL(None, use_errno=True)
 arguments = struct.pack("11Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, 0)
