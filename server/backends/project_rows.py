@@ -82,6 +82,10 @@ class ProjectRows:
         rows = self._settings_rows(project)
         return settings_from_json(project, rows[0][0]) if rows else ProjectSettings()
 
+    def has_settings(self, project: str) -> bool:
+        """Whether settings of the project are stored, whatever its state."""
+        return bool(self._settings_rows(project))
+
     def save_project_settings(self, project: str, settings: ProjectSettings) -> None:
         """Store the settings of a project, and create it if it is new. Durable when this returns."""
         with self._database.sealed_transaction() as connection:

@@ -27,7 +27,7 @@ from winnow.server.ingest.target import target_of
 from winnow.server.opening import Backends
 from winnow.server.projects.archive import ArchivedProject, ArchivedSource, ProjectArchive, write_archive
 from winnow.server.projects.removal import patient_writer, require_free_name, require_project
-from winnow.server.projects.settings import check_name
+from winnow.server.projects.settings import ProjectSettings, check_name
 from winnow.server.settings import Settings
 from winnow.server.watching.sources import read_sources
 
@@ -56,16 +56,19 @@ def export_project(settings: Settings, catalogue: Catalogue, name: str, path: Pa
 def import_project(
     settings: Settings, opened: Backends, archive: ProjectArchive, name: str, progress: OnProgress
 ) -> IngestReport:
-    """Create a project of this name from an archive; resumes an import into this name that was interrupted.
+    """Create a project of this name from an archive, or fill one without documents, which keeps its own settings.
+
+    Resumes an import into this name that was interrupted.
 
     Raises ``WinnowError``: "INVALID_REQUEST" if the archive is not as this version writes it, or the name is taken
     or none; "EMBEDDING_MISMATCH" if its settings name another model than this store's; as ``ingest_documents``.
     """
     catalogue, embedder = opened.catalogue, opened.embedder.wait()
     check_name(name)
-    if catalogue.project_state(name) != "importing":
+    if catalogue.project_state(name) != "importing" and not _is_empty(catalogue, name):
         require_free_name(catalogue, name)
-    _check_model(archive, name, embedder)
+    chosen = catalogue.project_settings(name) if catalogue.has_settings(name) else archive.project.settings
+    _check_model(chosen, name, embedder)
     for _ in archive.documents():
         pass
     target = target_of(settings.model_copy(update={"project": name}), opened, embedder)
@@ -84,17 +87,22 @@ def import_project(
             f"{len(report.failures):,} documents of the archive cannot be indexed, so the project stays hidden: "
             f"{first.name}: {first.reason}; give it up with: winnow project delete {name}",
         )
-    catalogue.save_project_settings(name, archive.project.settings)
+    catalogue.save_project_settings(name, chosen)
     catalogue.set_project_state(name, "")
     return report
 
 
-def _check_model(archive: ProjectArchive, name: str, embedder: Embedder | None) -> None:
-    bound, ours = archive.project.settings.embedder, embedder.fingerprint if embedder else ""
+def _is_empty(catalogue: Catalogue, name: str) -> bool:
+    """Whether there is such a project in use, and no document in it."""
+    return catalogue.has_project(name) and name not in (info.name for info in catalogue.projects())
+
+
+def _check_model(chosen: ProjectSettings, name: str, embedder: Embedder | None) -> None:
+    bound, ours = chosen.embedder, embedder.fingerprint if embedder else ""
     if bound not in ("", ours):
         raise WinnowError(
             "EMBEDDING_MISMATCH",
-            f"the project in the archive takes only vectors of {bound}, and the model now is {ours or 'none'}; "
+            f"the project takes only vectors of {bound}, and the model now is {ours or 'none'}; "
             "give that model as --embedder, or export it after: winnow project set NAME --reset embedder",
             details={"project": name, "bound_to": bound, "model": ours},
         )

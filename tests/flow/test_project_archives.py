@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -358,3 +359,25 @@ def test_the_commands_export_and_import_and_name_the_sources_that_they_do_not_ad
     )
     missing = project(two, "import", str(tmp_path / "none.zip"), exit_code=2)["error"]["message"]
     assert "none.zip cannot be read" in missing
+
+
+def test_the_import_that_a_restore_names_fills_the_project_which_keeps_its_settings(tmp_path: Path) -> None:
+    notes, file, saved = tmp_path / "notes", tmp_path / "notes.zip", tmp_path / "saved.backup"
+    stores = {name: ("--store", str(tmp_path / name)) for name in ("first", "second", "third")}
+    notes.mkdir()
+    (notes / "a.md").write_text("# Pumps\n\nA pump needs oil.\n", "utf-8")
+    for command in (
+        ("ingest", notes, "--project", "notes", *stores["first"]),
+        ("project", "export", "notes", file, *stores["first"]),
+        ("project", "import", file, *stores["second"]),
+        ("project", "set", "notes", "--top-k", "9", *stores["second"]),
+        ("backup", saved, *stores["second"]),
+    ):
+        assert winnow(*map(str, command)).returncode == 0
+    restored = json.loads(winnow("restore", str(saved), "--json", *stores["third"]).stdout)
+    (line,) = restored["next"]
+    words = shlex.split(line.partition(" (")[0].replace("FILE", str(file)))
+    assert winnow(*words[1:]).returncode == 0
+    shown = json.loads(winnow("project", "show", "notes", "--json", *stores["third"]).stdout)
+    assert (shown["documents"], shown["settings"]["top_k"]) == (1, 9)
+    assert "exists already" in winnow(*words[1:]).stderr

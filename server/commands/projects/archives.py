@@ -56,7 +56,8 @@ def export(
 @app.command(
     name="import",
     epilog="The whole file is checked before anything is written, and the project is seen only when it is "
-    "complete. After Ctrl-C or a crash the same command resumes. Sources are not added: the report names them. No "
+    "complete. A project without documents, such as one that was restored, is filled and keeps its settings. "
+    "After Ctrl-C or a crash the same command resumes. Sources are not added: the report names them. No "
     "other process may have the store open: end its servers, and the engine that they share, with winnow engine "
     "stop.\n\n"
     + examples("winnow project import papers.zip", "winnow project import papers.zip --name library/papers"),
