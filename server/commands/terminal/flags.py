@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 from pydantic_core import PydanticUndefined
-from typer.core import TyperCommand
 
+from winnow.server.commands.terminal.output import CheckedCommand
 from winnow.server.configuration.addresses import Address
 from winnow.server.configuration.permissions import TOPICS
 from winnow.server.settings import Settings
@@ -49,7 +49,7 @@ def with_settings(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-class GroupedCommand(TyperCommand):
+class GroupedCommand(CheckedCommand):
     """A command whose help lists its options by topic."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

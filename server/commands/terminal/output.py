@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
@@ -74,10 +75,21 @@ def _continued(command: str) -> Iterator[str]:
 _EXAMPLE_CHARS = 72
 
 
-class _Command(TyperCommand):
+def _refuse_repeated_options(line: TyperCommand | TyperGroup, ctx: Any, args: list[str]) -> None:
+    """Refuse an option that takes one value and is given twice: only one of them would count."""
+    _, _, given = line.make_parser(ctx).parse_args(args=list(args))
+    for option, times in Counter(param for param in given if param.param_type_name == "option").items():
+        is_switch = getattr(option, "is_flag", False) and not option.secondary_opts
+        if times > 1 and not (option.multiple or getattr(option, "count", False) or is_switch):
+            name = "/".join(max(names, key=len) for names in (option.opts, option.secondary_opts) if names)
+            raise typer.BadParameter(f"{name} takes one value, and is given {times} times", ctx=ctx)
+
+
+class CheckedCommand(TyperCommand):
     """A command that refuses values in the words of their checks; typer puts the kind of exception before them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _refuse_repeated_options(self, ctx, args)
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -87,6 +99,10 @@ class _Command(TyperCommand):
 
 class _Group(TyperGroup):
     """A command with subcommands, whose list has the whole first sentence of each."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _refuse_repeated_options(self, ctx, args)
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
@@ -99,7 +115,7 @@ def _summarize(text: str | None) -> str:
 
 class _CommandLine(typer.Typer):
     def command(self, *about: Any, **options: Any) -> Any:
-        return super().command(*about, **{"cls": _Command, **options})
+        return super().command(*about, **{"cls": CheckedCommand, **options})
 
 
 def command(**about: Any) -> typer.Typer:
