@@ -384,6 +384,7 @@ class _Run:
                 *self._deletions.warnings(),
                 *self._lost_entries(),
                 *environments,
+                *self._meter.reading.thin_warnings(),
                 *indexing,
                 *warnings,
                 *followed,

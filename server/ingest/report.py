@@ -15,6 +15,7 @@ from winnow.server.ingest.references.reference_report import ReferenceReport
 from winnow.server.models import DocumentType, HiddenReason, Reading
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import name_numbers
+from winnow.server.text.unreadable import MOST_UNREADABLE, unreadable_share
 
 # Of a name in a line of a report.
 NAME_CHARS = 500
@@ -31,6 +32,10 @@ _UNKNOWN_ENVIRONMENTS = (
     "documents whose environment is none of dev, prod and scratch: {count} (first: {uri!r}, {environment!r}); "
     "no scope can name it, so every scope with an environment leaves them out; correct it in the documents"
 )
+_NO_PASSAGES = "documents without text, in which nothing is found: {count} ({names}); {advice}"
+_UNREADABLE = "documents with many unreadable characters: {count} ({names}); {advice}"
+_LOOK = "look at what was read: winnow ingest --explain FILE; all of them: winnow doctor --documents"
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +156,15 @@ class ReadingTally:
     hidden: Counter[HiddenReason] = field(default_factory=Counter)
     hidden_files: dict[str, int] = field(default_factory=dict)
     image_files: dict[str, str] = field(default_factory=dict)
+    thin: Counter[str] = field(default_factory=Counter)  # a warning -> documents that it is about
+    thin_names: dict[str, list[str]] = field(default_factory=dict)  # the first of them
 
     def add(self, entries: Sequence[CatalogueEntry]) -> None:
         """Count these documents."""
         for entry in entries:
             reading = entry.reading
             self.readers[reading.reader if reading else entry.document.type] += 1
+            self._note_thin(entry)
             if reading:
                 kept = reading.hidden_runs if reading.hidden_kept else 0
                 self.pages[entry.document.type] += reading.pages
@@ -166,6 +174,23 @@ class ReadingTally:
                 self.hidden.update(reading.hidden_reasons)
                 self._add_notes(reading.notes)
                 self._name_file(one_line(entry.document.uri, NAME_CHARS), reading)
+
+    def _note_thin(self, entry: CatalogueEntry) -> None:
+        if not entry.chunks:
+            kind = _NO_PASSAGES
+        elif unreadable_share(entry.text) > MOST_UNREADABLE:
+            kind = _UNREADABLE
+        else:
+            return
+        self.thin[kind] += 1
+        if self.thin[kind] <= _MOST_NAMED:
+            self.thin_names.setdefault(kind, []).append(one_line(entry.document.uri, NAME_CHARS))
+
+    def thin_warnings(self) -> Iterator[str]:
+        """The warnings about documents that are in the index and of which little or nothing is found."""
+        for kind, count in self.thin.items():
+            names = ", ".join(self.thin_names[kind]) + (", ..." if count > _MOST_NAMED else "")
+            yield kind.format(count=count, names=names, advice=_LOOK)
 
     def _add_notes(self, notes: Iterable[str]) -> None:
         for note in dict.fromkeys(notes):

@@ -27,7 +27,9 @@ from winnow.server.ingest.advice import add_advice
 from winnow.server.ingest.change_detection import document_of
 from winnow.server.ingest.documents import RawDocument
 from winnow.server.ingest.formats.common import ocr_package
+from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.report import IngestFailure, IngestReport, ReadingSummary, group_failures
+from winnow.server.ingest.target import Target
 from winnow.server.models import Place, Reading
 from winnow.server.settings import Settings
 from winnow.server.text.sizes import name_numbers
@@ -389,3 +391,18 @@ def test_pages_are_named_in_short(numbers: list[int]) -> None:
         first, _, last = part.partition("-")
         shown |= set(range(int(first), int(last or first) + 1))
     assert shown == set(numbers) or (named.endswith("...") and shown < set(numbers))
+
+
+def test_an_ingest_names_documents_without_text_and_with_unreadable_characters(
+    target: Target, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.html").write_text("<title>T</title><script>draw()</script>", "utf-8")
+    (tmp_path / "blank.md").write_text("\n\n", "utf-8")
+    (tmp_path / "full.html").write_text("<p>A pump needs oil.</p>", "utf-8")
+    (tmp_path / "glyphs.txt").write_text("\ue012\ue013\ue014 word " * 90, "utf-8")
+    look = "look at what was read: winnow ingest --explain FILE; all of them: winnow doctor --documents"
+    assert set(ingest_paths(target, [tmp_path]).warnings) == {
+        f"documents without text, in which nothing is found: 2 (blank.md, empty.html); {look}",
+        f"documents with many unreadable characters: 1 (glyphs.txt); {look}",
+    }
+    assert ingest_paths(target, [tmp_path]).warnings == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -14,16 +13,13 @@ from winnow.server.backends.base import DocumentStore
 from winnow.server.ingest.formats.common import ocr_package
 from winnow.server.models import DocumentReading, DocumentText, DocumentType, Filters
 from winnow.server.text.sizes import count_of, name_counts, name_numbers
+from winnow.server.text.unreadable import MOST_UNREADABLE, count_visible, unreadable_share
 
 # Fewer visible characters a page, slide or sheet than these are few.
 _FEW: Mapping[DocumentType, int] = MappingProxyType({"pdf": 200, "image": 50, "slides": 10, "sheet": 10})
 _NAMES: Mapping[DocumentType, str] = MappingProxyType(
     {"pdf": "PDF page", "image": "image", "slides": "slide", "sheet": "sheet"}
 )
-# What stands for characters that a reader does not know: replacements, private use, controls, numbers of glyphs.
-_UNREADABLE = re.compile(r"[\ufffd\ue000-\uf8ff\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\(cid:\d+\)")
-_WHITE = re.compile(r"\s+")
-_MOST_UNREADABLE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +91,7 @@ def _describe(project: str, examined: _Examined) -> Iterator[ThinDocument]:
 
 
 def _examine(project: str, document: DocumentReading, text: str) -> _Examined:
-    visible = len(_WHITE.sub("", text))
-    unreadable = sum(len(match[0]) for match in _UNREADABLE.finditer(text))
-    return _Examined(project, document, visible, unreadable / max(visible, 1))
+    return _Examined(project, document, count_visible(text), unreadable_share(text))
 
 
 def _needs_ocr(examined: _Examined) -> Problem | None:
@@ -115,7 +109,7 @@ def _needs_ocr(examined: _Examined) -> Problem | None:
 
 
 def _is_unreadable(examined: _Examined) -> Problem | None:
-    if examined.unreadable <= _MOST_UNREADABLE:
+    if examined.unreadable <= MOST_UNREADABLE:
         return None
     problem = f"{examined.unreadable:.0%} of its characters are unreadable"
     if examined.document.reading:
