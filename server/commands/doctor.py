@@ -19,6 +19,7 @@ from winnow.server.commands.terminal.output import (
     Json,
     Store,
     command,
+    complete,
     examples,
     print_json,
     print_lines,
@@ -204,7 +205,7 @@ def _print_findings(findings: Iterable[Finding], *, folds_gaps: bool) -> bool:
             healthy = healthy and (finding.ok or not finding.essential)
             table.add_row(_format_mark(finding), escape(finding.check), escape(_describe(finding)))
             if finding.advice:
-                table.add_row("", "", f"[bold]→ {escape(finding.advice)}[/bold]")
+                table.add_row("", "", f"[bold]→ {escape(complete(finding.advice))}[/bold]")
         console.print(f"[bold]{group}[/bold]", table, "", sep="\n")
     console.print(
         "Everything essential is right." if healthy else "Not everything is right; the arrows say what to do."

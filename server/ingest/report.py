@@ -13,9 +13,8 @@ from winnow.server.errors import WinnowError
 from winnow.server.ingest.graph_update import GraphReport
 from winnow.server.ingest.references.reference_report import ReferenceReport
 from winnow.server.models import DocumentType, HiddenReason, Reading
-from winnow.server.text.printable import one_line
+from winnow.server.text.printable import MOST_UNREADABLE, one_line, unreadable_share
 from winnow.server.text.sizes import name_numbers
-from winnow.server.text.unreadable import MOST_UNREADABLE, unreadable_share
 
 # Of a name in a line of a report.
 NAME_CHARS = 500

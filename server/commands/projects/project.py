@@ -25,6 +25,7 @@ from winnow.server.commands.terminal.output import (
     Json,
     Store,
     command,
+    complete,
     examples,
     print_json,
     print_lines,
@@ -155,7 +156,9 @@ def create(
             require_free_name(catalogue, name)
             catalogue.save_project_settings(name, made)
             figures = collect_figures(settings, catalogue, name)
-    print_project(figures, as_json=as_json, first=f"created; ingest into it: winnow ingest PATH --project {name}")
+    print_project(
+        figures, as_json=as_json, first=complete(f"created; ingest into it: winnow ingest PATH --project {name}")
+    )
 
 
 @app.command(
@@ -221,7 +224,9 @@ def list_projects(store: Store = None, as_json: Json = False) -> None:
     if as_json:
         print_json({"store": place, "projects": rows, "hidden": hidden})
         return
-    print_lines(*map(_format_summary, rows) if rows else ["there are no projects: winnow project create NAME"])
+    print_lines(
+        *map(_format_summary, rows) if rows else [complete("there are no projects: winnow project create NAME")]
+    )
     print_lines(*map(_format_hidden, hidden))
 
 

@@ -14,6 +14,7 @@ from winnow.server.commands.terminal.output import (
     Json,
     Store,
     command,
+    complete,
     examples,
     print_json,
     print_lines,
@@ -108,7 +109,7 @@ def list_keys(store: Store = None, as_json: Json = False) -> None:
         print_json({"store": str(folder), "keys": rows})
         return
     if not rows:
-        print_lines("no keys: HTTP is served on loopback only, to every client (winnow key add NAME)")
+        print_lines(complete("no keys: HTTP is served on loopback only, to every client (winnow key add NAME)"))
     print_lines(*map(_format_row, rows))
 
 

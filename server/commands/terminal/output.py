@@ -6,13 +6,16 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from winnow.server.commands.terminal.advice import complete_commands
 from winnow.server.errors import ErrorCode, WinnowError, own_words
 from winnow.server.text.printable import printable, visible_json
 
@@ -85,16 +88,30 @@ def _refuse_repeated_options(line: TyperCommand | TyperGroup, ctx: Any, args: li
             raise typer.BadParameter(f"{name} takes one value, and is given {times} times", ctx=ctx)
 
 
+# Options that a command printed in a message gets from the command that prints it, and their parameters.
+_PASSED_ON = {"--store": "store", "--project": "project"}
+_GIVEN: ContextVar[Mapping[str, str]] = ContextVar("given", default=MappingProxyType({}))
+
+
+def complete(text: str) -> str:
+    """The text with the store and the project, where the user gave them, in the commands that it names."""
+    given = _GIVEN.get()
+    return complete_commands(text, given) if given else text
+
+
 class CheckedCommand(TyperCommand):
     """A command that refuses values in the words of their checks; typer puts the kind of exception before them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _refuse_repeated_options(self, ctx, args)
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = own_words(error.message)
             raise
+        given = {option: ctx.params.get(name) for option, name in _PASSED_ON.items()}
+        _GIVEN.set({option: str(value) for option, value in given.items() if value and isinstance(value, str)})
+        return rest
 
 
 class _Group(TyperGroup):
@@ -159,7 +176,7 @@ def print_lines(*lines: str) -> None:
 
 def print_to_stderr(*lines: str) -> None:
     """Print each of ``lines`` as one printable line on stderr: errors, warnings, progress."""
-    sys.stderr.writelines(map(_format_line, lines))
+    sys.stderr.writelines(_format_line(complete(line)) for line in lines)
     sys.stderr.flush()
 
 
@@ -170,7 +187,8 @@ def _format_line(text: str) -> str:
 def exit_with_error(error: WinnowError, *, as_json: bool) -> NoReturn:
     """Print the error, as JSON on stdout or as text on stderr, and exit with its code."""
     if as_json:
-        print_json({"error": error.envelope()})
+        envelope = error.envelope()
+        print_json({"error": {**envelope, "message": complete(error.message)}})
     else:
         print_to_stderr(f"winnow: {error.message}")
     raise typer.Exit(_EXIT_CODES.get(error.code, FAILED))

@@ -17,6 +17,7 @@ from winnow.server.commands.terminal.output import (
     Project,
     Store,
     command,
+    complete,
     examples,
     print_json,
     print_lines,
@@ -355,9 +356,9 @@ def _format_sources(
     sources: Sequence[WatchedSource], status: WatcherStatus, hidden: Collection[str]
 ) -> Iterator[str]:
     if not sources:
-        yield "there are no sources; add one: winnow sources add PATH"
+        yield complete("there are no sources; add one: winnow sources add PATH")
         return
-    yield f"watched by {status.holder}" if status.holder else "not watched now; run: winnow watch"
+    yield f"watched by {status.holder}" if status.holder else complete("not watched now; run: winnow watch")
     for one in sources:
         rests = ", which was deleted, so it is not watched" if one.project in hidden else ""
         yield f"{one.id}: project {one.project}{rests}{''.join(_format_choices(one))}"

@@ -12,8 +12,8 @@ from typing import Any
 from winnow.server.backends.base import DocumentStore
 from winnow.server.ingest.formats.common import ocr_package
 from winnow.server.models import DocumentReading, DocumentText, DocumentType, Filters
+from winnow.server.text.printable import MOST_UNREADABLE, count_visible, unreadable_share
 from winnow.server.text.sizes import count_of, name_counts, name_numbers
-from winnow.server.text.unreadable import MOST_UNREADABLE, count_visible, unreadable_share
 
 # Fewer visible characters a page, slide or sheet than these are few.
 _FEW: Mapping[DocumentType, int] = MappingProxyType({"pdf": 200, "image": 50, "slides": 10, "sheet": 10})
