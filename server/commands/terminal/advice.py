@@ -18,7 +18,7 @@ from typer.main import get_command
 # What stands before a command that is meant to be run, and not before the name of one in a sentence.
 _COMMAND = re.compile(r"(?:(?<=[:;] )|(?<=[(`])|(?<=run )|(?<=see )|(?<=then )|(?<= or )|(?<=and run ))winnow ")
 # Options that a command takes beside another one alone.
-_WITH_ANOTHER = {("doctor",): frozenset({"--project"})}
+_WITH_ANOTHER: Mapping[tuple[str, ...], frozenset[str]] = {("doctor",): frozenset({"--project"})}
 _WORD = re.compile(r"[a-z]+\b(?![=/.'])")
 _END = re.compile(r"[;)`]|, (?:then|or|and)\b|$")
 
@@ -73,7 +73,7 @@ def _find(words: tuple[str, ...]) -> Any:
 
     if not words or words[0] not in COMMANDS:
         return None
-    line = get_command(importlib.import_module(f"winnow.server.commands.{COMMANDS[words[0]][0]}").app)
+    line: Any = get_command(importlib.import_module(f"winnow.server.commands.{COMMANDS[words[0]][0]}").app)
     for word in words[1:]:
         line = getattr(line, "commands", {}).get(word)
         if line is None:
