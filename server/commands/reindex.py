@@ -86,6 +86,7 @@ def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = Fals
 def run_reindex(settings: Settings) -> ReindexReport:
     """Embed every chunk of the store again. Raises ``WinnowError`` if the store or the model is missing."""
     from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.backends.files.store_folder import map_os_errors
     from winnow.server.backends.models.embedders import LazyEmbedder
     from winnow.server.commands.terminal.stores import require_index
     from winnow.server.opening import catalogue_path
@@ -98,7 +99,7 @@ def run_reindex(settings: Settings) -> ReindexReport:
     try:
         if model is None and not _is_lexical(catalogue):
             raise WinnowError("MODEL_UNAVAILABLE", source.why)
-        with show_progress("embedding") as on_progress:
+        with map_os_errors(settings.store), show_progress("embedding") as on_progress:
             return rebuild_vectors(settings, catalogue, model, on_progress)
     finally:
         catalogue.close()

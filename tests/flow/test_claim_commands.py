@@ -212,7 +212,8 @@ def test_the_advice_about_a_damaged_file_leads_to_the_claims_of_an_export(place:
     exported, path = tmp_path / "claims.jsonl", claims_path(place.store)
     exported.write_text(place.text("export"), "utf-8")
     path.write_bytes(bytes(path.stat().st_size))
-    advice = "move the file away and run winnow claims adopt, then winnow claims import FILE"
+    store = f"--store {place.store}"
+    advice = f"move the file away and run winnow claims adopt {store}, then winnow claims import {store} FILE"
     assert advice in place.run("list")[1]["error"]["message"]
     path.rename(tmp_path / "damaged.sqlite3")
     assert place.run("import", str(exported))[0] != 0

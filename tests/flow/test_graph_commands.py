@@ -100,9 +100,10 @@ def test_a_project_that_is_not_there_is_a_usage_error_that_names_those_that_are(
     assert "project 'nope' has no documents; projects of this store that have some: docs" in result.stderr
 
 
-def test_what_is_not_there_is_told_with_what_to_do(run: Any) -> None:
+def test_what_is_not_there_is_told_with_what_to_do(run: Any, home: Path) -> None:
     missing = run("show", "Deployment")
-    assert (missing.exit_code, "winnow graph stats shows what there is" in missing.stderr) == (2, True)
+    advice = f"winnow graph stats --store {home / 'store'} --project docs shows what there is"
+    assert (missing.exit_code, advice in missing.stderr) == (2, True)
 
 
 def test_a_drawing_is_one_well_formed_file_that_asks_for_no_other(run: Any, tmp_path: Path) -> None:

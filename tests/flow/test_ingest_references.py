@@ -267,7 +267,7 @@ def test_the_command_takes_a_bibliography_with_or_without_folders(
 def test_a_bibliography_among_the_paths_is_refused_with_the_flag(library: Library, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [str(library.file), "--store", str(tmp_path / "store")])
     assert result.exit_code == 2
-    assert f"winnow ingest FOLDER --references {library.file}" in result.stderr
+    assert f"winnow ingest --store {tmp_path / 'store'} FOLDER --references {library.file}" in result.stderr
 
 
 @pytest.mark.walls

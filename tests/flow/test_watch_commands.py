@@ -283,4 +283,4 @@ def test_watch_without_sources_says_how_to_add_one(store: Path) -> None:
     done = subprocess.run(
         [WINNOW, "watch", "--store", store], capture_output=True, text=True, env=environment("off")
     )
-    assert (done.returncode, "winnow watch PATH" in done.stderr) == (2, True)
+    assert (done.returncode, f"winnow watch --store {store} PATH" in done.stderr) == (2, True)
