@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from mcp import ClientSession
 from mcp_types import CallToolResult
 
 from tests.plain_store import copy_store
+from tests.starts.client import Starter, warm_starts
 from winnow.server.app import Application, open_application
 from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
@@ -27,6 +29,8 @@ _EXAMPLES = hypothesis_settings(deadline=None, suppress_health_check=[HealthChec
 hypothesis_settings.register_profile("repeated", _EXAMPLES, derandomize=True)
 hypothesis_settings.register_profile("random", _EXAMPLES, print_blob=True)
 hypothesis_settings.load_profile("repeated")
+
+_STARTER: pytest.StashKey[Starter] = pytest.StashKey()
 
 TOPICS = {
     "backups": "Backups are encrypted with AES-256 before they leave the machine, and kept for ninety days.",
@@ -57,6 +61,27 @@ def write_corpus(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test with the mark ``real_starts``, and fixtures made for it, start interpreters."""
+    if (starter := item.config.stash.get(_STARTER, None)) is not None:
+        starter.is_on = item.get_closest_marker("real_starts") is None
+    return (yield)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--real-starts", action="store_true", help="start an interpreter for each process of winnow")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Processes of winnow are forks of one that has imported it (tests/starts)."""
+    if session.config.option.real_starts:
+        return
+    stack = ExitStack()
+    session.config.stash[_STARTER] = stack.enter_context(warm_starts())
+    session.config.add_cleanup(stack.close)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,0 +1,1 @@
+"""Starts of winnow in tests: forks of a process that has imported it, in place of new interpreters."""

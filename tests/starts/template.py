@@ -1,0 +1,187 @@
+"""A process that has imported winnow and waits; each of its forks becomes one process of winnow.
+
+A fork is a child of the process that asked for it, as if that one
+had started an interpreter: it has the session, descriptors, folder, environment and arguments of such a start, runs
+the program as ``__main__`` and ends as an interpreter does. What differs: all modules are imported, the hashes of
+texts are those of the template, and the command line that the system shows is the template's.
+
+The template has one thread, no descriptor but its standard streams and its socket, no store and no model.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import fcntl
+import gc
+import importlib
+import io
+import os
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tests.starts import client, forking, requests
+from winnow.server.cli import COMMANDS
+from winnow.server.text import tokens
+
+_ROOT = str(Path(__file__).parents[2])
+# A library of numpy starts threads when it is imported, unless this is 1.
+_THREADS = "OPENBLAS_NUM_THREADS"
+# Beside the commands: what they import when they run.
+_MODULES = (
+    "mcp",
+    "winnow.security.surface",
+    "qdrant_edge",
+    "winnow.server.app",
+    "winnow.server.backends.vectors.edge",
+    "winnow.server.engine.client",
+    "winnow.server.ingest.pipeline",
+    "winnow.server.opening",
+    "winnow.server.tools",
+    "winnow.server.transports.http",
+    "winnow.server.transports.protocol",
+    "winnow.server.transports.stdio",
+    "snowballstemmer",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.asyncio",
+    "uvicorn.protocols.http.h11_impl",
+)
+_HIGH = 512  # above the numbers that the standard streams and what is passed on have
+READY = b"+"
+_OF_INTERPRETER = frozenset(sys.builtin_module_names)
+_imported: list[str] = []
+
+
+def main(number: int) -> None:
+    """Import winnow, and fork for each request on this socket. Returns in forks alone, at their end."""
+    channel = socket.socket(fileno=number)
+    early = client.find_early(os.environb, _kind())
+    os.environ[_THREADS] = "1"
+    for name in (*(f"winnow.server.commands.{module}" for module, _ in COMMANDS.values()), *_MODULES):
+        importlib.import_module(name)
+    del os.environ[_THREADS]
+    tokens.encoding_name()  # reads the vocabulary, a table
+    sys.path.remove(_ROOT)  # where the command line has put it
+    if (threads := len(os.listdir("/proc/self/task"))) != 1:
+        raise RuntimeError(f"a fork would leave {threads - 1} threads behind")
+    _imported.extend(name for name in sys.modules if name not in _OF_INTERPRETER)
+    gc.collect()
+    gc.freeze()  # what is never looked at again stays shared
+    channel.sendall(READY)
+    _run(_serve(channel, early))
+
+
+def _kind() -> client.Kind:
+    return client.Kind(isolated=bool(sys.flags.isolated))
+
+
+def _serve(channel: socket.socket, early: Mapping[bytes, bytes]) -> requests.Request:
+    while (received := requests.receive(channel)) is not None:
+        request, descriptors = received
+        pid = forking.fork_for_parent()
+        if pid == 0:
+            _arrange_descriptors(request.numbers, descriptors)
+            channel.detach()
+            _take_place(request)
+            inner = _leave_template(early) if request.starts_others else None
+            if inner is None:
+                _dress(request)
+                return request
+            channel = inner
+            continue
+        channel.sendall(pid.to_bytes(4, "little"))
+        for each in descriptors:
+            os.close(each)
+    os._exit(0)
+
+
+def _arrange_descriptors(numbers: Sequence[int], descriptors: Sequence[int]) -> None:
+    """Give the descriptors these numbers, and close all others."""
+    high = [fcntl.fcntl(each, fcntl.F_DUPFD, _HIGH) for each in descriptors]
+    for number, each in zip(numbers, high, strict=True):
+        os.dup2(each, number)
+    kept = {*numbers}
+    for number in range(max(numbers)):
+        if number not in kept:
+            with suppress(OSError):
+                os.close(number)
+    os.closerange(max(numbers) + 1, max(high) + 1)
+
+
+def _take_place(request: requests.Request) -> None:
+    if request.has_own_session:
+        os.setsid()
+    if request.group >= 0:
+        os.setpgid(0, request.group)
+    os.chdir(request.folder)
+
+
+def _leave_template(early: Mapping[bytes, bytes]) -> socket.socket | None:
+    """Leave a fork as the template of what this process will start. The fork's channel there; None here."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid != 0:
+        theirs.close()
+        client.install(client.Template(ours, _kind(), early))
+        return None
+    ours.close()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    os.closerange(3, theirs.fileno())
+    os.closerange(theirs.fileno() + 1, _HIGH)
+    return theirs
+
+
+def _dress(request: requests.Request) -> None:
+    """Set what an interpreter sets before it runs the program."""
+    os.environ.clear()
+    os.environb.update(client.complete_environment(request.environment))
+    time.tzset()
+    tempfile.tempdir = None
+    sys.dont_write_bytecode = "-B" in sys.orig_argv or bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    sys.argv = [request.name, *request.arguments]
+    program = ["-c", request.source] if request.name == "-c" else [request.name]
+    sys.orig_argv = [*sys.orig_argv[:-2], *program, *request.arguments]
+    if not sys.flags.isolated:
+        sys.path[0] = str(Path(request.name).resolve().parent) if request.name != "-c" else ""
+    sys.stdin = sys.__stdin__ = _open_stream(0, sys.__stdin__)
+    sys.stdout = sys.__stdout__ = _open_stream(1, sys.__stdout__)
+    sys.stderr = sys.__stderr__ = _open_stream(2, sys.__stderr__)
+
+
+def _open_stream(number: int, like: Any) -> Any:
+    """A standard stream on this descriptor, with the encoding of the one that the template has."""
+    raw = io.open(number, "rb" if number == 0 else "wb", -1, closefd=False)  # noqa: SIM115, UP020
+    is_lines = number == 2 or os.isatty(number)
+    stream = io.TextIOWrapper(raw, like.encoding, like.errors, newline="\n", line_buffering=is_lines)
+    stream.mode = "r" if number == 0 else "w"
+    return stream
+
+
+def _run(request: requests.Request) -> None:
+    """Run the program as ``__main__``, of which nothing else is left."""
+    names = vars(sys.modules["__main__"])
+    for name in names.keys() - {"__builtins__", "__name__", "__doc__", "__package__", "__loader__", "__spec__"}:
+        del names[name]
+    if request.name != "-c":
+        names["__file__"] = request.name
+    exec(compile(request.source, "<string>" if request.name == "-c" else request.name, "exec"), names)
+
+
+def _keep_modules() -> None:
+    """Take the modules of the template out of the end of the interpreter, which would free each object of them.
+
+    Most of a short command's time would be copies of shared pages, only to write in them that they are free.
+    """
+    kept = [sys.modules.pop(name) for name in _imported if name in sys.modules]
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+
+
+atexit.register(_keep_modules)  # before others do, so that it runs last
