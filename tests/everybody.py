@@ -3,17 +3,18 @@
 With ``--rare`` first it runs those that take long and seldom fail, once, as the user that this is, and no others.
 With ``--record`` first it also writes how long each file took, which orders the queues of later runs.
 
-Root passes checks that others do not, so each test of the sandbox must hold for both kinds of user. Tests that do
-not depend on the user (protocols, schemas, indexes, the language) run once. Much of a run is waiting for processes
-and limits, so three processes work side by side on two processors: one as root, the others as an ordinary user.
-Those of a user share a queue of files, the longest first, so that they end together (``tests/file_queue.py``).
+Root passes checks that others do not. So files with the mark ``both_users`` run as root and as an ordinary user,
+those with the mark ``as_root`` as root alone, and all others (protocols, schemas, indexes, the language) as the
+ordinary user. Where the marks are is read from the text of the files, before any is imported.
+
+Much of a run is waiting for processes and limits, so one process more than there are processors works, each as one
+user. Those of a user share a queue of files, the longest first (``tests/file_queue.py``). Where it is empty, a new
+process takes files of the other user, so that all end together.
 
 Temporary files are in memory where root may mount it and there is enough: a test with a store waits for the disk
 some hundred times, longer than it computes.
 
-Up to three tests that failed beside the others are run once more when these have ended, by the same user and
-alone: some have limits of time that three processes on two processors may exceed. What fails again is a failure;
-what passes is named, since it depends on the load, or on which of two events comes first.
+What fails fails: no test is run a second time.
 
 The ordinary user changes nothing on the disk: the checkout is only read; homes, caches and temporary files are in
 folders of that user. If only root may enter a parent folder of the interpreter or the checkout, the processes of
@@ -44,16 +45,16 @@ sys.path.insert(0, str(ROOT))
 from tests.file_queue import SLOWEST, read_claims, write_queue  # noqa: E402  # started as a file
 
 NOBODY = 65_534
-ROOT_USER, ORDINARY = "root", "ordinary"
-# One process for each; two of the ordinary user have more files than root alone.
+_USERS = ROOT_USER, ORDINARY = "root", "ordinary"
+# The first processes; the ordinary user has more files than root.
 _WORKERS = (ROOT_USER, *[ORDINARY] * max(2, os.cpu_count() or 2))
-_TAKES_FILES = ("-q", "-o", "console_output_style=classic", "-p", "tests.file_queue")
+_TAKES_FILES = ("-q", "-o", "console_output_style=classic", "-p", "no:cacheprovider", "-p", "tests.file_queue")
 # User -> file -> seconds of wall clock, written with ``--record``. A file without a record is taken first.
 _SECONDS = Path(__file__).with_name("file_seconds.json")
 _UNKNOWN = 10_000.0
 # A `make` that a test starts is none of the one that started the tests.
 _OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
-_REPORT_SECONDS, _LOOK_SECONDS = 10.0, 0.2
+_REPORT_SECONDS, _LOOK_SECONDS = 5.0, 0.2
 
 # Left out of `make test`, and run by `make test-rare`: what measures, converts the model, installs clients of
 # others, indexes collections, kills a process at every step, moves projects, or shows that attacks work elsewhere.
@@ -72,166 +73,11 @@ _RARE = (
 )
 # Run by both, and by `make test-rare` alone with the server of another project that this variable allows to start.
 _WITH_SERVERS, _STARTS_SERVERS = ("tests/contract/test_graph_stores.py",), "WINNOW_TEST_NEO4J"
-# Tests that do not depend on the user run as one of them; all others run as both.
-_ROOT_ALONE = (
-    "tests/contract/test_graph_stores.py",  # builds Neo4j in the user's home folder
-    "tests/flow/test_log_hygiene.py",
-    "tests/flow/test_watch_commands.py",
-    "tests/flow/test_watched_folders.py",
-    "tests/unit/test_engine_heartbeat.py",
-    "tests/unit/test_sandbox_batches.py",
-    "tests/unit/test_waits.py",
-    "tests/walls/test_lesser_hosts.py",
-    "tests/walls/test_reader_pool.py",
-    "tests/walls/test_surface_attacks.py",
-)
-# Files that ``_ROOT_ALONE`` names are excepted.
-_ORDINARY_ALONE = (
-    "tests/contract",
-    "tests/flow/test_agent_day.py",
-    "tests/flow/test_claim_commands.py",
-    "tests/flow/test_commands.py",
-    "tests/flow/test_corpus_commands.py",
-    "tests/flow/test_credentials.py",
-    "tests/flow/test_damage.py",
-    "tests/flow/test_drain.py",
-    "tests/flow/test_engine.py",
-    "tests/flow/test_fastmcp.py",
-    "tests/flow/test_frames.py",
-    "tests/flow/test_graph_commands.py",
-    "tests/flow/test_graph_ingest.py",
-    "tests/flow/test_hostile_documents.py",
-    "tests/flow/test_hung_engine.py",
-    "tests/flow/test_ingest_changes.py",
-    "tests/flow/test_ingest_hostile.py",
-    "tests/flow/test_ingest_ignored.py",
-    "tests/flow/test_ingest_images.py",
-    "tests/flow/test_ingest_labels.py",
-    "tests/flow/test_ingest_references.py",
-    "tests/flow/test_ingest_resume.py",
-    "tests/flow/test_job*.py",
-    "tests/flow/test_keys.py",
-    "tests/flow/test_links_that_open.py",
-    "tests/flow/test_migrate.py",
-    "tests/flow/test_pdf_answers.py",
-    "tests/flow/test_project*.py",
-    "tests/flow/test_reading_reports.py",
-    "tests/flow/test_reindex.py",
-    "tests/flow/test_scale.py",
-    "tests/flow/test_scarcity.py",
-    "tests/flow/test_stdio.py",
-    "tests/flow/test_store_migration.py",
-    "tests/flow/test_tool_pack_calls.py",
-    "tests/flow/test_traces.py",
-    "tests/flow/test_watching.py",
-    "tests/flow/test_zotero_*.py",
-    "tests/fuzz",
-    "tests/unit/test_addresses.py",
-    "tests/unit/test_allowances.py",
-    "tests/unit/test_architecture.py",
-    "tests/unit/test_attack_suite.py",
-    "tests/unit/test_bibliographies.py",
-    "tests/unit/test_boosts.py",
-    "tests/unit/test_caches.py",
-    "tests/unit/test_chunking.py",
-    "tests/unit/test_citing.py",
-    "tests/unit/test_claim_*.py",
-    "tests/unit/test_client_sdk.py",
-    "tests/unit/test_contracts.py",
-    "tests/unit/test_cursors.py",
-    "tests/unit/test_demo_corpus.py",
-    "tests/unit/test_docs.py",
-    "tests/unit/test_docx.py",
-    "tests/unit/test_embedder*.py",
-    "tests/unit/test_engine_wire.py",
-    "tests/unit/test_epub.py",
-    "tests/unit/test_errors.py",
-    "tests/unit/test_evidence.py",
-    "tests/unit/test_execute_code_text.py",
-    "tests/unit/test_facade.py",
-    "tests/unit/test_format_imports.py",
-    "tests/unit/test_freezing.py",
-    "tests/unit/test_front_matter.py",
-    "tests/unit/test_frugal.py",
-    "tests/unit/test_fusion.py",
-    "tests/unit/test_golden.py",
-    "tests/unit/test_graph_*.py",
-    "tests/unit/test_harvest.py",
-    "tests/unit/test_http_access.py",
-    "tests/unit/test_http_address.py",
-    "tests/unit/test_ids.py",
-    "tests/unit/test_ignore_files.py",
-    "tests/unit/test_images.py",
-    "tests/unit/test_languages.py",
-    "tests/unit/test_lexical.py",
-    "tests/unit/test_locators.py",
-    "tests/unit/test_log_files.py",
-    "tests/unit/test_mail.py",
-    "tests/unit/test_markdown_quotes.py",
-    "tests/unit/test_markdown_records.py",
-    "tests/unit/test_matching.py",
-    "tests/unit/test_monitoring.py",
-    "tests/unit/test_needed_texts.py",
-    "tests/unit/test_notebook.py",
-    "tests/unit/test_oidc.py",
-    "tests/unit/test_old_workbooks.py",
-    "tests/unit/test_onnx_runtime.py",
-    "tests/unit/test_opendocument.py",
-    "tests/unit/test_outlook.py",
-    "tests/unit/test_packaging.py",
-    "tests/unit/test_pages_of_documents.py",
-    "tests/unit/test_paragraphs.py",
-    "tests/unit/test_parser_answers.py",
-    "tests/unit/test_passage_store.py",
-    "tests/unit/test_pdf_readers.py",
-    "tests/unit/test_pdf_words.py",
-    "tests/unit/test_pptx.py",
-    "tests/unit/test_printable.py",
-    "tests/unit/test_project_settings.py",
-    "tests/unit/test_prompt_packs.py",
-    "tests/unit/test_public_names.py",
-    "tests/unit/test_queries.py",
-    "tests/unit/test_quotes.py",
-    "tests/unit/test_read_ahead.py",
-    "tests/unit/test_readers.py",
-    "tests/unit/test_reference.py",
-    "tests/unit/test_reference_matching.py",
-    "tests/unit/test_refused_options.py",
-    "tests/unit/test_relevance.py",
-    "tests/unit/test_remote.py",
-    "tests/unit/test_retrieval.py",
-    "tests/unit/test_retrieval_evaluation.py",
-    "tests/unit/test_rtf.py",
-    "tests/unit/test_saved_values.py",
-    "tests/unit/test_script_examples.py",
-    "tests/unit/test_scan_patterns.py",
-    "tests/unit/test_shaping.py",
-    "tests/unit/test_sheet_rows.py",
-    "tests/unit/test_sheets.py",
-    "tests/unit/test_smaller_language.py",
-    "tests/unit/test_spans.py",
-    "tests/unit/test_sqlite.py",
-    "tests/unit/test_subtitles.py",
-    "tests/unit/test_teaching.py",
-    "tests/unit/test_template_code.py",
-    "tests/unit/test_text_meter.py",
-    "tests/unit/test_threat_model.py",
-    "tests/unit/test_token_benchmark.py",
-    "tests/unit/test_tokens.py",
-    "tests/unit/test_tool_packs.py",
-    "tests/unit/test_trigrams.py",
-    "tests/unit/test_verdict.py",
-    "tests/unit/test_views.py",
-    "tests/unit/test_zotero_*.py",
-    "tests/walls/test_first_try.py",
-    "tests/walls/test_monty.py",
-    "tests/walls/test_sandbox_help.py",
-    "tests/walls/test_sandbox_language.py",
-    "tests/walls/test_sandbox_precheck.py",
-)
-_FAILED, _NOTHING_COLLECTED = 1, 5
-_MAX_REPEATED = 3
-_CACHE = "pytest-cache"
+# The marks of files that run as both users, and as root alone.
+_BOTH, _AS_ROOT = "both_users", "as_root"
+_MARKS = re.compile(r"^pytestmark = .*?^(?=\S|\Z)", re.MULTILINE | re.DOTALL)
+_NOTHING_COLLECTED = 5
+_USUAL = (0, 1, _NOTHING_COLLECTED)  # exit codes of a process that took files until there was none
 _ENOUGH_MEMORY = 12 << 30  # free bytes; the temporary files of a run take up to 5 GiB
 
 _CLONE_NEWNS = 0x20000
@@ -250,9 +96,15 @@ def _files_of(names: Sequence[str]) -> set[str]:
 def _files_of_users() -> dict[str, set[str]]:
     """User -> the files that run as this user."""
     usual = _files_of(["tests"]) - _files_of(_RARE)
-    root_alone = usual & _files_of(_ROOT_ALONE)
-    ordinary_alone = (usual & _files_of(_ORDINARY_ALONE)) - root_alone
-    return {ROOT_USER: usual - ordinary_alone, ORDINARY: usual - root_alone}
+    marks = {file: read_marks((ROOT / file).read_text("utf-8")) for file in usual}
+    as_root = {file for file in usual if marks[file]}
+    return {ROOT_USER: as_root, ORDINARY: {file for file in usual if _AS_ROOT not in marks[file]}}
+
+
+def read_marks(text: str) -> set[str]:
+    """The marks that say as whom a file runs, of those that the module gives to all its tests."""
+    given = " ".join(_MARKS.findall(text + "\n\n"))
+    return {mark for mark in (_BOTH, _AS_ROOT) if re.search(rf"\bmark\.{mark}\b", given)}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -277,17 +129,9 @@ def _run_all(arguments: Sequence[str], is_recorded: bool) -> int:
     options = [argument for argument in arguments if argument not in paths]
     with _temporary_folder() as folder:
         queue = _make_queue(folder, paths)
-        workers = [
-            _start(user, folder, [*_TAKES_FILES, f"--queue={queue / user}.json", *options]) for user in _WORKERS
-        ]
-        codes = _wait_for(workers, queue)
+        codes = _work(folder, queue, options)
         if is_recorded:
             _record(queue)
-        failures = [_read_failures(worker.home) for worker in workers]
-        if _may_be_repeated(codes, failures):
-            print("once more, alone: the tests that failed beside the others", flush=True)
-            repeated = zip(workers, codes, failures, strict=True)
-            codes = [code if not failed else _repeat(worker, failed) for worker, code, failed in repeated]
     return _join_codes(codes)
 
 
@@ -312,26 +156,50 @@ def _record(queue: Path) -> None:
     _SECONDS.write_text(json.dumps(recorded, indent=1) + "\n", "utf-8")
 
 
-def _wait_for(workers: Sequence[Worker], queue: Path) -> list[int]:
-    """Report progress until all have ended, then show what they wrote. Their exit codes."""
-    began = time.monotonic()
-    codes: dict[Worker, int] = {}
-    while len(codes) < len(workers):
-        end = time.monotonic() + _REPORT_SECONDS
-        while time.monotonic() < end and len(codes) < len(workers):
-            codes.update({one: code for one in workers if one not in codes and (code := one.poll()) is not None})
-            time.sleep(_LOOK_SECONDS)
-        print(_describe_progress(queue, time.monotonic() - began), flush=True)
-    for worker in workers:
+def _work(folder: Path, queue: Path, options: Sequence[str]) -> list[int]:
+    """Run all files and report progress, then show what the processes wrote. Their exit codes."""
+
+    def start(user: str) -> Worker:
+        return _start(user, folder, [*_TAKES_FILES, f"--queue={queue / user}.json", *options])
+
+    began = reported = time.monotonic()
+    running = [start(user) for user in _WORKERS]
+    ended: dict[Worker, int] = {}
+    while running:
+        time.sleep(_LOOK_SECONDS)
+        for worker in list(running):
+            if (code := worker.poll()) is not None:
+                running.remove(worker)
+                ended[worker] = code
+                left = _count_files_left(queue)
+                if code in _USUAL and not left[worker.user] and any(left.values()):
+                    running.append(start(max(left, key=left.__getitem__)))
+        if time.monotonic() - reported >= _REPORT_SECONDS or not running:
+            reported = time.monotonic()
+            print(_describe_progress(queue, reported - began), flush=True)
+    for worker in ended:
         worker.show()
     print("the slowest tests:", *_find_slowest(queue), sep="\n", flush=True)
-    return [codes[worker] for worker in workers]
+    are_left = any(_count_files_left(queue).values())
+    if are_left:
+        print("some files did not run", flush=True)
+    return [*ended.values(), int(are_left)]
+
+
+def _count_files_left(queue: Path) -> dict[str, int]:
+    """User -> the number of files that no process has taken."""
+    return {user: len(_read_files(queue, user)) - len(read_claims(queue, user)) for user in _USERS}
+
+
+def _read_files(queue: Path, user: str) -> list[str]:
+    files: list[str] = json.loads((queue / f"{user}.json").read_text("utf-8"))
+    return files
 
 
 def _describe_progress(queue: Path, seconds: float) -> str:
     """One line: how much has run, how much failed, what runs."""
-    listed = sum(len(json.loads((queue / f"{user}.json").read_text("utf-8"))) for user in _files_of_users())
-    claims = [claim for user in _files_of_users() for claim in read_claims(queue, user).items()]
+    listed = sum(len(_read_files(queue, user)) for user in _USERS)
+    claims = [claim for user in _USERS for claim in read_claims(queue, user).items()]
     ended = [ran for _, ran in claims if ran]
     running = ", ".join(sorted(Path(file).stem.removeprefix("test_") for file, ran in claims if not ran))
     tests, failed = sum(ran.tests for ran in ended), sum(ran.failed for ran in ended)
@@ -343,37 +211,12 @@ def _find_slowest(queue: Path) -> list[str]:
     """The slowest tests, with their seconds of wall clock."""
     times = [
         (seconds, f"{name} ({user})")
-        for user in _files_of_users()
+        for user in _USERS
         for ran in read_claims(queue, user).values()
         if ran
         for name, seconds in ran.slowest.items()
     ]
     return [f"{seconds:7.1f} s  {name}" for seconds, name in sorted(times, reverse=True)[:SLOWEST]]
-
-
-def _repeat(worker: Worker, failed: Sequence[str]) -> int:
-    """Run these tests again, as the same user, and show how they went. The exit code."""
-    once_more = _start(worker.user, worker.home.parent, ["-rA", *failed])
-    while (code := once_more.poll()) is None:
-        time.sleep(_LOOK_SECONDS)
-    once_more.show()
-    return code
-
-
-def _may_be_repeated(codes: Sequence[int], failures: Sequence[Sequence[str]]) -> bool:
-    """Whether the tests that failed are few, and nothing else went wrong."""
-    failed = [name for names in failures for name in names]
-    return set(codes) <= {0, _FAILED, _NOTHING_COLLECTED} and 0 < len(failed) <= _MAX_REPEATED
-
-
-def _read_failures(home: Path) -> list[str]:
-    """The tests that failed in the run with this home."""
-    record = home / _CACHE / "v" / "cache" / "lastfailed"
-    return sorted(json.loads(record.read_text("utf-8"))) if record.exists() else []
-
-
-def _cache_in(home: Path) -> list[str]:
-    return ["-o", f"cache_dir={home / _CACHE}"]
 
 
 @contextmanager
@@ -455,7 +298,7 @@ def _start(user: str, folder: Path, arguments: Sequence[str]) -> Worker:
             _become()
             environment = _environment_of_ordinary(home)
         os.chdir(ROOT)
-        command = [sys.executable, "-m", "pytest", *_cache_in(home), *arguments]
+        command = [sys.executable, "-m", "pytest", *arguments]
         os.execve(sys.executable, command, environment)
     except OSError as error:
         os.write(2, f"no {user} user here: {error}\n".encode())

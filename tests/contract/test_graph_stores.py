@@ -27,7 +27,7 @@ from winnow.server.graph.records import DocumentGraph, Edge, Node, group_by_docu
 from winnow.server.ids import chunk_id, document_id, entity_id
 
 # The first to need the server waits for its start, and then for it to plan every statement once.
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.as_root]
 # A server that already runs may hold other graphs.
 P = f"winnow-test-{secrets.token_hex(4)}"
 COPY = f"{P}-copy"

@@ -36,6 +36,8 @@ from winnow.server.projects.settings import ProjectSettings
 from winnow.server.settings_loading import load_settings
 from winnow.server.watching.sources import WatchedSource, change_sources, read_sources
 
+pytestmark = pytest.mark.both_users
+
 __all__ = ["library"]  # a fixture
 
 BOOK, OTHER_BOOK = Notebook("notes"), Notebook("team/papers")

@@ -13,7 +13,7 @@ from winnow.server.app import open_application
 from winnow.server.engine import endpoint
 from winnow.server.settings_loading import load_settings
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.both_users]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,12 @@ import asyncio
 import gc
 from pathlib import Path
 
+import pytest
+
 from tests.plain_store import index_by_words
 from winnow.server.app import make_knowledge_base
+
+pytestmark = pytest.mark.both_users
 
 
 def test_what_a_server_opens_is_left_alone_by_the_garbage_collector(tmp_path: Path) -> None:

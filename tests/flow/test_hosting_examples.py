@@ -30,6 +30,8 @@ from tests.patience import LIMIT, start_process, until
 from winnow.server.commands.serving.keys import app as key_app
 from winnow.server.transports.access.failed_attempts import FailedAttempts
 
+pytestmark = pytest.mark.both_users
+
 DOCS = Path(__file__).parents[2] / "docs"
 HOSTING, MONITORING = ((DOCS / name).read_text("utf-8") for name in ("hosting.md", "monitoring.md"))
 HOST = "winnow.example.com"

@@ -28,6 +28,8 @@ from winnow.server.tools.base import Context, ToolResult
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.wire import call_tool
 
+pytestmark = pytest.mark.as_root
+
 WINNOW = Path(sys.executable).with_name("winnow")
 CANARY = "canary" + "71a55e"
 SCRIPTS = (

@@ -24,7 +24,7 @@ from winnow.server.tools import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.wire import call_tool
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.both_users]
 
 IS_ROOT = os.geteuid() == 0
 ROOT_MAY = "root may read and write everything"

@@ -29,6 +29,8 @@ from winnow.server.opening import open_backends
 from winnow.server.watching.sources import read_sources
 from winnow.server.watching.status import PathStatus, read_status
 
+pytestmark = pytest.mark.as_root
+
 WINNOW = Path(sys.executable).with_name("winnow")
 shared = pytest.mark.skipif(not endpoint.is_supported(), reason="engines are not shared on this system")
 DAEMONS = [pytest.param("on", marks=shared), "off"]

@@ -31,6 +31,8 @@ from winnow.server.watching.sources import FILE, change_sources, read_sources
 from winnow.server.watching.status import read_status
 from winnow.server.watching.store_watcher import watcher_of
 
+pytestmark = pytest.mark.as_root
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:

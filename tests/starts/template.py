@@ -1,9 +1,9 @@
 """A process that has imported winnow and waits; each of its forks becomes one process of winnow.
 
-A fork is a child of the process that asked for it, as if that one
-had started an interpreter: it has the session, descriptors, folder, environment and arguments of such a start, runs
-the program as ``__main__`` and ends as an interpreter does. What differs: all modules are imported, the hashes of
-texts are those of the template, and the command line that the system shows is the template's.
+A fork is a child of the process that asked for it, as if that one had started an interpreter: it has the session,
+descriptors, folder, environment and arguments of such a start, runs the program as ``__main__`` and ends as an
+interpreter does. What differs: all modules are imported, the hashes of texts are those of the template, the system
+shows the template's command line, and modules of the template are not freed at the end.
 
 The template has one thread, no descriptor but its standard streams and its socket, no store and no model.
 """

@@ -24,6 +24,8 @@ from winnow.server.errors import WinnowError
 from winnow.server.ids import chunk_id, document_id
 from winnow.server.models import Chunk, Document, DocumentReading, Filters, Passage, Place, ProjectInfo, Reading
 
+pytestmark = pytest.mark.both_users
+
 
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Iterator[Catalogue]:

@@ -17,6 +17,8 @@ from winnow.server.errors import WinnowError
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load
 
+pytestmark = pytest.mark.both_users
+
 # A value that is not the default, for each setting, as TOML.
 OTHER = {
     "store": '"/elsewhere"',

@@ -15,6 +15,8 @@ from winnow.server.keys import key_file
 from winnow.server.keys.key_ring import KeyRing
 from winnow.server.watching import sources
 
+pytestmark = pytest.mark.both_users
+
 
 @dataclass(frozen=True, slots=True)
 class Records:

@@ -23,6 +23,8 @@ from winnow.server.health import examine, find_changed_files, find_foreign_packa
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
 
+pytestmark = pytest.mark.both_users
+
 WINNOW = Path(sys.executable).with_name("winnow")
 
 

@@ -12,7 +12,10 @@ import pytest
 
 from winnow.server.engine import heartbeat
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="engines are shared on Linux only")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="engines are shared on Linux only"),
+    pytest.mark.as_root,
+]
 
 SILENT_SECONDS = 1.5
 BEATING = """

@@ -1,8 +1,9 @@
-"""Access to the interpreter and the checkout where a parent folder is closed to users other than root."""
+"""Which tests run as which user, how processes share them, and access to what is behind a closed folder."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from tests import everybody, file_queue
 from tests.patience import LIMIT
+
+pytestmark = pytest.mark.both_users
 
 PROGRAM = Path(__file__).parents[1] / "everybody.py"
 
@@ -28,12 +31,18 @@ def test_paths_behind_one_closed_folder_are_opened_together(tmp_path: Path) -> N
     assert found == {outermost: [*kept, *before.get(outermost, [])]}
 
 
-def test_no_test_is_left_to_one_user_in_two_tables() -> None:
-    root = PROGRAM.parents[1]
-    tables = (everybody._ROOT_ALONE, everybody._ORDINARY_ALONE)
-    assert [name for names in tables for name in names if not list(root.glob(name))] == []
-    assert [len(names) for names in tables] == [len(set(names)) for names in tables]
-    assert set(tables[0]) & set(tables[1]) == set()
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("pytestmark = pytest.mark.both_users\n", {"both_users"}),
+        ("import x\n\npytestmark = [\n    pytest.mark.walls,\n    pytest.mark.as_root,\n]\nX = 1\n", {"as_root"}),
+        ("pytestmark = pytest.mark.anyio\n\n\n@pytest.mark.both_users\ndef test_x(): ...\n", set()),
+        ("# pytestmark = pytest.mark.both_users\n", set()),
+        ("", set()),
+    ],
+)
+def test_a_module_says_as_whom_it_runs(text: str, marks: set[str]) -> None:
+    assert everybody.read_marks(text) == marks
 
 
 def test_each_file_that_is_not_rare_runs_and_those_of_the_sandbox_as_both_users() -> None:
@@ -43,7 +52,19 @@ def test_each_file_that_is_not_rare_runs_and_those_of_the_sandbox_as_both_users(
     assert [name for name in everybody._RARE if not list(root.glob(name))] == []
     assert users["root"] | users["ordinary"] == everybody._files_of(["tests"]) - rare
     assert "tests/walls/test_sandbox_walls.py" in users["root"] & users["ordinary"]
-    assert everybody._files_of(everybody._ROOT_ALONE) & users["ordinary"] == set()
+    assert "tests/walls/test_surface_attacks.py" in users["root"] - users["ordinary"]
+    assert "tests/unit/test_quotes.py" in users["ordinary"] - users["root"]
+
+
+def test_marks_of_users_are_those_of_modules() -> None:
+    """A mark elsewhere would say nothing: files are given to users, and before they are imported."""
+    marked = {
+        str(file.relative_to(PROGRAM.parents[1]))
+        for file in PROGRAM.parent.rglob("test_*.py")
+        if re.search(r"^[^\"'#]*\bmark\.(both_users|as_root)\b", file.read_text("utf-8"), re.MULTILINE)
+    }
+    users = everybody._files_of_users()
+    assert marked == users["root"]
 
 
 @pytest.mark.parametrize(
@@ -51,31 +72,6 @@ def test_each_file_that_is_not_rare_runs_and_those_of_the_sandbox_as_both_users(
 )
 def test_one_run_that_fails_fails_all_and_one_without_tests_does_not(codes: list[int], joined: int) -> None:
     assert everybody._join_codes(codes) == joined
-
-
-@pytest.mark.parametrize(
-    ("codes", "failures", "repeated"),
-    [
-        ([0, 0, 0], [[], [], []], False),
-        ([1, 0, 1], [["a"], [], ["b", "c"]], True),
-        ([1, 0, 1], [["a", "d"], [], ["b", "c"]], False),
-        ([1, 2, 0], [["a"], [], []], False),
-        ([1, 5, 0], [["a"], [], []], True),
-    ],
-)
-def test_few_tests_that_failed_are_run_again_unless_more_went_wrong(
-    codes: list[int], failures: list[list[str]], repeated: bool
-) -> None:
-    assert everybody._may_be_repeated(codes, failures) == repeated
-
-
-def test_failures_are_read_from_the_record_that_pytest_writes(tmp_path: Path) -> None:
-    red = tmp_path / "test_red.py"
-    red.write_text("def test_red(): assert False\ndef test_green(): pass\n", "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", *everybody._cache_in(tmp_path), "--rootdir", tmp_path, red]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=LIMIT)
-    assert (done.returncode, everybody._read_failures(tmp_path)) == (1, ["test_red.py::test_red"])
-    assert everybody._read_failures(tmp_path / "none") == []
 
 
 def test_processes_that_share_a_queue_run_each_file_once_and_record_it(tmp_path: Path) -> None:

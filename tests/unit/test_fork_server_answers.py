@@ -18,6 +18,8 @@ from winnow.sandbox.protocol.answers import (
 )
 from winnow.sandbox.protocol.frames import ProtocolError
 
+pytestmark = pytest.mark.both_users
+
 READY = ForkServerReady((WallResult("network", stands=True, detail="refused"),), ("open",))
 ANSWERS: tuple[Answer, ...] = (READY, ForkServerReady((), ()), ChildSpawned(3), ChildReaped(3, 9, 1.5, 4096))
 REAPED: dict[str, Any] = {"gone": 3, "signal": 9, "cpu_ms": 1.5, "memory_peak_bytes": 4096}

@@ -15,6 +15,8 @@ from winnow.server.sessions.host_words import error_for, warnings_for
 from winnow.server.sessions.identities import key_name
 from winnow.server.tools.execute_code import outcome_for, to_payload
 
+pytestmark = pytest.mark.both_users
+
 KEY = key_name("1f0c9a2b", ["a"], is_read_only=True, calls_per_minute=None)
 OF_THE_HOST = [
     WinnowError("TIMEOUT", "no answer within 30 s from the engine of /home/ann/kb, process 14816 (winnow serve)"),

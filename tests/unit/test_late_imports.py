@@ -8,6 +8,8 @@ import pytest
 
 from winnow.server.ingest.parsing.late_imports import find_installed
 
+pytestmark = pytest.mark.both_users
+
 
 @pytest.mark.parametrize(
     ("names", "found"),

@@ -11,6 +11,8 @@ from winnow.server.ingest.file_discovery import Root, find_files
 from winnow.server.ingest.report import IngestReport
 from winnow.server.settings_loading import load_settings
 
+pytestmark = pytest.mark.both_users
+
 MANUAL = "APT(8)                        APT                        APT(8)\n\nNAME\n       apt - a tool\n"
 
 

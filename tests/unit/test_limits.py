@@ -9,6 +9,8 @@ from winnow.server.sessions.identities import key_name
 from winnow.server.settings import Settings
 from winnow.server.transports.limits import RateLimit
 
+pytestmark = pytest.mark.both_users
+
 
 class Clock:
     """A clock that stands still until it is moved."""

@@ -12,6 +12,8 @@ from winnow.server.ingest.parsing.manuals.characters import character
 from winnow.server.ingest.parsing.manuals.manual import is_manual, manual_to_markdown
 from winnow.server.ingest.readers import read
 
+pytestmark = pytest.mark.both_users
+
 MAN = r""".\" A comment
 '\" t
 .TH COPY 1 "2024" "tools 1.0" "User Commands"

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.both_users
+
 # Blocks of the C library's heap, of which one in a hundred stays in use.
 _PROGRAM = """
 import psutil

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from winnow.sandbox.modules import functools_module as ours
 
+pytestmark = pytest.mark.both_users
+
 ITEMS = st.lists(st.integers(0, 3), max_size=8)
 BOUND = st.none() | st.integers(-1, 9)
 

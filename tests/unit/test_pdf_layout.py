@@ -17,6 +17,8 @@ from winnow.server.ingest.formats.pdf.layout import Box as PageBox
 from winnow.server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
 from winnow.server.ingest.formats.pdf.lines import Cell, Line
 
+pytestmark = pytest.mark.both_users
+
 PROSE = "a line of prose that fills its column"
 READERS = pytest.mark.parametrize("reader", [pdf_liteparse.read, pdf_pdfium.read], ids=["liteparse", "pdfium"])
 

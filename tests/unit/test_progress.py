@@ -13,6 +13,8 @@ from winnow.server.commands.terminal.progress import show_progress, show_trials
 from winnow.server.ingest.read_ahead import read_ahead
 from winnow.server.ingest.report import Progress, ProgressMeter
 
+pytestmark = pytest.mark.both_users
+
 
 def test_progress_within_a_large_document_is_reported_by_passage() -> None:
     """One document is one batch: its computed passages count before it is written."""

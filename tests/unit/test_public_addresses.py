@@ -8,6 +8,8 @@ import pytest
 
 from winnow.server.toolpacks.public_addresses import is_public
 
+pytestmark = pytest.mark.both_users
+
 # Every block of the registries for special purposes, of the addresses for multicast, and reserved ones.
 _BLOCKS_4 = (
     *("0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),

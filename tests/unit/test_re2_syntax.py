@@ -8,6 +8,8 @@ import re2  # type: ignore[import-untyped]
 from winnow.server.errors import WinnowError
 from winnow.server.operations.corpus.patterns import compile_pattern
 
+pytestmark = pytest.mark.both_users
+
 # Each kind of character: letters, digits, blanks, control characters, punctuation, other scripts.
 TEXT = (
     "".join(map(chr, range(128)))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from winnow.sandbox import CallError, Limits, Reply
 from winnow.sandbox.parent import execution
 from winnow.sandbox.parent.execution import CallHandler
 from winnow.sandbox.protocol import frames
+
+pytestmark = pytest.mark.as_root
 
 
 @dataclass

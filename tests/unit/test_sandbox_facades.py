@@ -20,6 +20,8 @@ from winnow.sandbox.language.guards import script_builtins
 from winnow.sandbox.modules import facades
 from winnow.sandbox.modules.printing_modules import OutputStreams
 
+pytestmark = pytest.mark.both_users
+
 DEPTH = 4
 
 # Objects that are a way out, whichever path reaches them.

@@ -13,6 +13,8 @@ import pytest
 from winnow.sandbox.runners import fork_server, spin_policy
 from winnow.sandbox.runners.spin_policy import SpinPolicy
 
+pytestmark = pytest.mark.both_users
+
 
 @pytest.fixture(autouse=True)
 def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:

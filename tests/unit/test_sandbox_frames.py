@@ -29,6 +29,8 @@ from winnow.sandbox.protocol.frames import (
 )
 from winnow.sandbox.protocol.limits import Limits
 
+pytestmark = pytest.mark.both_users
+
 LIMITS = Limits()
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 DATA = st.recursive(

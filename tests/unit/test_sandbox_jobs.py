@@ -11,6 +11,8 @@ from winnow.sandbox.protocol import frames
 from winnow.sandbox.protocol.jobs import ScriptJob, SpawnRequest
 from winnow.sandbox.protocol.limits import Limits
 
+pytestmark = pytest.mark.both_users
+
 SKILLS = {"sources": {"notes": "def note(): pass"}, "homes": {"note": "notes"}}
 
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from tests.patience import LIMIT
 from winnow.sandbox.parent.queue import ScriptQueue, ScriptQueueFull
 
+pytestmark = pytest.mark.both_users
+
 
 def _queue(places: int, room: int) -> ScriptQueue:
     return ScriptQueue(places, room, patience=LIMIT)

@@ -17,6 +17,8 @@ from winnow.sandbox.protocol import frames
 from winnow.sandbox.runners.fork_server import ForkedChild
 from winnow.sandbox.runners.turns import TURN_SECONDS
 
+pytestmark = pytest.mark.both_users
+
 CALLS = 40
 LIMITS = Limits(sdk_calls=100)
 

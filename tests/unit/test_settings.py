@@ -15,6 +15,8 @@ from winnow.server.errors import WinnowError
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load, load_settings
 
+pytestmark = pytest.mark.both_users
+
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

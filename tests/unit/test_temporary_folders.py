@@ -13,6 +13,8 @@ from winnow.server.backends.files.temporary_folders import CREATING, remove_aban
 from winnow.server.opening import open_backends
 from winnow.server.settings_loading import load_settings
 
+pytestmark = pytest.mark.both_users
+
 DIES = """
 import os, sys
 from pathlib import Path

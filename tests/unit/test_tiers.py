@@ -13,6 +13,8 @@ from winnow.sandbox.walls.wall_table import ALL_WALLS
 from winnow.server.errors import WinnowError
 from winnow.server.health.host_profiles import apparmor_profile, find_program, seccomp_profile
 
+pytestmark = pytest.mark.both_users
+
 _NAMES = frozenset(wall.name for wall in ALL_WALLS)
 # The calls that raising the walls makes, and that the usual profile of a container refuses.
 _GRANTED = {"unshare", "setns", "mount", "umount2", "pivot_root", "sethostname"}

@@ -6,6 +6,8 @@ import pytest
 
 from winnow.server.runtime.waits import WaitCounter, WaitSummary, WriterClock
 
+pytestmark = pytest.mark.as_root
+
 
 def test_waits_are_told_in_milliseconds() -> None:
     waits = WaitCounter()

@@ -14,6 +14,8 @@ from winnow.server.health import examine
 from winnow.server.scripts.skills import load_skills
 from winnow.server.settings_loading import load_settings
 
+pytestmark = pytest.mark.both_users
+
 SKILL = 'def answer():\n    """Answer."""\n    return 42\n'
 SOMEBODY_ELSE = 12_345
 

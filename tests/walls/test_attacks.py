@@ -16,7 +16,7 @@ from winnow.security.audit import Trial
 from winnow.security.suite import Attack
 
 ATTACKS = [attack for attack in suite.read_attacks() if attack.is_script]
-pytestmark = [pytest.mark.walls, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.walls, pytest.mark.timeout(600), pytest.mark.both_users]
 
 Results = Mapping[str, Trial]
 

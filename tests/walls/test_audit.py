@@ -22,7 +22,7 @@ from winnow.security.audit import Audit, Trial
 from winnow.security.suite import Attack, parse_attack
 from winnow.server.commands import doctor
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 WINNOW = Path(sys.executable).with_name("winnow")
 
 HELD = parse_attack(

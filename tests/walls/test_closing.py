@@ -8,7 +8,7 @@ import pytest
 
 from winnow.sandbox import Outcome, Reply, Sandbox
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
 
 async def _closed_while(code: str) -> Outcome:

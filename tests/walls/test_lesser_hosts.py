@@ -16,6 +16,7 @@ from winnow.sandbox.runners import monty
 pytestmark = [
     pytest.mark.walls,
     pytest.mark.skipif(sys.platform != "linux", reason="emulated by a filter of Linux"),
+    pytest.mark.as_root,
 ]
 
 WINNOW = str(Path(sys.executable).with_name("winnow"))

@@ -12,7 +12,7 @@ import pytest
 
 from winnow.sandbox import CallError, Limits, Outcome, Reply
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
 QUICK = Limits(wall_seconds=1.0)
 

@@ -20,7 +20,7 @@ from winnow.server.ingest.parsing.reader_pool import StartedChildren
 from winnow.server.ingest.parsing.walled_children import WalledChildren
 from winnow.server.models import Place, Reading
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
 _PROGRAM = "tests.walls.reader_program"
 

@@ -22,7 +22,7 @@ from winnow.server.ingest.parsing.parser import ParserProcess
 from winnow.server.ingest.parsing.reader_pool import ReaderPool, StartedChildren
 from winnow.server.ingest.parsing.walled_children import WalledChildren
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.as_root]
 
 _PROGRAM = "tests.walls.reader_program"
 _KEEPER = f"""

@@ -15,7 +15,7 @@ from tests.patience import LIMIT
 from winnow.sandbox import Limits, Outcome, Sandbox, SandboxUnavailable, probe
 from winnow.sandbox.runners import child_process, runner, runner_table
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
 ROOT = Path(__file__).parents[2]
 SMALL = Limits(wall_seconds=8.0, memory_bytes=128 * 1024 * 1024)

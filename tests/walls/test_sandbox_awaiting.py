@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
 # A call without await -> the line of the error, the name in the message, and the text of the hint.
 FORGOTTEN: dict[str, tuple[str, int, str, str]] = {

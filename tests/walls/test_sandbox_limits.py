@@ -20,7 +20,7 @@ import pytest
 from tests.patience import LIMIT
 from winnow.sandbox import CallError, Layers, Limits, Outcome, Reply, Sandbox, Usage
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
 SMALL = Limits(wall_seconds=5.0, cpu_seconds=5, memory_bytes=128 * 1024 * 1024)
 

@@ -13,7 +13,7 @@ from winnow.sandbox import Layers, Limits, Outcome, Sandbox
 from winnow.sandbox.protocol.limits import MIB
 from winnow.sandbox.walls.cgroups import MemoryGroup, create_around
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
 _HOLDS = "import sys; sys.stdin.readline(); held = bytearray({mib} << 20); print('held')"
 

@@ -21,7 +21,7 @@ import pytest
 
 from winnow.sandbox import CallError, Outcome, Reply
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
 FOLDER = Path(__file__).parent / "scripts"
 LIBRARY = runpy.run_path(str(FOLDER / "library.py"))

@@ -22,7 +22,7 @@ from winnow.sandbox.parent.sandbox import _check_walls
 from winnow.sandbox.runners.fork_server import ForkServer
 from winnow.sandbox.walls import wall_table
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,7 +11,7 @@ import pytest
 
 from winnow.security import soak, suite
 
-pytestmark = pytest.mark.walls
+pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
 ATTACKS = [attack for attack in suite.read_attacks() if attack.family in ("files", "network", "processes")]
 START = soak.Footprint(resident_bytes=40_000_000, descriptors=20, processes=4, files=0)

@@ -39,7 +39,7 @@ FAMILIES: Mapping[str, int] = {
     "backups": 3,
     "forged_results": 1,
 }
-pytestmark = [pytest.mark.walls, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.walls, pytest.mark.timeout(3600), pytest.mark.as_root]
 
 Results = Mapping[str, Trial]
 
