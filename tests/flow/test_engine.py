@@ -336,6 +336,7 @@ def _vectors(store: Path) -> set[str]:
     return {path.name for path in store.glob("vectors*")}
 
 
+@pytest.mark.real_starts  # a fork shares the memory of all that is imported
 async def test_a_server_leaves_vocabularies_and_numbers_to_the_engine(shared: Path) -> None:
     """Measured by memory: a vocabulary takes more than the rest of a server."""
     async with Client(parameters(shared)) as one:

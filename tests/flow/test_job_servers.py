@@ -33,6 +33,7 @@ PROJECT = "library"
 
 pytestmark = [
     pytest.mark.anyio,
+    pytest.mark.real_starts,  # servers are found by their command lines
     pytest.mark.skipif(not endpoint.is_supported(), reason="engines are not shared on this system"),
 ]
 

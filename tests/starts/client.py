@@ -17,7 +17,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,7 +73,7 @@ class Program:
     starts_others: bool = False
 
 
-def find_program(arguments: Sequence[str]) -> Program | None:
+def find_program(arguments: Sequence[str], sources: Collection[str] = _SOURCES) -> Program | None:
     """The program of winnow that this command line runs; None for any other."""
     if arguments[0] == str(_WINNOW):
         return Program(Kind(isolated=False), arguments[0], _WINNOW.read_text("utf-8"), (*arguments[1:],))
@@ -81,7 +81,7 @@ def find_program(arguments: Sequence[str]) -> Program | None:
         return None
     isolated = (*arguments[1:3],) == _ISOLATED
     name, *rest = arguments[3 if isolated else 1 :] or [""]
-    if name == "-c" and rest and rest[0] in _SOURCES:
+    if name == "-c" and rest and rest[0] in sources:
         return Program(Kind(isolated), name, rest[0], (*rest[1:],))
     if name == str(_SURFACE):
         return Program(Kind(isolated), name, _SURFACE.read_text("utf-8"), (*rest,), starts_others=True)
@@ -126,6 +126,7 @@ class Template:
     channel: socket.socket
     kind: Kind
     early: Mapping[bytes, bytes]
+    process: subprocess.Popen[bytes] | None = None
     _owner: int = field(default_factory=os.getpid)
     _process: tuple[Any, ...] = field(default_factory=_describe_process)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -144,6 +145,12 @@ class Template:
             requests.send(self.channel, request, descriptors)
             return int.from_bytes(requests.read(self.channel, 4), "little")
 
+    def close(self) -> None:
+        """End the template."""
+        self.channel.close()
+        if self.process is not None:
+            self.process.wait()
+
 
 # The arguments of `subprocess._fork_exec` that are of interest, by place; the others must be as these.
 _COMMAND, _CLOSES, _KEPT, _FOLDER, _ENVIRONMENT = 0, 2, 3, 4, 5
@@ -159,9 +166,11 @@ class Starter:
     templates: dict[Kind, Template] = field(default_factory=dict)
     makes_templates: bool = False
     is_on: bool = True
+    sources: Collection[str] = _SOURCES
 
     def __call__(self, *given: Any) -> int:
-        program = find_program([os.fsdecode(each) for each in given[_COMMAND]]) if self.is_on else None
+        command = [os.fsdecode(each) for each in given[_COMMAND]]
+        program = find_program(command, self.sources) if self.is_on else None
         if program is None or any(given[place] != value for place, value in _USUAL.items()):
             return self.execute(*given)
         environment = _read_environment(given[_ENVIRONMENT])
@@ -214,16 +223,15 @@ def warm_starts() -> Iterator[Starter]:
     finally:
         replaced._fork_exec = starter.execute
         for template in starter.templates.values():
-            template.channel.close()
+            template.close()
 
 
 def start_template(kind: Kind) -> Template:
     """Start a template. It ends with this process."""
     ours, theirs = socket.socketpair()
     with theirs:
-        theirs.set_inheritable(True)
         source = _TEMPLATE.format(root=str(_ROOT), number=theirs.fileno())
         command = [sys.executable, *kind.options, "-c", source]
-        os.posix_spawn(sys.executable, command, os.environ)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
     requests.read(ours, 1)
-    return Template(ours, kind, find_early(os.environb, kind))
+    return Template(ours, kind, find_early(os.environb, kind), process)

@@ -24,7 +24,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tests.starts import client, forking, requests
 from winnow.server.cli import COMMANDS
@@ -54,7 +54,7 @@ _MODULES = (
 )
 _HIGH = 512  # above the numbers that the standard streams and what is passed on have
 READY = b"+"
-_OF_INTERPRETER = frozenset(sys.builtin_module_names)
+_OF_INTERPRETER = frozenset({"__main__", *sys.builtin_module_names})
 _imported: list[str] = []
 
 
@@ -151,24 +151,31 @@ def _dress(request: requests.Request) -> None:
     sys.orig_argv = [*sys.orig_argv[:-2], *program, *request.arguments]
     if not sys.flags.isolated:
         sys.path[0] = str(Path(request.name).resolve().parent) if request.name != "-c" else ""
-    sys.stdin = sys.__stdin__ = _open_stream(0, sys.__stdin__)
-    sys.stdout = sys.__stdout__ = _open_stream(1, sys.__stdout__)
-    sys.stderr = sys.__stderr__ = _open_stream(2, sys.__stderr__)
+    system: Any = sys
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = _open_stream(number, getattr(sys, f"__{name}__"))
+        setattr(system, name, stream)
+        setattr(system, f"__{name}__", stream)
 
 
 def _open_stream(number: int, like: Any) -> Any:
     """A standard stream on this descriptor, with the encoding of the one that the template has."""
-    raw = io.open(number, "rb" if number == 0 else "wb", -1, closefd=False)  # noqa: SIM115, UP020
-    is_lines = number == 2 or os.isatty(number)
-    stream = io.TextIOWrapper(raw, like.encoding, like.errors, newline="\n", line_buffering=is_lines)
+    is_direct = like.write_through and number != 0
+    mode: Literal["rb", "wb"] = "rb" if number == 0 else "wb"
+    raw: Any = open(number, mode, 0 if is_direct else -1, closefd=False)  # noqa: SIM115
+    is_lines = not like.write_through and (number == 2 or os.isatty(number))
+    stream: Any = io.TextIOWrapper(
+        raw, like.encoding, like.errors, newline="\n", line_buffering=is_lines, write_through=like.write_through
+    )
     stream.mode = "r" if number == 0 else "w"
+    (raw if is_direct else raw.raw).name = like.name
     return stream
 
 
 def _run(request: requests.Request) -> None:
     """Run the program as ``__main__``, of which nothing else is left."""
     names = vars(sys.modules["__main__"])
-    for name in names.keys() - {"__builtins__", "__name__", "__doc__", "__package__", "__loader__", "__spec__"}:
+    for name in [name for name in names if not name.startswith("__")]:
         del names[name]
     if request.name != "-c":
         names["__file__"] = request.name
