@@ -16,8 +16,8 @@ VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 demo: $(SETUP)
 	$(BIN)/winnow demo
 
-test: $(SETUP) style
-	@$(MAKE) --no-print-directory -j2 types tests
+test: $(SETUP)
+	@$(MAKE) --no-print-directory -j3 style types tests
 
 style: $(SETUP)
 	$(BIN)/ruff format --check .
