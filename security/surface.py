@@ -30,12 +30,13 @@ def winnow(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run `winnow` in the working folder, and capture its output.
 
-    Homes and caches are in that folder. ``environment`` replaces `ALONE`, ``given`` is the standard input::
+    Homes and caches are in that folder, models where ``WINNOW_MODELS`` says. ``environment`` replaces `ALONE`,
+    ``given`` is the standard input::
 
         answer = winnow("ingest", "documents", "--store", "store")
     """
     here = os.getcwd()
-    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "WINNOW_MODELS") if name in os.environ}
     homes = dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"), here)
     return subprocess.run(
         [sys.executable, "-I", "-B", "-c", _WINNOW, _ROOT, *arguments],
