@@ -9,7 +9,7 @@ from winnow.security import suite
 from winnow.security.audit import CONTROL
 
 ATTACKS = list(suite.read_attacks())
-pytestmark = [pytest.mark.walls, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.walls, pytest.mark.real_starts, pytest.mark.timeout(1200)]
 
 
 @pytest.mark.parametrize("family", sorted({attack.family for attack in ATTACKS}))
