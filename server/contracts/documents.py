@@ -24,6 +24,7 @@ from winnow.server.contracts.base import (
     SearchFilters,
     Where,
 )
+from winnow.server.text.markup.possessive import compile_possessive
 
 MAX_DOCUMENT_ROWS = 1_000
 MAX_REPEAT_ROWS = 1_000
@@ -31,7 +32,7 @@ MAX_PLACES = 50  # of one repeated text
 _MOST_PAGE = 10**9
 _LOCATOR_CHARS = 300
 # "12", "12-14", and as locators have them: "slides 2-3", "p. 3 (file page 6)".
-_RANGE = re.compile(
+_RANGE = compile_possessive(
     r"\s*+(?:(?:pp?\.[^()]{1,200}\()?file pages?\s|(?:slides?|sheets?|chapters?|cells?|messages?|captions?)\s)?+"
     r"\s*+([0-9]{1,10})\s*+(?:[-\u2013]\s*+([0-9]{1,10})\s*+)?\)?"
 )

@@ -32,6 +32,7 @@ from winnow.server.models import Chunk, Document, DocumentType, Place, PlaceKind
 from winnow.server.text.definitions import DEFINITION
 from winnow.server.text.markup.captions import is_caption
 from winnow.server.text.markup.markdown_signs import is_markdown
+from winnow.server.text.markup.possessive import compile_possessive
 from winnow.server.text.markup.template_code import resolve_heading
 from winnow.server.text.tokens import count_tokens
 
@@ -55,7 +56,7 @@ _HEADING_CHARS = 300
 _HEADING_MARKS = re.compile(r"\s*\{[#.:][^}]*\}\s*$|[`*]|\[(?P<text>[^\]]*)\]\([^)]*\)")
 
 _WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
-_PARAGRAPH = re.compile(r"^[^\S\n]*+\S[^\n]*+(?:\n[^\S\n]*+\S[^\n]*+)*+", re.M)
+_PARAGRAPH = compile_possessive(r"^[^\S\n]*+\S[^\n]*+(?:\n[^\S\n]*+\S[^\n]*+)*+", re.M)
 # Text without paragraphs (a log, a table, a text in Chinese) is first divided into parts of so many characters,
 # because the splitter's time grows with the square of its input. A part ends after a line, a sentence or a word
 # among its last _PART_END_CHARS characters.

@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from winnow.server.text.forms.splicing import MARKS, SplicedText, splice
+from winnow.server.text.markup.possessive import compile_possessive
 
 _DASHES = r"\-\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d"
 # Options of commands keep their hyphens: -f is not --f, nor part of the word before it.
@@ -42,7 +43,7 @@ _TWICE = r"\u00b5\u2126\u212a\u212b"
 SHAPED = re.compile(rf"[\u00ad{_UNSEEN}{_SHAPES}]")
 # One alternative for each row of the table. Most characters match none, and are copied: the look-ahead tells that
 # of most of them by one class of characters, which makes folding three times as fast.
-_CHANGING = re.compile(
+_CHANGING = compile_possessive(
     rf"(?=[^A-Za-z0-9 ,;:()]| [\s,;:.!?)\]{_DASHES}]|[^\W_][{MARKS}])(?:"
     rf"(?P<joint>(?:\u00ad|(?:(?<=[^\W\d_])|(?<=[{MARKS}]))[{_HYPHENS}])(?:[^\S\n]*+\n\s*+)?+(?=[^\W\d_]))"
     rf"|(?P<dash>\s*+(?!{_OPTION})(?:[{_DASHES}]\s*+)++)"

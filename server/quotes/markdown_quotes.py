@@ -20,10 +20,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from winnow.server.text.markup.possessive import compile_possessive
+
 # Words between quotation marks that are a quote even without a citation.
 LEAST_QUOTED_WORDS = 5
 
-_FENCE = re.compile(
+_FENCE = compile_possessive(
     r"^[ \t]{0,3}+(?:`{3,}+|~{3,}+)[^\n]*+\n(?:(?![ \t]{0,3}(?:`{3}|~{3}))[^\n]*+\n)*+[^\n]*+", re.MULTILINE
 )
 # A quote in the style of TeX, `so', is no code.
@@ -32,24 +34,24 @@ _CODE = re.compile(r"(?<![`\\])(`{1,3})(?!`|[^\W\d_][^`'\n]{0,80}[\w.,!?]'(?![\w
 _SIGNS = "".join(sign for sign in map(chr, range(0x21, 0x7F)) if not sign.isalnum()) + "“”„«»‹›「」『』＂‘’‚"
 _UNREAD = "".join(chr(0xF0000 + number) for number in range(len(_SIGNS)))
 _HIDDEN, _SHOWN = str.maketrans(_SIGNS, _UNREAD), str.maketrans(_UNREAD, _SIGNS)
-_PARAGRAPH = re.compile(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
+_PARAGRAPH = compile_possessive(r"^(?:[^\S\n]*+\S[^\n]*+(?:\n|\Z))++", re.MULTILINE)
 _LIST_ITEM = re.compile(r"[ \t]{0,12}(?:[-*+]|\d{1,9}[.)])[ \t]")
-_QUOTE_SIGNS = re.compile(
+_QUOTE_SIGNS = compile_possessive(
     r"^[ \t]{0,12}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}(?=[^\n]{0,12}>)){0,4}(?:>[ \t]?)++", re.MULTILINE
 )
 # A line that begins a block quotation within a paragraph or an item of a list.
-_QUOTE_BEGINS = re.compile(
+_QUOTE_BEGINS = compile_possessive(
     r"^(?:[ \t]{0,3}|[ \t]{0,12}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}){1,4})(?:>[ \t]?)++(?=\S)", re.MULTILINE
 )
-_QUOTE_WITHIN = re.compile(r"^[ \t]{0,12}(?:>[ \t]?)++(?=\S)", re.MULTILINE)
-_QUOTE_PAUSE = re.compile(r"^[ \t]{0,12}(?:>[ \t]*)++\n", re.MULTILINE)
+_QUOTE_WITHIN = compile_possessive(r"^[ \t]{0,12}(?:>[ \t]?)++(?=\S)", re.MULTILINE)
+_QUOTE_PAUSE = compile_possessive(r"^[ \t]{0,12}(?:>[ \t]*)++\n", re.MULTILINE)
 _CITATION_FOLLOWS = re.compile(r"[> \t\n—–-]{0,100}+\[?-?@")
 _ALERT = re.compile(r"\A\[![A-Za-z]{1,20}\][ \t]*\n")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 _KEY = r"(?:\{(?P<braced>[^{}\n]{1,200})\}|(?P<key>\w(?:[\w:.#$%&+?<>~/-]{0,199}\w)?))"
 _CITED = re.compile(rf"(?<![\w\\])-?@{_KEY}")
-_BRACKETS = re.compile(r"(?<![!\\])\[(?P<inside>(?:[^\[\]\n\\]|\\.|\n(?![ \t]*\n)){1,1000}+)\](?![(\[:])")
+_BRACKETS = compile_possessive(r"(?<![!\\])\[(?P<inside>(?:[^\[\]\n\\]|\\.|\n(?![ \t]*\n)){1,1000}+)\](?![(\[:])")
 _UNCLOSED = re.compile(r"(?<!\\)\[-?@[^\[\]\n]{0,200}+(?:\n|\Z)")
 _WITHOUT_SIGN = re.compile(r"[\w:.-]{2,100}\d{2,4}[a-z]?,\s*(?:pp?\.|pages?)\s*\d")
 _PAGES = re.compile(r"\s*(?P<first>[\w.]{1,20}?)(?:\s*(?:-{1,3}|–|—)\s*(?P<last>[\w.]{1,20}?))?(?=[,;\s]|\Z)")
@@ -88,7 +90,7 @@ def _between(start: str, ends: str, name: str, *, is_single: bool) -> str:
     return f"{start}{first}(?P<{name}>(?:{inside}{within}){{1,60000}}+){last}[{ends}]{after}"
 
 
-_MARKED = re.compile(
+_MARKED = compile_possessive(
     r"(?<![^\W_])(?<!\\)(?:"
     + "|".join(
         _between(start, ends, f"{'s' if is_single else 'm'}{number}", is_single=is_single)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from winnow.server.text.markup.possessive import compile_possessive
+
 _CLOSING = r"""["'”’»›)\]}*_`~」』】》）〉］\u200e\u200f\u061c\u202c\u2069]|[ \u00a0\u202f]»|\[\d{1,3}\]"""
 _BEFORE_SPACE = ".?!…‼‽⁇⁈⁉"
 # Sentence_Terminal of Unicode where no white space has to follow: CJK, Arabic and Urdu, Indic, Armenian, Ethiopic,
@@ -21,7 +23,7 @@ _ANYWHERE = (
     "。｡！？\u061f\u06d4\u0964\u0965\u0589\u1362\u1367\u1368\u104b\u17d4\u17d5\u0f0d\u0f0e\u0700-\u0702"
     "\u07f9\u1803\u1809"
 )
-_MARK = re.compile(
+_MARK = compile_possessive(
     rf"(?<![{_BEFORE_SPACE}])(?P<marks>[{_BEFORE_SPACE}]++)(?P<closed>(?:{_CLOSING})*+)(?=\s|\Z)"
     rf"|(?P<wide>[{_ANYWHERE}]++|．(?!\d))(?P<quoted>(?:{_CLOSING})*+)"
 )
@@ -32,7 +34,7 @@ _WORD_BEFORE = re.compile(r"[^\s(\[{\"'“‘«„*_`—–/]++\Z")
 _NEXT = re.compile(r"\s*+[\"'“‘«„(\[{*_`¿¡]*+([^\W_]\.|[^\W_]*+)")
 _LABEL = re.compile(r"(?:\A|\n)[ \t]*+\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5}|[IVX]{1,5})\Z")
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_]){0,5}\Z")
-_NUMBERED_WORD = re.compile(r"v\d+(?:\.\d+)*+\Z")
+_NUMBERED_WORD = compile_possessive(r"v\d+(?:\.\d+)*+\Z")
 _HIRAGANA = re.compile(r"[\u3041-\u309f]")
 _ELLIPSIS = re.compile(r"\.{2,}+\Z|…")
 

@@ -16,11 +16,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from winnow.server.text.markup.possessive import compile_possessive
 from winnow.server.text.sentences import sentence_ends
 from winnow.server.text.tokens import halves_a_pair
 
 # A fence within a quotation or a list item has its marks before it.
-_FENCE = re.compile(
+_FENCE = compile_possessive(
     r"^[ \t>]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]++)?+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*+)", re.MULTILINE
 )
 _OWN_LINE = re.compile(r"^[ \t>]*+(?:\||#{1,6}[ \t]|([-=*_~+])\1{2,}+[ \t]*+$)[^\n]*+", re.MULTILINE)
@@ -29,7 +30,7 @@ _BLANK = re.compile(r"\n[^\S\n]*+\n")
 
 # Marks belong to the letters they follow, but Python's \w leaves them out.
 _MARKS = r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
-_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])++")
+_WORD = compile_possessive(rf"(?:[^\W_]|[{_MARKS}])++")
 # Scripts without spaces between words, and Hangul, whose words include particles: terms are pairs of characters.
 _PAIRED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"

@@ -195,6 +195,6 @@ def test_no_model_of_ours_quotes_its_input_in_an_error() -> None:
     while models:
         model = models.pop()
         models += model.__subclasses__()
-        if model.__module__.startswith("server.") and not model.model_config.get("hide_input_in_errors"):
+        if model.__module__.startswith("winnow.server.") and not model.model_config.get("hide_input_in_errors"):
             found.append(f"{model.__module__}.{model.__name__}")
     assert found == []

@@ -389,7 +389,7 @@ class Listener:
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self.heard is None:
             return
-        if event.startswith(_LOUD) and not (event.startswith(_OURS) and _called_by("sandbox.")):
+        if event.startswith(_LOUD) and not (event.startswith(_OURS) and _called_by("winnow.sandbox.")):
             self.heard.append(f"event {event} {str(arguments)[:80]}")
         elif event == "object.__getattr__" and _called_by_script():
             self.heard.append(f"event {event} {arguments[1]}")

@@ -157,7 +157,8 @@ ROOMS: Mapping[str, str] = {
     "server.prompts": "server.reference server.runtime server.errors server.text",
     "server.toolpacks": "sandbox.protocol sandbox.runners server.backends server.runtime server.errors "
     "server.settings server.text server.tiers",
-    "server.tools": "server sandbox server.jobs server.sessions server.knowledge server.scripts server.contracts "
+    "server.tools": "server server.operations "
+    "sandbox server.jobs server.sessions server.knowledge server.scripts server.contracts "
     "server.toolpacks server.tiers server.reference server.locators server.configuration server.errors "
     "server.text server.settings",
     # the outermost rooms: they compose all others, and no room below imports them

@@ -17,6 +17,7 @@ from functools import lru_cache
 from winnow.server.graph.extraction.names import entity_key
 from winnow.server.graph.extraction.prose import GAP, Prose
 from winnow.server.graph.extraction.rules import Rule
+from winnow.server.text.markup.possessive import compile_possessive
 from winnow.server.text.stop_words import STOPWORDS
 
 # Capitals of all scripts that have them; \w does not distinguish them from small letters.
@@ -27,10 +28,10 @@ _CAPITAL = f"[{_CAPITALS}]"
 _WORD = rf"(?:{_CAPITAL}\.(?!\w)|(?:St|Dr|Mr|Mrs|Ms|Jr|Sr)\.|{_CAPITAL}[\w'’&-]{{0,60}}+)"
 _NEXT_WORD = rf"(?:{_WORD}|\d(?:[\w-]|\.(?=\d)){{0,20}}+)"
 _JOINING = r"(?:of|the|de|del|della|di|da|du|des|la|le|van|von|der|den|zu|al|el|bin|ibn|y|e)"
-_SPAN = re.compile(
+_SPAN = compile_possessive(
     rf"(?<![\w.@#$/\\-]){_WORD}(?:[ \n](?:{_JOINING}[ \n](?:{_JOINING}[ \n])?)?{_NEXT_WORD}){{0,7}}+(?![\w@/\\])"
 )
-_IDENTIFIER = re.compile(
+_IDENTIFIER = compile_possessive(
     r"(?<![\w./\\@$%-])(?:[a-z]+[A-Z][A-Za-z0-9]{1,60}+|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){1,10}+"
     r"|[A-Za-z_]\w{1,40}(?:\.[A-Za-z_]\w{1,40}+){1,8}+)(?:\(\))?(?![\w/\\@-])"
 )

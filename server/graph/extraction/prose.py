@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from winnow.server.text.markup.possessive import compile_possessive
 from winnow.server.text.markup.template_code import resolve_heading
 
 # The replacement character: in no document, and no pattern matches it as a word or a space.
@@ -32,7 +33,7 @@ _ANCHOR = re.compile(r"(?<![ \t])[ \t]*+\{[^{}\n]{0,200}\}[ \t]*+\Z")
 _ANCHOR_NAME = re.compile(r"#(?P<name>[\w.:-]{1,120})")
 _TITLE_MARKS = re.compile(r"[`*]|!?\[(?P<text>[^\[\]]{0,300}+)\](?:\([^()]{0,300}+\))?")
 
-_INLINE = re.compile(
+_INLINE = compile_possessive(
     r"(?P<ticks>`{1,3})(?!`)(?P<code>[^`\n]{1,160}+)(?P=ticks)(?!`)"
     r"|\{\{[<%](?P<shortcode>[^{}\n]{0,400}+)\}\}"
     r"|!?\[\[(?P<wiki>[^\[\]\n|#]{0,200}+)(?:\#(?P<wiki_anchor>[^\[\]\n|]{0,200}+))?"

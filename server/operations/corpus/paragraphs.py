@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 
+from winnow.server.text.markup.possessive import compile_possessive
+
 # Lines that follow each other, from the first visible character to the last. Possessive: the matcher keeps nothing
 # to come back to, which for a paragraph of a million lines would be hundreds of megabytes.
-_PARAGRAPH = re.compile(r"\S(?:.*\S)?+(?:[ \t]*+\n[ \t]*+\S(?:.*\S)?+)*+")
+_PARAGRAPH = compile_possessive(r"\S(?:.*\S)?+(?:[ \t]*+\n[ \t]*+\S(?:.*\S)?+)*+")
 _DIGEST_BYTES = 12
 # A paragraph is divided into words part by part: its words together may take ten times its memory.
 _PART_CHARS = 64 * 1024

@@ -19,6 +19,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from winnow.server.text.markup.possessive import compile_possessive
+
 # Characters from a start to an end, and the text that a reader sees in their place.
 Mark = tuple[int, int, str]
 
@@ -40,7 +42,7 @@ _TAG = (
 )
 # A control character between blanks is what programs make of the bullet of a symbolic font.
 # The first alternative that fits counts. Lines first: their signs are no signs within a line.
-_SIGN = re.compile(
+_SIGN = compile_possessive(
     r"(?P<line>^[ \t]*+(?:\|?[ \t]*+(?::?-{3,}+:?|:-++:?|-++:)[ \t]*+\|[-:| \t]*+"
     r"|(?P<rule>[-*_=])(?:[ \t]*+(?P=rule)){2,}+)[ \t]*+$)"
     r"|(?P<block>^[ \t]*+(?:>[ \t]?)++|^[ \t]{0,3}#{1,6}(?=[ \t])|^[ \t]*+[-*+](?=[ \t]))"

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
 
+from winnow.server.text.markup.possessive import compile_possessive
+
 # A longer title is misplaced text; readers and chunks cut titles shorter than this.
 _MOST_CHARS = 1_000
 # Resolved code may be code again: ``<<b>b>``.
@@ -130,5 +132,5 @@ _KINDS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
         _drop,
     ),
 )
-_CODE = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern, _ in _KINDS))
+_CODE = compile_possessive("|".join(f"(?P<{kind}>{pattern})" for kind, pattern, _ in _KINDS))
 _REPLACEMENTS = MappingProxyType({kind: replace for kind, _, replace in _KINDS})
