@@ -42,15 +42,15 @@ async def later():
 def test_a_python_file_defines_its_module_classes_functions_and_methods() -> None:
     code = read_code("server/graph/walk.py", WALK)
     assert (code.module, {(one.type, one.name, one.short) for one in code.definitions}) == (
-        "winnow.server.graph.walk",
+        "server.graph.walk",
         {
-            ("module", "winnow.server.graph.walk", ""),
-            ("class", "winnow.server.graph.walk.Walker", "Walker"),
-            ("function", "winnow.server.graph.walk.Walker.step", ""),
-            ("function", "winnow.server.graph.walk.Walker.rest", ""),
-            ("function", "winnow.server.graph.walk.helper", "helper"),
-            ("function", "winnow.server.graph.walk.helper.inner", ""),
-            ("function", "winnow.server.graph.walk.later", "later"),
+            ("module", "server.graph.walk", ""),
+            ("class", "server.graph.walk.Walker", "Walker"),
+            ("function", "server.graph.walk.Walker.step", ""),
+            ("function", "server.graph.walk.Walker.rest", ""),
+            ("function", "server.graph.walk.helper", "helper"),
+            ("function", "server.graph.walk.helper.inner", ""),
+            ("function", "server.graph.walk.later", "later"),
         },
     )
 
@@ -60,24 +60,24 @@ def test_imports_are_by_full_name_wherever_they_start() -> None:
     assert {use.target for use in code.uses if use.kind == "IMPORTS"} == {
         "os.path",
         "numpy",
-        "winnow.server.graph",
-        "winnow.server.graph.base",
-        "winnow.server.errors",
+        "server.graph",
+        "server.graph.base",
+        "server.errors",
     }
 
 
 def test_a_call_counts_where_the_file_itself_says_whose_it_is() -> None:
     code = read_code("server/graph/walk.py", WALK)
-    walker = "winnow.server.graph.walk.Walker"
+    walker = "server.graph.walk.Walker"
     assert {(use.source, use.target) for use in code.uses if use.kind == "CALLS"} == {
         (f"{walker}.step", f"{walker}.rest"),
-        (f"{walker}.step", "winnow.server.graph.walk.helper"),
+        (f"{walker}.step", "server.graph.walk.helper"),
         (f"{walker}.step", "numpy.zeros"),
-        (f"{walker}.rest", "winnow.server.errors.Trouble"),
-        (f"{walker}.rest", "winnow.server.graph.base.open_store"),
-        ("winnow.server.graph.walk.helper.inner", "winnow.server.graph.walk.helper"),
-        ("winnow.server.graph.walk.helper", "winnow.server.graph.records.Node"),
-        ("winnow.server.graph.walk.later", "os.path.join"),
+        (f"{walker}.rest", "server.errors.Trouble"),
+        (f"{walker}.rest", "server.graph.base.open_store"),
+        ("server.graph.walk.helper.inner", "server.graph.walk.helper"),
+        ("server.graph.walk.helper", "server.graph.records.Node"),
+        ("server.graph.walk.later", "os.path.join"),
     }
 
 
