@@ -346,17 +346,13 @@ def test_a_client_that_shakes_hands_and_closes_its_end_at_once_gets_its_answer(s
 
 
 @pytest.mark.walls
-def test_tools_are_listed_before_the_sandbox_stands_and_again_where_it_then_does_not(store: Path) -> None:
-    """All walls stand here, so an opt-in for a missing wall fails; the check of the host cannot see it."""
+def test_scripts_are_not_listed_with_an_opt_in_that_does_not_fit(store: Path) -> None:
+    """All walls stand here, so an opt-in for a missing wall fails; the trial of the host shows that."""
     with serving(store, WINNOW_ALLOW_WEAKER_SANDBOX="landlock") as pipe:
         pipe.shake_hands()
-        assert "execute_code" in pipe.tools(2)
-        assert pipe.next() == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-        assert "execute_code" not in pipe.tools(3)
-        error = pipe.call(4, "execute_code", code="return 1")["error"]
-        assert (error["details"]["reason"], error["code"]) == ("SANDBOX_UNAVAILABLE", "BACKEND_UNAVAILABLE")
-        assert "name exactly these" in error["message"]
-        assert pipe.call(5, "kb_search", query="incident commander")["results"]
+        assert "execute_code" not in pipe.tools(2)
+        assert pipe.call(3, "kb_search", query="incident commander")["results"]
+        assert "execute_code" not in pipe.tools(4)
 
 
 def test_scripts_that_cannot_run_are_never_listed_nor_called(store: Path) -> None:

@@ -33,7 +33,7 @@ from tests.starts import template
 template.main({number})
 """
 _WINNOW = Path(sys.executable).with_name("winnow")
-_SURFACE = _ROOT / "security" / "surface.py"
+_SURFACE = _ROOT / "winnow" / "security" / "surface.py"
 # The programs of ``python -c`` that are winnow.
 _SOURCES = frozenset(
     {
