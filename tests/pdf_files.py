@@ -62,6 +62,18 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
+class Ligatures:
+    """A text in a font with a name whose ligatures are named by their parts, at codes of its own: 27 is "fi"."""
+
+    x: float
+    y: float
+    text: str
+
+    def draw(self) -> str:
+        return f"BT 0 0 0 rg 0 Tr /F6 10 Tf 1 0 0 1 {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
+
+
+@dataclass(frozen=True, slots=True)
 class Enlarged:
     """A line of text in a font whose stated size is 1, enlarged by its matrix, as FrameMaker has it."""
 
@@ -146,6 +158,12 @@ def build_pdf(file: PdfFile) -> bytes:
     return _Writer(file).write()
 
 
+_LIBERTINE = (
+    "<< /Type /FontDescriptor /FontName /ABCDEF+LinLibertineT /Flags 4 /FontBBox [0 -200 1000 900]"
+    " /Ascent 800 /Descent -200 /CapHeight 650 /ItalicAngle 0 /StemV 80 >>"
+)
+
+
 class _Writer:
     """Numbers the objects of a file and writes them."""
 
@@ -159,7 +177,7 @@ class _Writer:
         catalogue, tree = self._add(""), self._add("")
         fonts = [self._add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>")
                  for name in ("Helvetica", "Helvetica-Bold", "Courier")]  # fmt: skip
-        fonts += [self._symbols(), self._drawn()]
+        fonts += [self._symbols(), self._drawn(), self._libertine()]
         image = self._add("<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
                           " /BitsPerComponent 8", b"\x80")  # fmt: skip
         pages = [self._page(number, drawings, fonts, image) for number, drawings in enumerate(self.file.pages)]
@@ -195,6 +213,13 @@ class _Writer:
         return self._add(
             "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+CMSY10 /FirstChar 45 /LastChar 45 /Widths [778]"
             f" /FontDescriptor {descriptor} 0 R /Encoding << /Type /Encoding /Differences [45 /minus] >> >>"
+        )
+
+    def _libertine(self) -> int:
+        return self._add(
+            "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+LinLibertineT /FirstChar 27 /LastChar 122"
+            f" /Widths [{'500 ' * 96}] /FontDescriptor {self._add(_LIBERTINE)} 0 R"
+            " /Encoding << /Type /Encoding /Differences [27 /f_i /f_f_i /f_f] >> >>"
         )
 
     def _drawn(self) -> int:

@@ -14,6 +14,7 @@ from tests.pdf_files import (
     Drawn,
     Enlarged,
     Form,
+    Ligatures,
     Link,
     PdfFile,
     Picture,
@@ -560,6 +561,25 @@ def test_ligatures_that_their_font_does_not_name_are_those_of_tex() -> None:
         "flawed",
         "efficient",
         "baffled",
+    ]
+
+
+def test_ligatures_that_a_font_names_by_their_parts_are_read_and_never_taken_for_others() -> None:
+    """27 is "ff" in TeX's fonts. The second reader does not know these names, and has unknown letters."""
+    words = ("signi\x1bcant", "e\x1ccient", "pu\x1d")
+    rows = [Ligatures(50, 600 - 20 * row, word) for row, word in enumerate(words)]
+    file = build_pdf(PdfFile([[*PAGE, *rows]]))
+    first = pdf_liteparse.read(io.BytesIO(file), ReadOptions()).text
+    assert [word for word in ("significant", "efficient", "puff") if word in first.split()] == [
+        "significant",
+        "efficient",
+        "puff",
+    ]
+    second = pdf_pdfium.read(io.BytesIO(file), ReadOptions()).text
+    assert [word for word in ("signi\ufffdcant", "e\ufffdcient", "pu\ufffd") if word in second.split()] == [
+        "signi\ufffdcant",
+        "e\ufffdcient",
+        "pu\ufffd",
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
-from winnow.server.ingest.formats.pdf.characters.letters import read_letters
+from winnow.server.ingest.formats.pdf.characters.letters import read_codes, read_letters
 from winnow.server.ingest.formats.pdf.characters.raised_digits import MAY_BE_RAISED, raise_digits, read_sign
 from winnow.server.ingest.formats.pdf.layout import Box
 from winnow.server.ingest.formats.pdf.torn_words import HYPHEN
@@ -23,7 +23,7 @@ BULLETS = frozenset("•◦▪‣●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d
 _BOLD = 600
 # In sizes of the font.
 _HIGHEST_BOX = 1.7
-_MOST_CHARS = 500_000
+MOST_CHARS = 500_000
 # Divides a word at the end of a line; within a line it is printed as a hyphen.
 _SOFT_HYPHEN = 0xAD
 # How wide the letters of the usual fonts of one width are, in sizes; how exactly, and from how many letters on.
@@ -104,10 +104,9 @@ class _Characters:
         self.hidden = {ctypes.addressof(run.handle.contents) for run in objects.hidden}
 
     def lines(self) -> Iterator[Line]:
-        count = min(self.textpage.count_chars(), _MOST_CHARS)
-        codes = [pdfium.FPDFText_GetUnicode(self.textpage, place) for place in range(count)]
+        codes = read_codes(self.textpage, MOST_CHARS)
         line: list[tuple[int, str]] = []
-        for place, letter in enumerate(read_letters(codes)):
+        for place, letter in enumerate(read_letters(self.textpage, codes)):
             if codes[place] == _SOFT_HYPHEN and not self._ends_line(place, codes):
                 letter = "-"
             if letter != "\n" and not self._is_hidden(place):

@@ -13,7 +13,7 @@ from winnow.server.ingest.formats.parsed_file import NotForThisReader
 from winnow.server.ingest.formats.pdf.characters.letters import has_unnamed_letters
 from winnow.server.ingest.formats.pdf.document import OpenPdf, PageTexts
 from winnow.server.ingest.formats.pdf.layout import Box
-from winnow.server.ingest.formats.pdf.lines import BULLETS, Cell, Line
+from winnow.server.ingest.formats.pdf.lines import BULLETS, MOST_CHARS, Cell, Line
 
 # In points: a room between lines of liteparse that is narrower has no text, and a line reaches beyond its box.
 _NARROWEST, _BESIDE = 2.0, 1.5
@@ -45,7 +45,7 @@ class LostText:
         Raises ``NotForThisReader`` where the letters of liteparse are others than those that are printed.
         """
         text, height = self._texts.of(number)
-        if has_unnamed_letters(text.get_text_range()):
+        if has_unnamed_letters(text, MOST_CHARS):
             raise NotForThisReader(f"page {number} has ligatures that their font does not name")
         return [line for line in _uncovered(text, height, lines) if line.text in BULLETS or not has_hidden]
 
