@@ -109,6 +109,7 @@ CATALOGUE: Mapping[str, Call] = {
     "clear_project": lambda one: one.clear_project(P),
     "compact": lambda one: one.compact(),
     "existing_projects": lambda one: one.existing_projects(),
+    "has_settings": lambda one: one.has_settings("p"),
     "forget_project": lambda one: one.forget_project(P),
     "has_pages": lambda one: one.has_pages(Filters(P)),
     "has_project": lambda one: one.has_project(P),
