@@ -34,7 +34,7 @@ def _environment(home: Path, **more: str) -> dict[str, str]:
 
 @pytest.mark.walls
 def test_the_example_of_the_page_runs(home: Path) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    (program,) = re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     command = [sys.executable, "-W", "error", "-c", program]
     done = subprocess.run(command, env=_environment(home), capture_output=True, text=True, check=False)
     title, evidence, outcome = done.stdout.splitlines()
