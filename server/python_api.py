@@ -6,6 +6,7 @@ A store answers with what the commands print with ``--json``, and runs scripts b
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from os import PathLike
@@ -48,6 +49,7 @@ class OpenStore:
 
     def __init__(self, settings: Settings) -> None:
         require_store(settings.store)
+        _require_no_loop()
         self._is_closed = False
         self._runner = asyncio.Runner()
         self._opened = AsyncExitStack()
@@ -63,9 +65,12 @@ class OpenStore:
         """The best passages, best first, as ``semantic_search`` lists them.
 
         ``mode`` is ``ids_only``, ``metadata``, ``preview`` or ``full``. Rows of ``preview`` have ``id``,
-        ``title``, ``score`` (0 to 1) and ``preview``. ``more`` are other arguments. Raises ``WinnowError``.
+        ``title``, ``score`` (0 to 1) and ``preview``. ``more`` are other arguments. What the answer warns of, such
+        as an unknown argument, is a warning of Python. Raises ``WinnowError``.
         """
         found = self.call("semantic_search", {"query": query, "top_k": top_k, "response_mode": mode, **more})
+        for warning in found["warnings"]:
+            warnings.warn(warning, stacklevel=2)
         rows: list[dict[str, Any]] = found["results"]
         return rows
 
@@ -87,6 +92,8 @@ class OpenStore:
         ``status`` of the outcome is ``ok`` if it ended, and ``result`` is what it returned; docs/sdk.md shows what
         it may call. Nothing is raised for what a script does.
         """
+        if not isinstance(code, str):
+            raise WinnowError("INVALID_REQUEST", "code: a script is a text")
         return self._wait(self._run_script, code)
 
     async def _run_script(self, code: str) -> Outcome:
@@ -96,6 +103,7 @@ class OpenStore:
     def _wait(self, run: Callable[[*_Given], Coroutine[Any, Any, _Answer]], *given: *_Given) -> _Answer:
         if self._is_closed:
             raise WinnowError("INVALID_REQUEST", "this store is closed; open it again with winnow.open_store")
+        _require_no_loop()
         return self._runner.run(run(*given))
 
     def close(self) -> None:
@@ -112,3 +120,14 @@ class OpenStore:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _require_no_loop() -> None:
+    """Raise INVALID_REQUEST where this thread has an event loop, which a method that waits would hold up."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise WinnowError(
+        "INVALID_REQUEST", "an event loop runs in this thread: open the store and call it in a thread of its own"
+    )

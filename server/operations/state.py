@@ -93,5 +93,5 @@ def _over_session(name: str, arguments: type[BaseModel], answer: InSession) -> O
     return Operation(name, arguments, lambda context, request: answer(context, context.caller, request))
 
 
-OF_SESSIONS = tuple(_over_session(name, *declared) for name, declared in IN_SESSION.items())
-READ_RESULT = OF_SESSIONS[0]
+OF_SESSIONS = {name: _over_session(name, *declared) for name, declared in IN_SESSION.items()}
+READ_RESULT = OF_SESSIONS["read_result"]

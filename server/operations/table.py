@@ -50,7 +50,7 @@ _ALL: tuple[Operation, ...] = (
     HYBRID_SEARCH,
     RERANK,
     TOKENS,
-    *OF_SESSIONS,
+    *OF_SESSIONS.values(),
     KB_SEARCH,
     KB_READ_EXCERPT,
     KB_EXPAND_EXCERPT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -85,4 +86,25 @@ def test_arguments_out_of_range_are_refused_and_the_store_goes_on(home: Path, to
         with pytest.raises(winnow.WinnowError) as caught:
             store.call("semantic_search", {"query": "backups", "top_k": top_k})
         assert caught.value.reason == "INVALID_REQUEST"
+        assert store.search("backups")[0]["title"] == "Backups"
+
+
+def test_what_an_answer_warns_of_is_a_warning_and_a_script_that_is_no_text_is_refused(home: Path) -> None:
+    folder = home / ".local/share/winnow"
+    with winnow.open_store(folder, project="handbook", execute_code="off", daemon="off") as store:
+        with pytest.warns(UserWarning, match="colour"):
+            assert store.search("backups", colour="red")[0]["title"] == "Backups"
+        with pytest.raises(winnow.WinnowError, match="a script is a text"):
+            store.run_script(5)  # type: ignore[arg-type]
+
+
+async def _search(store: winnow.OpenStore) -> None:
+    store.search("backups")
+
+
+def test_within_an_event_loop_a_thread_is_advised(home: Path) -> None:
+    folder = home / ".local/share/winnow"
+    with winnow.open_store(folder, project="handbook", execute_code="off", daemon="off") as store:
+        with pytest.raises(winnow.WinnowError, match="a thread of its own"):
+            asyncio.run(_search(store))
         assert store.search("backups")[0]["title"] == "Backups"
