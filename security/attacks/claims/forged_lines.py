@@ -24,7 +24,7 @@ def rendered():
         raise RuntimeError(repr(answers[0]))
     read = ("claims.read", {"entry_id": answers[0]["entry_id"]})
     answers += call_all(open_application(load_settings(**SETTINGS), wait_for_model=False), [read])
-    by_operation = {tool.operation: tool for tool in TOOLS}
+    by_operation = {tool.operation.name: tool for tool in TOOLS if tool.operation}
     names = [name for name, _ in [*calls, read]]
     return [frame_answer(by_operation[name].lines(answer), answer) for name, answer in zip(names, answers)]
 

@@ -72,7 +72,7 @@ async def ask(address):
         store="store", project="mine", daemon="off", embedding="off", graph="off",
         notebook_url=address, notebook_token=TOKEN,
     )
-    by_operation = {tool.operation: tool for tool in TOOLS}
+    by_operation = {tool.operation.name: tool for tool in TOOLS if tool.operation}
     shown = []
     async with open_application(settings, wait_for_model=False) as application:
         kb = application.kb
