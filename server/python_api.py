@@ -6,6 +6,7 @@ A store answers with what the commands print with ``--json``, and runs scripts b
 from __future__ import annotations
 
 import asyncio
+import threading
 import warnings
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
@@ -14,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
 from winnow.server.app import open_application
-from winnow.server.commands.terminal.stores import require_store
+from winnow.server.commands.terminal.stores import require_index
 from winnow.server.errors import WinnowError
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
@@ -45,12 +46,13 @@ def open_store(
 
 
 class OpenStore:
-    """An open store. Its methods wait; they are for one thread, which has no event loop running."""
+    """An open store. Its methods wait, and take turns where several threads call; no event loop may run there."""
 
     def __init__(self, settings: Settings) -> None:
-        require_store(settings.store)
+        require_index(settings.store)
         _require_no_loop()
         self._is_closed = False
+        self._turn = threading.Lock()
         self._runner = asyncio.Runner()
         self._opened = AsyncExitStack()
         opening = open_application(settings, wait_for_model=True)
@@ -71,7 +73,9 @@ class OpenStore:
         found = self.call("semantic_search", {"query": query, "top_k": top_k, "response_mode": mode, **more})
         for warning in found["warnings"]:
             warnings.warn(warning, stacklevel=2)
-        rows: list[dict[str, Any]] = found["results"]
+        rows: list[dict[str, Any]] = (
+            found["results"] if "results" in found else [{"id": id} for id in found["ids"]]
+        )
         return rows
 
     def call(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,6 +83,8 @@ class OpenStore:
 
         docs/tools.md lists the operations and their arguments. Raises ``WinnowError``.
         """
+        if not (isinstance(operation, str) and isinstance(arguments, Mapping) and all(map(_is_text, arguments))):
+            raise WinnowError("INVALID_REQUEST", "call takes the name of an operation and its arguments by name")
         return self._wait(self._call, operation, arguments)
 
     async def _call(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,17 +107,20 @@ class OpenStore:
         return await self._application.scripts.run(code)
 
     def _wait(self, run: Callable[[*_Given], Coroutine[Any, Any, _Answer]], *given: *_Given) -> _Answer:
-        if self._is_closed:
-            raise WinnowError("INVALID_REQUEST", "this store is closed; open it again with winnow.open_store")
         _require_no_loop()
-        return self._runner.run(run(*given))
+        with self._turn:
+            if self._is_closed:
+                raise WinnowError("INVALID_REQUEST", "this store is closed; open it again with winnow.open_store")
+            return self._runner.run(run(*given))
 
     def close(self) -> None:
         """Close the store and end the processes of its sandbox; a second time does nothing."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._runner.run(self._opened.aclose())
-            self._runner.close()
+        _require_no_loop()
+        with self._turn:
+            if not self._is_closed:
+                self._is_closed = True
+                self._runner.run(self._opened.aclose())
+                self._runner.close()
 
     def __enter__(self) -> Self:
         return self
@@ -120,6 +129,10 @@ class OpenStore:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _is_text(name: object) -> bool:
+    return isinstance(name, str)
 
 
 def _require_no_loop() -> None:

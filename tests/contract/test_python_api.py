@@ -8,7 +8,9 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,9 +104,42 @@ async def _search(store: winnow.OpenStore) -> None:
     store.search("backups")
 
 
+async def _close(store: winnow.OpenStore) -> None:
+    store.close()
+
+
+def test_threads_take_turns_and_the_shortest_rows_are_ids(home: Path) -> None:
+    folder = home / ".local/share/winnow"
+    with (
+        winnow.open_store(folder, project="handbook", execute_code="off", daemon="off") as store,
+        ThreadPoolExecutor(4) as threads,
+    ):
+        found = list(threads.map(lambda _: store.search("backups", mode="ids_only"), range(8)))
+        assert found == [[{"id": store.search("backups")[0]["id"]}]] * 8
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments"), [(["a"], {}), ("kb.count", None), ("kb.count", [1]), ("kb.count", {1: 2})]
+)
+def test_calls_by_anything_but_names_are_refused(home: Path, operation: Any, arguments: Any) -> None:
+    folder = home / ".local/share/winnow"
+    with (
+        winnow.open_store(folder, project="handbook", execute_code="off", daemon="off") as store,
+        pytest.raises(winnow.WinnowError, match="by name"),
+    ):
+        store.call(operation, arguments)
+
+
+def test_a_folder_without_an_index_is_named_and_stays_empty(tmp_path: Path) -> None:
+    with pytest.raises(winnow.WinnowError) as caught:
+        winnow.open_store(tmp_path)
+    assert (caught.value.reason, list(tmp_path.iterdir())) == ("NOT_FOUND", [])
+
+
 def test_within_an_event_loop_a_thread_is_advised(home: Path) -> None:
     folder = home / ".local/share/winnow"
     with winnow.open_store(folder, project="handbook", execute_code="off", daemon="off") as store:
-        with pytest.raises(winnow.WinnowError, match="a thread of its own"):
-            asyncio.run(_search(store))
+        for use in (_search, _close):
+            with pytest.raises(winnow.WinnowError, match="a thread of its own"):
+                asyncio.run(use(store))
         assert store.search("backups")[0]["title"] == "Backups"
