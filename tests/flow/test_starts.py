@@ -195,7 +195,7 @@ def test_a_process_with_another_limit_than_the_template_starts_interpreters(fork
 def test_other_programs_are_started() -> None:
     winnow = str(Path(sys.executable).with_name("winnow"))
     assert find_program([winnow, "search", "x"]) is not None
-    assert find_program([sys.executable, "-I", "-B", str(ROOT / "winnow" / "security" / "surface.py"), "surface"]) is not None
+    assert find_program([sys.executable, "-I", "-B", surface.__file__, "surface"]) is not None
     others = [["winnow"], ["/bin/true"], [sys.executable], [sys.executable, "-c", "import server"]]
     assert [find_program(each) for each in others] == [None] * len(others)
 
