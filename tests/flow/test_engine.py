@@ -132,23 +132,27 @@ def parameters(store: Path) -> StdioServerParameters:
 
 
 async def test_two_servers_share_an_engine_and_no_passage(shared: Path) -> None:
-    async with Client(parameters(shared)) as one, Client(parameters(shared)) as other:
-        answers = [(await each.call_tool("kb_search", SEARCH)).structured_content for each in (one, other)]
-        mine, theirs = ([row["section_id"] for row in answer["results"]] for answer in answers if answer)
-        assert mine == theirs
-        found = await status(shared)
-        assert (len(found["clients"]), len({each["pid"] for each in found["clients"]})) == (2, 2)
-        assert found["pid"] == getattr(find_holder(shared), "pid", None)
-        assert answers[0] is not None
-        uri = answers[0]["results"][0]["scratch_uri"]
-        assert (await one.read_resource(uri)).contents
-        with pytest.raises(MCPError) as caught:
-            await other.read_resource(uri)
-        assert caught.value.error.data["details"]["reason"] == "SCOPE_VIOLATION"
+    async with Client(parameters(shared)) as one:
+        mine = (await one.call_tool("kb_search", SEARCH)).structured_content
+        assert mine is not None
+        (first,) = (each["pid"] for each in (await status(shared))["clients"])
+        async with Client(parameters(shared)) as other:
+            theirs = (await other.call_tool("kb_search", SEARCH)).structured_content
+            assert theirs is not None
+            ids = [[row["section_id"] for row in answer["results"]] for answer in (mine, theirs)]
+            assert ids[0] == ids[1]
+            found = await status(shared)
+            assert (len(found["clients"]), len({each["pid"] for each in found["clients"]})) == (2, 2)
+            assert found["pid"] == getattr(find_holder(shared), "pid", None)
+            uri = mine["results"][0]["scratch_uri"]
+            assert (await one.read_resource(uri)).contents
+            with pytest.raises(MCPError) as caught:
+                await other.read_resource(uri)
+            assert caught.value.error.data["details"]["reason"] == "SCOPE_VIOLATION"
 
-        os.kill(found["clients"][0]["pid"], signal.SIGKILL)
-        assert (await other.call_tool("kb_search", SEARCH)).structured_content
-        assert (await status(shared))["pid"] == found["pid"]
+            os.kill(first, signal.SIGKILL)
+            assert (await other.call_tool("kb_search", SEARCH)).structured_content
+            assert (await status(shared))["pid"] == found["pid"]
 
 
 async def test_answers_and_errors_are_those_of_one_process(shared: Path, store: Path) -> None:
