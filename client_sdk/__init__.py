@@ -16,13 +16,12 @@ scripts of a session. ``budget`` shows what the run may still use. A script has 
 ``from winnow import kb, semantic_search, fetch`` works, too. ``help(rerank)`` prints the reference of one of them.
 """
 
-from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
-from .citing import cite
+from .calls import cite, grep, read_result, rerank, search_many
 from .client import ClaimNotebook, KnowledgeBase, KnowledgeGraph, MCPClient, claims, graph, kb
 from .corpus_calls import count, documents, read, repeats, scan
-from .graph_calls import find_vendor_info
 from .rows import MissingField, Results, Row
 from .run import budget, progress, tokens
+from .search_calls import fetch, find_vendor_info, hybrid_search, semantic_search
 from .shaping import (
     dedupe,
     filter_by_domain,

@@ -1,4 +1,4 @@
-"""Search, fetch and rerank. The docstrings of the functions are the reference for authors of scripts."""
+"""Functions that do more than call one operation. Their docstrings are the reference for authors of scripts."""
 
 from __future__ import annotations
 
@@ -7,155 +7,16 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from . import shaping
 from .awaitable import Rows, Text
+from .requests import CHOICES, Filters, Scope, refuse_missing, request_page
 from .rows import PLACE_FIELDS, Pages, Results, Row, to_row
+from .search_calls import semantic_search
 from .transport import SDKError, call, call_each, error_of
-
-Filters = Mapping[str, Any]
-Scope = Mapping[str, Any]
-
-
-# The allowed values of these parameters; where a function has others, under its name.
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "response_mode": ("ids_only", "ids", "metadata", "preview", "full"),
-    "level": ("auto", "ids", "metadata", "preview", "full"),
-    "format": ("text", "bullets"),
-    "direction": ("out", "in", "both"),
-    "style": (
-        "text",
-        "table",
-        "json",
-        "pandoc",
-        "apa",
-        "chicago",
-        "harvard",
-        "ieee",
-        "mla",
-        "vancouver",
-        "bibtex",
-        "csl-json",
-        "markdown",
-    ),
-    "match": ("all", "any"),
-    "syntax": ("fields", "plain"),
-    "missing": ("raise", "skip"),
-    "errors": ("raise", "keep"),
-    "mode": ("semantic", "lexical", "hybrid"),
-    "integration_status": ("probation", "integrated", "contested"),
-    "claims.related.direction": ("similar", "contradicts", "all"),
-}
-
-
-def request_page(method: str, params: Mapping[str, Any], missing: str | None = None) -> Results:
-    """The page that a call returns; it can request the next one. ``missing``: see ``refuse_missing``."""
-    page = Results(
-        call(method, params), lambda cursor: request_page(method, {**params, "cursor": cursor}, missing)
-    )
-    refuse_missing(page.get("missing_ids"), missing)
-    return page
-
-
-def request_known(method: str, params: Mapping[str, Any], ids: str, missing: str) -> Results:
-    """A page about the ids in the parameter ``ids``; with missing="skip" it may have no rows."""
-    try:
-        return request_page(method, params, missing)
-    except SDKError as error:
-        if missing != "skip" or error.type != _NOT_FOUND:
-            raise
-        return Results({"results": [], "missing_ids": [*params.get(ids, ())]})
-
-
-def refuse_missing(ids: Any, missing: str | None) -> None:
-    """Raise SDKError where ids are unknown, unless ``missing`` is "skip"; None: unknown ids are no error."""
-    if missing not in (None, *CHOICES["missing"]):
-        raise SDKError("INVALID_REQUEST", f'missing: "raise" or "skip", not {missing!r}')
-    if missing == "raise" and ids:
-        more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-        named = ", ".join(repr(str(identity)[:_ID_CHARS]) for identity in ids[:_NAMED])
-        raise SDKError(_NOT_FOUND, f"unknown ids: {named}{more}", _SKIP)
-
-
-_NOT_FOUND, _NAMED, _ID_CHARS = "NOT_FOUND", 5, 64
-_SKIP = 'missing="skip" leaves out what is not there; page.missing_ids names it'
 
 
 def _drop_none(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
-
-
-def semantic_search(
-    query: str | None = None,
-    *,
-    top_k: int = 10,
-    response_mode: str = "metadata",
-    vendor_filter: str | None = None,
-    min_score: float = 0.0,
-    include_relationships: bool = False,
-    filter_ids: Iterable[str] | None = None,
-    filters: Filters | None = None,
-    scope: Scope | None = None,
-    syntax: str = "fields",
-    missing: str = "raise",
-    cursor: str | None = None,
-) -> Results:
-    """Search by meaning and words; the best rows first.
-
-        rows = semantic_search("how are retries configured", top_k=20, min_score=0.3)
-        for row in rows:
-            print(row.id, row.title, row.score)
-
-    top_k: how many rows, 1 to 100. response_mode: "ids_only" < "metadata" (title, score, source) < "preview"
-    (plus the best sentence) < "full" (plus the whole text); use the smallest that suffices. min_score: 0 to 1.
-    filters: {"path": "guides/*", "where": {"stage": "beta"}, "doc_tag": ..., "tags": ...}. filter_ids: only these,
-    query optional; unknown ones raise, unless missing="skip". include_relationships: with "preview" or "full",
-    row.relationships has what it mentions, where there is a graph. cursor: `page.next_cursor` of the page before.
-    """
-    narrowed = filters is not None or vendor_filter is not None  # which leave out ids that are known, too
-    return request_page(
-        "semantic_search",
-        _drop_none(
-            query=query,
-            top_k=top_k,
-            response_mode=response_mode,
-            vendor_filter=vendor_filter,
-            min_score=min_score,
-            include_relationships=include_relationships,
-            filter_ids=None if filter_ids is None else _ids_of(filter_ids),
-            filters=filters,
-            scope=scope,
-            syntax=None if syntax == "fields" else syntax,
-            cursor=cursor,
-        ),
-        "skip" if narrowed and missing == "raise" else missing,
-    )
-
-
-def hybrid_search(
-    query: str,
-    bm25_weight: float = 0.5,
-    vector_weight: float = 0.5,
-    top_k: int = 10,
-    filters: Filters | None = None,
-    *,
-    response_mode: str = "metadata",
-    min_score: float = 0.0,
-    scope: Scope | None = None,
-    syntax: str = "fields",
-    cursor: str | None = None,
-) -> Results:
-    """Search with your own weights for words and for meaning; the best rows first.
-
-        rows = hybrid_search("error E1042", bm25_weight=0.8, vector_weight=0.2)
-        print([(row.title, row.score) for row in rows])
-
-    bm25_weight, vector_weight: 0 to 1 each, not both 0; only their proportion matters. More words for names, codes
-    and numbers; more meaning for questions in other words than the documents'. The rest as in semantic_search,
-    whose weights are the best on average. syntax: in both, "plain" reads tag:x in a query as words.
-    """
-    weights = {"bm25_weight": bm25_weight, "vector_weight": vector_weight}
-    more = {"response_mode": response_mode, "min_score": min_score, "scope": scope, "cursor": cursor}
-    narrowed = {"filters": filters, "syntax": None if syntax == "fields" else syntax}
-    return request_page("hybrid_search", _drop_none(query=query, **weights, top_k=top_k, **narrowed, **more))
 
 
 # Fields of a row of grep beside its matches. The text is left out: a script that returns rows would return it.
@@ -228,32 +89,6 @@ def rerank(
     refuse_missing(reply["missing_ids"], missing)
     best = [Row({**given[hit["id"]], "rerank_score": hit["rerank_score"]}) for hit in reply["results"]]
     return Results({**reply, "results": best})
-
-
-def fetch(
-    ids: Any,
-    level: str = "full",
-    max_tokens: int | None = None,
-    *,
-    missing: str = "raise",
-    scope: Scope | None = None,
-    cursor: str | None = None,
-) -> Results:
-    """The passages with these ids, in that order; for a document, all its passages.
-
-        row = fetch(kb.search("retry policy")[0].id)[0]
-        rows = fetch(semantic_search("timeouts"), max_tokens=2000)
-        texts = [row.content for row in fetch(row.document_id).all()]
-
-    ids: one, a list, or rows. Documents come in pages of 25 full rows. level: "ids", "metadata", "preview",
-    "full", or "auto" (4,000 tokens). max_tokens: lower the level until all rows fit (`page.mode`). Unknown ids
-    raise; missing="skip" lists them in `page.missing_ids`.
-    """
-    passage_ids = _ids_of(ids)
-    if not passage_ids:  # a script filtered out all rows: not an error
-        return Results({"results": [], "mode": level, "missing_ids": []})
-    how = {"level": level, "max_tokens": max_tokens, "missing": None if missing == "raise" else missing}
-    return request_page("fetch", _drop_none(ids=passage_ids, **how, scope=scope, cursor=cursor))
 
 
 def read_result(execution_id: str) -> Any:
@@ -331,7 +166,38 @@ def _page_of(reply: Mapping[str, Any], params: Mapping[str, Any]) -> Results:
     return Results(reply["ok"], lambda cursor: request_page("semantic_search", {**params, "cursor": cursor}))
 
 
-def _ids_of(ids: Any) -> list[Any]:
-    if isinstance(ids, (str, Mapping)):
-        ids = [ids]
-    return [item["id"] if isinstance(item, Mapping) else item for item in ids]
+# Names of a row's id, the most exact first.
+_IDS = ("id", "passage_id", "section_id", "document_id")
+_EMPTY: Mapping[str, Any] = {"citations": [], "entries": [], "citekeys": [], "uncited": [], "places": []}
+
+
+def cite(rows: Any, style: str | None = None, *, scope: Scope | None = None) -> Text | Row:
+    """Citations of rows, with their pages, and entries of the works that they are from.
+
+        rows = kb.retrieve_evidence("how are retries configured")
+        cited = cite(rows, style="pandoc")
+        print(list(zip(cited.citations, [row.quote for row in rows])), cited.citekeys)
+
+    rows: rows of any call. style: "pandoc" ([@ohm1827, p. 45]), "apa", "chicago", "harvard", "ieee", "mla",
+    "vancouver", "bibtex", "csl-json" or "markdown"; None:
+    that of the project. cited.citations: one for each row, "" where its document has no citekey. cited.entries:
+    one for each work, as a list of references has it. cited.citekeys: all keys that a text made from these rows
+    may use. cited.uncited: files without one. cited.places: one for each row, "ohm.pdf, p. 33 (file page 45)". One
+    row without a style: a line of title, section, place and id.
+    """
+    if style is None and (isinstance(rows, Mapping) or not isinstance(rows, Iterable)):
+        return shaping.cite(rows)
+    given = [rows] if isinstance(rows, (Mapping, str)) else [*rows]
+    if not given:
+        return to_row({"style": style or "pandoc", **_EMPTY})
+    params = {"rows": [_place_of(row) for row in given], "style": style, "scope": scope}
+    return to_row(call("kb.cite", {name: value for name, value in params.items() if value is not None}))
+
+
+def _place_of(row: Any) -> dict[str, Any]:
+    """The id of a row, and its pages where it has some."""
+    if not isinstance(row, Mapping):
+        return {"id": row}
+    identity = next((row[name] for name in _IDS if name in row), None) or shaping._field(row, "id")
+    span = row.get("page_span")
+    return {"id": identity} if span is None else {"id": identity, "page_span": [*span]}

@@ -1,4 +1,7 @@
-"""The functions of ``claims``: what agents wrote down in a notebook, for reading. The tools write it."""
+"""The functions of ``claims``: what agents wrote down in a notebook, for reading.
+
+Written by docs/generate.py from the operations that these functions call. Change it there.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .calls import request_page
-from .rows import Results, Row, to_row
-from .transport import call
+from .requests import request_page, request_row
+from .rows import Results, Row
 
 
 def search(
@@ -31,9 +33,7 @@ def search(
     "semantic", "lexical" or "hybrid"; `page.mode` is what answered. top_k: 1 to 50. topic_prefix: a topic and
     those below. integration_status: "probation", "integrated" or "contested". max_claims: of each entry, 1 to 20.
     """
-    given = {"query": query, "mode": mode, "top_k": top_k, "topic_prefix": topic_prefix}
-    narrowed = {"integration_status": integration_status, "min_similarity": min_similarity}
-    return _request_page("search", {**given, **narrowed, "max_claims": max_claims, "project": project})
+    return request_page("claims.search", locals())
 
 
 def related(
@@ -47,8 +47,7 @@ def related(
     entry_id: an id or a row. direction: "similar", "contradicts" or "all". row.entropy: how new the entry is
     beside the other, 0 to 1. row.contradictions: verdicts, each with claim, other, other_text, by and note.
     """
-    given = {"entry_id": _entry_id(entry_id), "direction": direction, "max_results": max_results}
-    return _request_page("related", {**given, "project": project})
+    return request_page("claims.related", locals())
 
 
 def claims(entry_ids: Any, *, missing: str = "raise", project: str | None = None) -> Results:
@@ -61,12 +60,7 @@ def claims(entry_ids: Any, *, missing: str = "raise", project: str | None = None
     each.refuted: those against it, None for none. Unknown ids raise; missing="skip" lists them in
     `page.missing_ids`.
     """
-    given = [entry_ids] if isinstance(entry_ids, (str, Mapping)) else entry_ids
-    ids = [*dict.fromkeys(map(_entry_id, given))]
-    if not ids:  # a script filtered out all rows: not an error
-        return Results({"entries": [], "missing_ids": []})
-    params = {"entry_ids": ids, "project": project}
-    return request_page("claims.claims", _drop_none(params), missing)
+    return request_page("claims.claims", locals())
 
 
 def read(entry_id: Any, start_char: int = 0, *, project: str | None = None) -> Row:
@@ -80,8 +74,7 @@ def read(entry_id: Any, start_char: int = 0, *, project: str | None = None) -> R
     "verified", "elided" (quote.in_full has what it leaves out), "weak", "drifted", "missing" or
     "unchecked"; quote.section_id is the passage, for fetch.
     """
-    params = {"entry_id": _entry_id(entry_id), "start_char": start_char, "project": project}
-    return _request_row("read", params)
+    return request_row("claims.read", locals())
 
 
 def topics(prefix: str | None = None, min_entries: int = 1, *, project: str | None = None) -> Results:
@@ -91,7 +84,7 @@ def topics(prefix: str | None = None, min_entries: int = 1, *, project: str | No
 
     prefix: a topic and those below. min_entries: only topics with so many entries.
     """
-    return _request_page("topics", {"prefix": prefix, "min_entries": min_entries, "project": project})
+    return request_page("claims.topics", locals())
 
 
 def friction(
@@ -109,8 +102,7 @@ def friction(
 
     min_friction: 0 to 1. limit: 1 to 50. The rest as in claims.search.
     """
-    given = {"min_friction": min_friction, "topic_prefix": topic_prefix, "limit": limit, "project": project}
-    return _request_page("friction", {**given, "integration_status": integration_status})
+    return request_page("claims.friction", locals())
 
 
 def recent(since_sequence: int = 0, limit: int = 20, *, project: str | None = None) -> Results:
@@ -122,7 +114,7 @@ def recent(since_sequence: int = 0, limit: int = 20, *, project: str | None = No
 
     limit: 1 to 50. `page.next_sequence` is what the next call takes.
     """
-    return _request_page("recent", {"since_sequence": since_sequence, "limit": limit, "project": project})
+    return request_page("claims.recent", locals())
 
 
 def status(*, project: str | None = None) -> Row:
@@ -133,7 +125,7 @@ def status(*, project: str | None = None) -> Row:
 
     `state.last_sequence` is that of the last change, as `claims.recent` takes it.
     """
-    return _request_row("status", {"project": project})
+    return request_row("claims.status", locals())
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -152,17 +144,16 @@ for _name, _function in FUNCTIONS.items():
     _function.__qualname__ = f"claims.{_name}"  # the name in Python's own messages
 
 
-def _request_page(name: str, params: Mapping[str, Any]) -> Results:
-    return request_page(f"claims.{name}", _drop_none(params))
+class ClaimFunctions:
+    """These functions as methods."""
 
+    __slots__ = ()
 
-def _request_row(name: str, params: Mapping[str, Any]) -> Row:
-    return to_row(call(f"claims.{name}", _drop_none(params)))
-
-
-def _drop_none(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if value is not None}
-
-
-def _entry_id(entry: Any) -> Any:
-    return entry["entry_id"] if isinstance(entry, Mapping) else entry
+    search = staticmethod(search)
+    related = staticmethod(related)
+    claims = staticmethod(claims)
+    read = staticmethod(read)
+    topics = staticmethod(topics)
+    friction = staticmethod(friction)
+    recent = staticmethod(recent)
+    status = staticmethod(status)

@@ -7,11 +7,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from . import claim_calls, corpus_calls, graph_calls, kb_calls, run, shaping, state
-from .calls import fetch, grep, hybrid_search, read_result, rerank, search_many, semantic_search
-from .citing import cite
-from .corpus_calls import count, documents, read, repeats, scan
-from .graph_calls import find_vendor_info
+from . import claim_calls, corpus_calls, graph_calls, kb_calls, run, search_calls, shaping, state
+from .calls import cite, grep, read_result, rerank, search_many
+from .requests import request_page, request_row
+from .search_calls import fetch, semantic_search
 from .suggestions import ask_for, suggest
 
 # Names that scripts use for functions of ``kb``, where similarity of spelling does not find the right one.
@@ -32,31 +31,26 @@ SYNONYMS: Mapping[str, str] = MappingProxyType(
 )
 
 
-class KnowledgeBase:
+def list_methods(kind: type) -> list[str]:
+    """The names of the SDK functions that an object of this class has, the inherited ones first."""
+    names = (name for base in reversed(kind.__mro__) for name in vars(base))
+    return [*dict.fromkeys(name for name in names if not name.startswith("_"))]
+
+
+class KnowledgeBase(corpus_calls.CorpusFunctions, kb_calls.KbFunctions):
     """The knowledge base. ``kb.retrieve_evidence(question)`` quotes the answer, ``kb.search(query)`` finds
     candidates, ``kb.read_excerpt(row)`` reads one, ``kb.fetch(ids)`` returns whole passages.
     """
 
     __slots__ = ()
 
-    search = staticmethod(kb_calls.search)
-    retrieve_evidence = staticmethod(kb_calls.retrieve_evidence)
-    extract_evidence = staticmethod(kb_calls.extract_evidence)
-    read_excerpt = staticmethod(kb_calls.read_excerpt)
-    expand_excerpt = staticmethod(kb_calls.expand_excerpt)
     search_many = staticmethod(search_many)
     fetch = staticmethod(fetch)
     semantic_search = staticmethod(semantic_search)
     grep = staticmethod(grep)
-    scan = staticmethod(scan)
-    count = staticmethod(count)
-    documents = staticmethod(documents)
-    repeats = staticmethod(repeats)
-    read = staticmethod(read)
 
     def __getattr__(self, name: str) -> Any:
-        known = [member for member in vars(KnowledgeBase) if not member.startswith("_")]
-        raise AttributeError(_describe_unknown("kb", name, known, SYNONYMS.get(name)))
+        raise AttributeError(_describe_unknown("kb", name, list_methods(KnowledgeBase), SYNONYMS.get(name)))
 
     def __repr__(self) -> str:
         return "kb"
@@ -75,20 +69,12 @@ _GRAPH_SYNONYMS: Mapping[str, str] = MappingProxyType(
 )
 
 
-class KnowledgeGraph:
+class KnowledgeGraph(graph_calls.GraphFunctions):
     """The knowledge graph. ``graph.expand(row)`` returns the neighbours of a row or a name, ``graph.paths(a, b)``
     the paths between two.
     """
 
     __slots__ = ()
-
-    describe = staticmethod(graph_calls.describe)
-    expand = staticmethod(graph_calls.expand)
-    paths = staticmethod(graph_calls.paths)
-    parents = staticmethod(graph_calls.parents)
-    children = staticmethod(graph_calls.children)
-    entities_for_sections = staticmethod(graph_calls.entities_for_sections)
-    sections_for_entities = staticmethod(graph_calls.sections_for_entities)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(_describe_unknown("graph", name, graph_calls.FUNCTIONS, _GRAPH_SYNONYMS.get(name)))
@@ -116,21 +102,12 @@ _WRITING_TOOLS = {f"{prefix}{name}": name for name in _CLAIM_WRITING for prefix 
 _ONLY_READ = "scripts read claims and do not write them: use the tool wild_{name}, where it is listed"
 
 
-class ClaimNotebook:
+class ClaimNotebook(claim_calls.ClaimFunctions):
     """The notebook of claims that agents wrote, where the server lists its tools. ``claims.search(query)`` finds
     entries, ``claims.read(row)`` shows one with its evidence. Scripts read it and do not write it.
     """
 
     __slots__ = ()
-
-    search = staticmethod(claim_calls.search)
-    related = staticmethod(claim_calls.related)
-    claims = staticmethod(claim_calls.claims)
-    read = staticmethod(claim_calls.read)
-    topics = staticmethod(claim_calls.topics)
-    friction = staticmethod(claim_calls.friction)
-    recent = staticmethod(claim_calls.recent)
-    status = staticmethod(claim_calls.status)
 
     def __getattr__(self, name: str) -> Any:
         if name in _CLAIM_WRITING:
@@ -146,26 +123,28 @@ claims = ClaimNotebook()
 
 
 def _call_kb(name: str, /, **arguments: Any) -> Any:
-    return kb_calls.call_by_name(name, arguments)
+    """Call an operation with arguments as the tool or as the function takes them."""
+    request = request_row if name in _EXCERPTS else request_page
+    return request(f"kb.{name}", arguments)
 
 
 def _call_graph(name: str, /, **arguments: Any) -> Any:
-    return graph_calls.call_by_name(name, arguments)
+    return request_page(f"graph.{name}", arguments)
+
+
+_EXCERPTS = ("read_excerpt", "expand_excerpt")  # these return one row, the others a page
 
 
 _PREFIXES = ("", "kb.", "kb_")
 _TOOLS: Mapping[str, Callable[..., Any]] = {
-    "semantic_search": semantic_search,
     "search_many": search_many,
     "grep": grep,
+    **search_calls.FUNCTIONS,
     **{f"{prefix}{name}": function for name, function in corpus_calls.FUNCTIONS.items() for prefix in _PREFIXES},
-    "hybrid_search": hybrid_search,
     "rerank": rerank,
     "read_result": read_result,
-    "fetch": fetch,
     **{f"kb.{name}": partial(_call_kb, name) for name in kb_calls.FUNCTIONS},
     **{f"kb_{name}": partial(_call_kb, name) for name in kb_calls.FUNCTIONS},
-    "find_vendor_info": find_vendor_info,
     **{f"graph.{name}": partial(_call_graph, name) for name in graph_calls.FUNCTIONS},
     **{f"graph_{name}": partial(_call_graph, name) for name in graph_calls.FUNCTIONS},
     **{
@@ -176,7 +155,7 @@ _TOOLS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-class MCPClient:
+class MCPClient(search_calls.SearchFunctions, corpus_calls.CorpusFunctions, kb_calls.KbFunctions):
     """The same calls as methods of an MCP client.
 
         async with MCPClient() as client:
@@ -186,24 +165,10 @@ class MCPClient:
     No network is involved: every call goes to the server that runs this script.
     """
 
-    semantic_search = staticmethod(semantic_search)
     search_many = staticmethod(search_many)
     grep = staticmethod(grep)
-    scan = staticmethod(scan)
-    count = staticmethod(count)
-    documents = staticmethod(documents)
-    repeats = staticmethod(repeats)
-    read = staticmethod(read)
-    hybrid_search = staticmethod(hybrid_search)
     rerank = staticmethod(rerank)
     read_result = staticmethod(read_result)
-    fetch = staticmethod(fetch)
-    search = staticmethod(kb_calls.search)
-    retrieve_evidence = staticmethod(kb_calls.retrieve_evidence)
-    extract_evidence = staticmethod(kb_calls.extract_evidence)
-    read_excerpt = staticmethod(kb_calls.read_excerpt)
-    expand_excerpt = staticmethod(kb_calls.expand_excerpt)
-    find_vendor_info = staticmethod(find_vendor_info)
     filter_rows = staticmethod(shaping.filter_rows)
     filter_by_domain = staticmethod(shaping.filter_by_domain)
     filter_by_score = staticmethod(shaping.filter_by_score)

@@ -1,4 +1,7 @@
-"""Calls over all documents in scope: never a ranking, and they say whether they were complete."""
+"""Calls over all documents in scope: never a ranking, and they say whether they were complete.
+
+Written by docs/generate.py from the operations that these functions call. Change it there.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from .calls import Filters, Scope, request_page
-from .rows import Results, Row, to_row
-from .transport import call
-
-# The tokens of a piece of a document unless a script asks for others.
-_READ_TOKENS = 800
-_FLAGS = ((re.IGNORECASE, "i"), (re.MULTILINE, "m"), (re.DOTALL, "s"))
+from .requests import Filters, Scope, request_page, request_row
+from .rows import Results, Row
 
 
 def scan(
@@ -53,10 +51,7 @@ def scan(
     backreferences; ^ and $ are ends of lines with (?m); \b knows ASCII words only, word=True those of any
     language.
     """
-    given = _patterned(pattern, literal=literal, word=word, case=case)
-    narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
-    shown = {"group_by": group_by, "context": context, "max_match": max_match}
-    return request_page("kb.scan", _drop_none({**given, **narrowed, **shown, "limit": limit, "cursor": cursor}))
+    return request_page("kb.scan", locals())
 
 
 def count(
@@ -70,7 +65,7 @@ def count(
     filters: Filters | None = None,
     scope: Scope | None = None,
 ) -> Row:
-    r"""Numbers alone: of the matches of a pattern, or without one of the documents in scope.
+    """Numbers alone: of the matches of a pattern, or without one of the documents in scope.
 
         print(count("backup", word=True, case=False).documents)
         whole = count(path="guides/*")
@@ -79,9 +74,7 @@ def count(
     With a pattern: matches, passages, documents, scanned and complete; without: documents, passages, tokens. The
     rest as in scan.
     """
-    given = {} if pattern is None else _patterned(pattern, literal=literal, word=word, case=case)
-    narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
-    return to_row(call("kb.count", _drop_none({**given, **narrowed})))
+    return request_row("kb.count", locals())
 
 
 def documents(
@@ -110,9 +103,7 @@ def documents(
     "language", "vendor", "doc_tag", "tags", "environment", "repository" or a field) rows are key, documents and
     passages, most documents first; the key "" is of those without a value.
     """
-    narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
-    more = {"sort": sort, "group_by": group_by, "limit": limit, "cursor": cursor}
-    return request_page("kb.documents", _drop_none({**narrowed, **more}))
+    return request_page("kb.documents", locals())
 
 
 def repeats(
@@ -135,16 +126,13 @@ def repeats(
     like page_span, page_labels, locator and link; row.copies counts all. The rest as in documents; `page.complete`
     is False where time ended before all was compared.
     """
-    narrowed = {"path": path, "where": where, "filters": filters, "scope": scope}
-    return request_page(
-        "kb.repeats", _drop_none({"min_chars": min_chars, **narrowed, "limit": limit, "cursor": cursor})
-    )
+    return request_page("kb.repeats", locals())
 
 
 def read(
     document: Any,
     start: int = 0,
-    max_tokens: int = _READ_TOKENS,
+    max_tokens: int = 800,
     *,
     page: int | str | Sequence[int] | None = None,
     scope: Scope | None = None,
@@ -162,30 +150,27 @@ def read(
     size. page: only this page, slide, sheet or chapter, by its number in page_span or locator, or several:
     "12-14", or row.page_span; where they are longer than max_tokens, a warning says where it goes on and ends.
     """
-    # The defaults are not sent, so that the answer warns of a part where no length was asked for.
-    length = None if max_tokens == _READ_TOKENS else max_tokens
-    asked = {"start": start or None, "page": page, "max_tokens": length}
-    return to_row(call("kb.read", _drop_none({"document": _name_of(document), **asked, "scope": scope})))
+    return request_row("kb.read", locals())
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {"scan": scan, "count": count, "documents": documents, "repeats": repeats, "read": read}
+    {
+        "scan": scan,
+        "count": count,
+        "documents": documents,
+        "repeats": repeats,
+        "read": read,
+    }
 )
 
 
-def _patterned(pattern: str | re.Pattern[str], *, literal: bool, word: bool, case: bool) -> dict[str, Any]:
-    """The pattern and its options; those of a compiled pattern that change a match are written into it."""
-    if not isinstance(pattern, str):
-        letters = "".join(letter for flag, letter in _FLAGS if pattern.flags & flag)
-        pattern = f"(?{letters}){pattern.pattern}" if letters else pattern.pattern
-    return {"pattern": pattern, "literal": literal, "word": word, "case": case}
+class CorpusFunctions:
+    """These functions as methods."""
 
+    __slots__ = ()
 
-def _name_of(document: Any) -> Any:
-    if isinstance(document, list):
-        raise TypeError("a document is one id, path, title or row; for several: [read(row) for row in rows]")
-    return document["document_id"] if isinstance(document, Mapping) else document
-
-
-def _drop_none(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None}
+    scan = staticmethod(scan)
+    count = staticmethod(count)
+    documents = staticmethod(documents)
+    repeats = staticmethod(repeats)
+    read = staticmethod(read)

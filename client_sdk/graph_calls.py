@@ -1,4 +1,7 @@
-"""The functions of ``graph``, and ``find_vendor_info``."""
+"""The functions of ``graph``.
+
+Written by docs/generate.py from the operations that these functions call. Change it there.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,15 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .calls import Scope, request_known, request_page
+from .requests import Scope, request_page
 from .rows import Results
-
-_PAGE_SIZE = 25
-# Parameters that take ids, or rows in their place.
-_ID_PARAMETERS = frozenset({"ids", "from_ids", "to_ids", "section_ids", "entity_ids"})
-# The parameter with the ids, where it is not ``ids``.
-_FIRST_IDS: Mapping[str, str] = MappingProxyType(
-    {"paths": "from_ids", "entities_for_sections": "section_ids", "sections_for_entities": "entity_ids"}
-)
 
 
 def describe(
     ids: Any = (),
     *,
     include_snippet: bool = False,
-    page_size: int = _PAGE_SIZE,
+    page_size: int = 25,
     missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
@@ -36,9 +31,7 @@ def describe(
     and in all calls of the graph; missing="skip" lists them in `page.missing_ids`. Relations with entities count
     recognised mentions only.
     """
-    given = {"ids": ids, "include_snippet": include_snippet, "page_size": page_size}
-    paging = {"missing": missing, "scope": scope, "cursor": cursor}
-    return _request_page("describe", {**given, **paging})
+    return request_page("graph.describe", locals())
 
 
 def expand(
@@ -48,7 +41,7 @@ def expand(
     direction: str = "both",
     types: Iterable[str] | None = None,
     include_snippet: bool = False,
-    page_size: int = _PAGE_SIZE,
+    page_size: int = 25,
     missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
@@ -63,9 +56,7 @@ def expand(
     `page.total` count all nodes, `page.cut` those that no page shows (beyond 200 nodes). The passages that show a
     row: fetch(row.section_ids). page_size: 1 to 200.
     """
-    given = {"ids": ids, "hops": hops, "direction": direction, "types": types, "include_snippet": include_snippet}
-    paging = {"page_size": page_size, "missing": missing, "scope": scope, "cursor": cursor}
-    return _request_page("expand", {**given, **paging})
+    return request_page("graph.expand", locals())
 
 
 def paths(
@@ -89,9 +80,7 @@ def paths(
     Where the server lists the tools of claims, an id may be "claim:ENTRY.N" or "entry:ENTRY".
     path.edges[0].section_ids are the passages that show a step.
     """
-    given = {"from_ids": from_ids, "to_ids": to_ids, "max_hops": max_hops, "types": types}
-    paging = {"limit": limit, "missing": missing, "scope": scope, "cursor": cursor}
-    return _request_page("paths", {**given, **paging})
+    return request_page("graph.paths", locals())
 
 
 def parents(
@@ -99,7 +88,7 @@ def parents(
     hops: int = 5,
     *,
     include_snippet: bool = False,
-    page_size: int = _PAGE_SIZE,
+    page_size: int = 25,
     missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
@@ -111,9 +100,7 @@ def parents(
 
     ids: as in graph.expand. hops: 1 to 5.
     """
-    given = {"ids": ids, "hops": hops, "include_snippet": include_snippet, "page_size": page_size}
-    paging = {"missing": missing, "scope": scope, "cursor": cursor}
-    return _request_page("parents", {**given, **paging})
+    return request_page("graph.parents", locals())
 
 
 def children(
@@ -121,7 +108,7 @@ def children(
     hops: int = 1,
     *,
     include_snippet: bool = False,
-    page_size: int = _PAGE_SIZE,
+    page_size: int = 25,
     missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
@@ -133,15 +120,13 @@ def children(
 
     ids: as in graph.expand. hops: 1 to 5.
     """
-    given = {"ids": ids, "hops": hops, "include_snippet": include_snippet, "page_size": page_size}
-    paging = {"missing": missing, "scope": scope, "cursor": cursor}
-    return _request_page("children", {**given, **paging})
+    return request_page("graph.children", locals())
 
 
 def entities_for_sections(
     section_ids: Any,
     *,
-    page_size: int = _PAGE_SIZE,
+    page_size: int = 25,
     missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
@@ -153,15 +138,14 @@ def entities_for_sections(
 
     section_ids: ids, rows, or a page of them, up to 50.
     """
-    given = {"section_ids": section_ids, "page_size": page_size}
-    return _request_page("entities_for_sections", {**given, "missing": missing, "scope": scope, "cursor": cursor})
+    return request_page("graph.entities_for_sections", locals())
 
 
 def sections_for_entities(
     entity_ids: Any,
     *,
     include_snippet: bool = False,
-    page_size: int = _PAGE_SIZE,
+    page_size: int = 25,
     missing: str = "raise",
     scope: Scope | None = None,
     cursor: str | None = None,
@@ -175,37 +159,10 @@ def sections_for_entities(
 
     entity_ids: names, ids, rows, or a page of them, up to 50.
     """
-    given = {"entity_ids": entity_ids, "include_snippet": include_snippet, "page_size": page_size}
-    paging = {"missing": missing, "scope": scope, "cursor": cursor}
-    return _request_page("sections_for_entities", {**given, **paging})
+    return request_page("graph.sections_for_entities", locals())
 
 
-def find_vendor_info(
-    vendor_name: str,
-    include_content: bool = False,
-    max_results: int = 50,
-    entity_types: Iterable[str] | None = None,
-    *,
-    scope: Scope | None = None,
-    cursor: str | None = None,
-) -> Results:
-    """Everything related to one vendor: documents, products, people, tags, and entities named with it.
-
-        try:
-            page = find_vendor_info("acme", entity_types=["product"])
-            print(page.vendor, [row.title for row in page], page.relationships)
-        except SDKError as error:
-            print(error.message)
-
-    include_content: also row.content, the passage that shows it best. max_results: 1 to 100. `page.relationships`
-    has source_id, target_id, relationship_type and confidence.
-    """
-    given = {"vendor_name": vendor_name, "include_content": include_content, "max_results": max_results}
-    more = {"entity_types": entity_types, "scope": scope, "cursor": cursor}
-    return request_page("find_vendor_info", _build_params({**given, **more}))
-
-
-FUNCTIONS: Mapping[str, Callable[..., Results]] = MappingProxyType(
+FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         "describe": describe,
         "expand": expand,
@@ -220,28 +177,15 @@ for _name, _function in FUNCTIONS.items():
     _function.__qualname__ = f"graph.{_name}"  # the name in Python's own messages
 
 
-def call_by_name(name: str, arguments: Mapping[str, Any]) -> Results:
-    """Call one of these functions with arguments as the tool or as the function takes them."""
-    return _request_page(name, arguments)
+class GraphFunctions:
+    """These functions as methods."""
 
+    __slots__ = ()
 
-def _request_page(name: str, given: Mapping[str, Any]) -> Results:
-    params = _build_params({key: value for key, value in given.items() if key != "missing"})
-    return request_known(f"graph.{name}", params, _FIRST_IDS.get(name, "ids"), given.get("missing", "raise"))
-
-
-def _build_params(given: Mapping[str, Any]) -> dict[str, Any]:
-    params = {name: value for name, value in given.items() if value is not None}
-    for name in params.keys() & _ID_PARAMETERS:
-        params[name] = _ids_of(params[name])
-    for name in params.keys() & {"types", "entity_types"}:
-        params[name] = [params[name]] if isinstance(params[name], str) else [*params[name]]
-    return params
-
-
-def _ids_of(nodes: Any) -> list[Any]:
-    return [_id_of(node) for node in ([nodes] if isinstance(nodes, (str, Mapping)) else nodes)]
-
-
-def _id_of(node: Any) -> Any:
-    return node["id"] if isinstance(node, Mapping) else node
+    describe = staticmethod(describe)
+    expand = staticmethod(expand)
+    paths = staticmethod(paths)
+    parents = staticmethod(parents)
+    children = staticmethod(children)
+    entities_for_sections = staticmethod(entities_for_sections)
+    sections_for_entities = staticmethod(sections_for_entities)

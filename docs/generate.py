@@ -1,5 +1,5 @@
-"""Writes the pages that repeat what the code says: the tools, the SDK, the playbook, the settings, and the
-tables of the README.
+"""Writes what repeats the code: the pages of tools, the SDK, the playbook and the settings, the tables of the
+README, and the functions of the SDK that call operations.
 
     python docs/generate.py            write them
     python docs/generate.py --check    exit 1 where one is stale
@@ -23,6 +23,7 @@ from winnow.server.prompts.library import load_prompts
 from winnow.server.reference.guides import playbook, recipes
 from winnow.server.reference.schemas import answer_table, arguments_table, table
 from winnow.server.reference.sdk import sdk_reference
+from winnow.server.reference.sdk_source import MODULES, build_module
 from winnow.server.settings import Settings
 from winnow.server.tools import TOOLS, Tool
 from winnow.server.transports.resources import PAGES as PAGES_BY_URI
@@ -245,6 +246,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "decisions/README.md": decisions_page,
     "../README.md": readme,
+    **{f"../client_sdk/{name}.py": partial(build_module, name) for name in MODULES},
 }
 
 

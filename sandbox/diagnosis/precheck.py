@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from winnow import client_sdk
-from winnow.client_sdk.calls import CHOICES
+from winnow.client_sdk.requests import CHOICES
 from winnow.client_sdk.rows import FIELDS
 from winnow.sandbox.language.advice import import_skill
 from winnow.sandbox.language.allow_list import ALLOWED

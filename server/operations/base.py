@@ -272,11 +272,30 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Script:
+    """The SDK function of an operation, from which ``docs/generate.py`` writes ``client_sdk``.
+
+    ``parameters``: their names in order, ``*`` before those that are given by name only. Types and defaults are
+    those of the operation's arguments, but for the ones in ``types`` and ``defaults``; a parameter that the
+    operation does not have is one of ``client_sdk.requests``. ``doc``: the docstring. ``name``: as scripts write
+    it, that of the operation if empty. ``is_row``: the answer is one row, not a page.
+    """
+
+    parameters: str
+    doc: str
+    name: str = ""
+    is_row: bool = False
+    types: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """An operation, declared beside the function that answers: its name, the model of its arguments and ``run``.
 
     ``in_scripts``: whether scripts may call it; not those of legacy tools and of other packs than claims, whose
-    contracts are those of other systems, and none that writes. ``seconds``: its time limit.
+    contracts are those of other systems, and none that writes. ``seconds``: its time limit. ``script``: the
+    function of the SDK that calls it, None where the SDK has none or one that does more than call it.
     """
 
     name: str
@@ -284,6 +303,7 @@ class Operation:
     run: Callable[[RequestContext, Any], Answer]
     in_scripts: bool = True
     seconds: float = OTHER_SECONDS
+    script: Script | None = None
 
 
 def count_answer_tokens(context: RequestContext, answer: Answer) -> Answer:

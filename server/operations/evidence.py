@@ -10,7 +10,7 @@ from winnow.server import intake
 from winnow.server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from winnow.server.evidence import Quote, quotes
 from winnow.server.locators import cited_fields
-from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.sheet_rows import narrow_passage
 from winnow.server.operations.kb import place_for_scripts, title_of
 from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
@@ -190,7 +190,43 @@ def _open_similarity(context: RequestContext, question: str, projects: Sequence[
     return _Similarity(similarity)
 
 
-KB_EXTRACT_EVIDENCE = Operation("kb.extract_evidence", ExtractEvidence, extract_evidence)
+_KB_EXTRACT_EVIDENCE_DOC = """\
+The sentences of these passages that answer a question.
+
+    rows = [row for row in kb.search("retry policy", top_k=20) if row.type == "markdown"]
+    if rows:
+        quotes = kb.extract_evidence("how many retries are there", rows)
+        print([(row.quote, row.passage_id) for row in quotes])
+
+passage_ids: ids, rows or a page, up to 50. Unknown ids raise; missing="skip" lists them in
+`page.missing_ids`. The rest as in kb.retrieve_evidence.
+"""
+KB_EXTRACT_EVIDENCE = Operation(
+    "kb.extract_evidence",
+    ExtractEvidence,
+    extract_evidence,
+    script=Script(
+        "question passage_ids * max_quotes max_quote_tokens include_context_tokens missing scope cursor",
+        _KB_EXTRACT_EVIDENCE_DOC,
+    ),
+)
+_KB_RETRIEVE_EVIDENCE_DOC = """\
+The sentences that answer a question, each with its source.
+
+    page = kb.retrieve_evidence("how are retries configured")
+    print(page.verdict, page.missing_terms, [(row.quote, row.title) for row in page])
+
+page.verdict: "answered", "partly" or "not_found", by page.confidence. top_k: passages to quote from, 1 to 20.
+max_quotes: 1 to 20. max_quote_tokens: 8 to 200, with include_context_tokens on each side of the sentence.
+row.confidence: the share of the question's words in the quote.
+"""
 KB_RETRIEVE_EVIDENCE = Operation(
-    "kb.retrieve_evidence", RetrieveEvidence, retrieve_evidence, seconds=SEARCH_SECONDS
+    "kb.retrieve_evidence",
+    RetrieveEvidence,
+    retrieve_evidence,
+    seconds=SEARCH_SECONDS,
+    script=Script(
+        "question * top_k max_quotes max_quote_tokens include_context_tokens filters scope cursor",
+        _KB_RETRIEVE_EVIDENCE_DOC,
+    ),
 )

@@ -21,7 +21,7 @@ from winnow.server.contracts.kb import (
 )
 from winnow.server.errors import WinnowError
 from winnow.server.locators import address_of, cited_fields, locator_fields, work_fields
-from winnow.server.operations.base import Answer, Operation, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.sheet_rows import narrow_passage
 from winnow.server.operations.kb import place_for_scripts, title_of
 from winnow.server.operations.passages import require_passage
@@ -265,5 +265,45 @@ def _build_answer(payload: dict[str, Any], taken: intake.Intake, warnings: tuple
     return Answer(payload, "excerpt", 1, count_tokens(payload["excerpt"]), warnings, noted=noted, taken=taken)
 
 
-KB_READ_EXCERPT = Operation("kb.read_excerpt", ReadExcerpt, read_excerpt)
-KB_EXPAND_EXCERPT = Operation("kb.expand_excerpt", ExpandExcerpt, expand_excerpt)
+_KB_READ_EXCERPT_DOC = """\
+Up to `max_tokens` of a passage, from its beginning or from `start_char`.
+
+    part = kb.read_excerpt(kb.search("retry policy")[0])
+    print(part.excerpt, part.title)
+    while part.truncated:
+        part = kb.read_excerpt(part, start_char=part.next_start_char)
+        print(part.excerpt)
+
+passage_id: an id or a row. max_tokens: 8 to 800. format: "text", or "bullets" with a line for each sentence.
+An excerpt ends with its passage; a `start_char` beyond continues in the document.
+"""
+KB_READ_EXCERPT = Operation(
+    "kb.read_excerpt",
+    ReadExcerpt,
+    read_excerpt,
+    script=Script(
+        "passage_id max_tokens start_char * format scope",
+        _KB_READ_EXCERPT_DOC,
+        is_row=True,
+        types={"format": "str"},
+        defaults={"format": "text"},
+    ),
+)
+_KB_EXPAND_EXCERPT_DOC = """\
+A passage with the text before and after it in its document.
+
+    quote = kb.retrieve_evidence("how are retries configured")[0]
+    print(kb.expand_excerpt(quote, before_tokens=80, after_tokens=80).excerpt)
+
+passage_id: an id or a row. At most 800 tokens in all; if the document changed since, the passage alone.
+"""
+KB_EXPAND_EXCERPT = Operation(
+    "kb.expand_excerpt",
+    ExpandExcerpt,
+    expand_excerpt,
+    script=Script(
+        "passage_id before_tokens after_tokens * scope",
+        _KB_EXPAND_EXCERPT_DOC,
+        is_row=True,
+    ),
+)

@@ -10,7 +10,7 @@ from winnow.server.contracts.base import MAX_TOP_K, Mode
 from winnow.server.contracts.search import Fetch, SemanticSearch
 from winnow.server.errors import WinnowError
 from winnow.server.models import Filters
-from winnow.server.operations.base import Answer, Operation, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext, Script
 from winnow.server.operations.paging import Cursor, fingerprint, resume
 from winnow.server.operations.ranking.candidates import BY_ID, fetch_by_id, generation_of
 from winnow.server.operations.ranking.scope import filters_of
@@ -139,4 +139,23 @@ def _not_found_error(missing: Sequence[str]) -> WinnowError:
     )
 
 
-FETCH = Operation("fetch", Fetch, fetch)
+_FETCH_DOC = """\
+The passages with these ids, in that order; for a document, all its passages.
+
+    row = fetch(kb.search("retry policy")[0].id)[0]
+    rows = fetch(semantic_search("timeouts"), max_tokens=2000)
+    texts = [row.content for row in fetch(row.document_id).all()]
+
+ids: one, a list, or rows. Documents come in pages of 25 full rows. level: "ids", "metadata", "preview",
+"full", or "auto" (4,000 tokens). max_tokens: lower the level until all rows fit (`page.mode`). Unknown ids
+raise; missing="skip" lists them in `page.missing_ids`.
+"""
+FETCH = Operation(
+    "fetch",
+    Fetch,
+    fetch,
+    script=Script(
+        "ids level max_tokens * missing scope cursor",
+        _FETCH_DOC,
+    ),
+)

@@ -12,7 +12,7 @@ from winnow.server import intake, tiers
 from winnow.server.contracts.kb import KbSearch, KbSearchOptions
 from winnow.server.locators import cite_place, cited_fields
 from winnow.server.models import Hit, Passage
-from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext, Script
 from winnow.server.operations.claims.projection import add_claims, claims_view
 from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.ranking.candidates import Candidate, CandidateList, rank_distinct
@@ -205,4 +205,24 @@ def _anchor(passage: Passage) -> str | None:
     return plain.strip().replace(" ", "-")[:200] or None
 
 
-KB_SEARCH = Operation("kb.search", KbSearch, kb_search, seconds=SEARCH_SECONDS)
+_KB_SEARCH_DOC = """\
+Candidates for a question, each with a preview: its best sentence.
+
+    for row in kb.search("how are retries configured"):
+        print(row.title, row.preview, row.file)
+
+top_k: how many rows, 1 to 100. max_per_doc: how many of one document. filters: as in semantic_search. cursor:
+`page.next_cursor` of the previous page. To read a row: kb.read_excerpt(row), fetch(row.id).
+"""
+KB_SEARCH = Operation(
+    "kb.search",
+    KbSearch,
+    kb_search,
+    seconds=SEARCH_SECONDS,
+    script=Script(
+        "query * top_k max_per_doc filters scope cursor",
+        _KB_SEARCH_DOC,
+        types={"max_per_doc": "int"},
+        defaults={"max_per_doc": 1},
+    ),
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from winnow.server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from winnow.server.contracts.search import SemanticSearch
-from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext, Script
 from winnow.server.operations.paging import resume
 from winnow.server.operations.ranking.candidates import drop_low_scores, fetch_by_id, leg_mode, rank_chunks
 from winnow.server.operations.ranking.reranking import rerank_passages
@@ -55,6 +55,25 @@ def count_texts(context: RequestContext, request: CountTokens) -> Answer:
     return Answer({"counts": [count_tokens(text) for text in request.texts]}, "ids_only", 0, 0)
 
 
-HYBRID_SEARCH = Operation("hybrid_search", HybridSearch, hybrid_search, seconds=SEARCH_SECONDS)
+_HYBRID_SEARCH_DOC = """\
+Search with your own weights for words and for meaning; the best rows first.
+
+    rows = hybrid_search("error E1042", bm25_weight=0.8, vector_weight=0.2)
+    print([(row.title, row.score) for row in rows])
+
+bm25_weight, vector_weight: 0 to 1 each, not both 0; only their proportion matters. More words for names, codes
+and numbers; more meaning for questions in other words than the documents'. The rest as in semantic_search,
+whose weights are the best on average. syntax: in both, "plain" reads tag:x in a query as words.
+"""
+HYBRID_SEARCH = Operation(
+    "hybrid_search",
+    HybridSearch,
+    hybrid_search,
+    seconds=SEARCH_SECONDS,
+    script=Script(
+        "query bm25_weight vector_weight top_k filters * response_mode min_score scope syntax cursor",
+        _HYBRID_SEARCH_DOC,
+    ),
+)
 RERANK = Operation("rerank", Rerank, rerank)
 TOKENS = Operation("tokens", CountTokens, count_texts)

@@ -12,7 +12,14 @@ from winnow.server.contracts.base import Mode
 from winnow.server.contracts.search import SemanticSearch
 from winnow.server.ids import is_chunk_id
 from winnow.server.models import Filters
-from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext, count_answer_tokens
+from winnow.server.operations.base import (
+    SEARCH_SECONDS,
+    Answer,
+    Operation,
+    RequestContext,
+    Script,
+    count_answer_tokens,
+)
 from winnow.server.operations.claims.projection import add_claims, claims_view
 from winnow.server.operations.graph.relationships import add_relationships
 from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
@@ -132,4 +139,29 @@ def _build_envelope(ranking: CandidateList, mode: Mode) -> dict[str, Any]:
     return {"search_mode": ranking.legs, "fusion": ranking.fusion, **missing}
 
 
-SEMANTIC_SEARCH = Operation("semantic_search", SemanticSearch, semantic_search, seconds=SEARCH_SECONDS)
+_SEMANTIC_SEARCH_DOC = """\
+Search by meaning and words; the best rows first.
+
+    rows = semantic_search("how are retries configured", top_k=20, min_score=0.3)
+    for row in rows:
+        print(row.id, row.title, row.score)
+
+top_k: how many rows, 1 to 100. response_mode: "ids_only" < "metadata" (title, score, source) < "preview"
+(plus the best sentence) < "full" (plus the whole text); use the smallest that suffices. min_score: 0 to 1.
+filters: {"path": "guides/*", "where": {"stage": "beta"}, "doc_tag": ..., "tags": ...}. filter_ids: only these,
+query optional; unknown ones raise, unless missing="skip". include_relationships: with "preview" or "full",
+row.relationships has what it mentions, where there is a graph. cursor: `page.next_cursor` of the page before.
+"""
+SEMANTIC_SEARCH = Operation(
+    "semantic_search",
+    SemanticSearch,
+    semantic_search,
+    seconds=SEARCH_SECONDS,
+    script=Script(
+        "query * top_k response_mode vendor_filter min_score include_relationships "
+        "filter_ids filters scope syntax missing cursor",
+        _SEMANTIC_SEARCH_DOC,
+        types={"response_mode": "str"},
+        defaults={"response_mode": "metadata"},
+    ),
+)

@@ -31,9 +31,9 @@ def _iterate_functions() -> Iterator[tuple[str, object]]:
         "claims": client_sdk.ClaimNotebook,
     }
     for owner, kind in owners.items():
-        for name in vars(kind):
+        for name in client_sdk.client.list_methods(kind):
             value = getattr(kind, name)
-            if not name.startswith("_") and value not in shared:
+            if value not in shared:
                 yield f"{owner}.{name}", value
     yield from ((name, value) for name, value in functions.items() if inspect.isfunction(value))
     yield from ((name, functions[name]) for name in _CLASSES)

@@ -153,7 +153,7 @@ ROOMS: Mapping[str, str] = {
     "server.scripts": "sandbox sandbox.language sandbox.modules server.sessions server.runtime server.text "
     "server.knowledge server.contracts server.intake server.errors server.settings",
     "server.reference": "client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
-    "server.scripts server.settings server.text",
+    "server.scripts server.operations server.settings server.text",
     "server.prompts": "server.reference server.runtime server.errors server.text",
     "server.toolpacks": "sandbox.protocol sandbox.runners server.backends server.runtime server.errors "
     "server.settings server.text server.tiers",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.client_sdk.calls import CHOICES
+from winnow.client_sdk.requests import CHOICES
 from winnow.server.contracts.citing import Style
 from winnow.server.libraries.citing import STYLES, CitedPlace, csl_fields, sort_key, write_citations
 from winnow.server.libraries.cleaning import clean_item

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow.client_sdk import graph_calls, kb_calls
-from winnow.client_sdk.calls import CHOICES
+from winnow.client_sdk.requests import CHOICES
 from winnow.client_sdk.rows import FIELDS
 from winnow.sandbox import CallError, Reply
 from winnow.sandbox.diagnosis import precheck

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.corpus import Count
-from winnow.server.operations.base import Answer, Operation, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
 from winnow.server.operations.corpus.tallies import Tally
 from winnow.server.operations.corpus.walking import ScannedDocument, Walk
@@ -49,4 +49,25 @@ def _build_answer(payload: dict[str, Any], warnings: tuple[str, ...] = ()) -> An
     return Answer(payload, "metadata", 0, 0, warnings)
 
 
-KB_COUNT = Operation("kb.count", Count, count)
+_KB_COUNT_DOC = """\
+Numbers alone: of the matches of a pattern, or without one of the documents in scope.
+
+    print(count("backup", word=True, case=False).documents)
+    whole = count(path="guides/*")
+    print(whole.documents, whole.passages, whole.tokens)
+
+With a pattern: matches, passages, documents, scanned and complete; without: documents, passages, tokens. The
+rest as in scan.
+"""
+KB_COUNT = Operation(
+    "kb.count",
+    Count,
+    count,
+    script=Script(
+        "pattern * literal word case path where filters scope",
+        _KB_COUNT_DOC,
+        name="count",
+        is_row=True,
+        types={"pattern": "str | re.Pattern[str] | None"},
+    ),
+)

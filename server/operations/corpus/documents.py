@@ -12,7 +12,7 @@ from winnow.server.errors import WinnowError
 from winnow.server.libraries.facts import TITLE_CASE
 from winnow.server.locators import work_fields
 from winnow.server.models import DocumentRecord, Filters
-from winnow.server.operations.base import Answer, Operation, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from winnow.server.operations.corpus.tallies import MAX_KEYS
 from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
@@ -129,4 +129,30 @@ def _count_by(context: RequestContext, filters: Filters, group_by: str) -> list[
     return [{"key": key, "documents": documents, "passages": passages} for key, (documents, passages) in ordered]
 
 
-KB_DOCUMENTS = Operation("kb.documents", ListDocuments, list_documents)
+_KB_DOCUMENTS_DOC = """\
+Every document in scope, or their counts: a list, not a ranking.
+
+    page = documents("guides/*")
+    print(page.total, [(row.file, row.title, row.tokens) for row in page.all()])
+    print([(row.key, row.documents) for row in documents(group_by="type")])
+
+path: a glob ("*" crosses "/") or the beginning of the path. where: front-matter fields ({"stage": "beta"}; a
+list: any of the values; "": no value). filters: as in semantic_search. sort: "path", "title", "created",
+"updated" or "tokens", with "-" descending. limit: rows of a page, 1 to 1,000; page.all() has all.
+
+Rows: file, title, type, language, tokens, passages, created, updated, labels, citekey, authors, year and doi
+of works, fields (other front matter; row.stage is row.fields.stage). With group_by ("type", "folder",
+"language", "vendor", "doc_tag", "tags", "environment", "repository" or a field) rows are key, documents and
+passages, most documents first; the key "" is of those without a value.
+"""
+KB_DOCUMENTS = Operation(
+    "kb.documents",
+    ListDocuments,
+    list_documents,
+    script=Script(
+        "path * where filters scope sort group_by limit cursor",
+        _KB_DOCUMENTS_DOC,
+        name="documents",
+        defaults={"limit": 1000},
+    ),
+)

@@ -11,7 +11,7 @@ from winnow.server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from winnow.server.errors import WinnowError
 from winnow.server.locators import address_of, locator_fields, work_fields
 from winnow.server.models import Document, Filters
-from winnow.server.operations.base import Answer, Operation, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.pages import find_numbers, find_pages, list_pages, name_pages
 from winnow.server.operations.corpus.sheet_rows import narrow_to_rows
 from winnow.server.operations.excerpts import cut_end
@@ -140,4 +140,29 @@ def _find_document(context: RequestContext, filters: Filters, name: str) -> Docu
     )
 
 
-KB_READ = Operation("kb.read", ReadDocument, read_document)
+_KB_READ_DOC = """\
+A document from its beginning, from `start`, or one page of it: a piece, and where the next one begins.
+
+    part = read(documents(limit=1)[0], max_tokens=4000)
+    text = part.text
+    while part.next is not None:
+        part = read(part, start=part.next, max_tokens=4000)
+        text += part.text
+
+document: its document_id, path, unique title, or a row of any call. max_tokens: 8 to 20,000. part.start and
+part.end are characters of the whole text, as scan counts them; part.total_chars and part.total_tokens its
+size. page: only this page, slide, sheet or chapter, by its number in page_span or locator, or several:
+"12-14", or row.page_span; where they are longer than max_tokens, a warning says where it goes on and ends.
+"""
+KB_READ = Operation(
+    "kb.read",
+    ReadDocument,
+    read_document,
+    script=Script(
+        "document start max_tokens * page scope",
+        _KB_READ_DOC,
+        name="read",
+        is_row=True,
+        types={"page": "int | str | Sequence[int] | None"},
+    ),
+)

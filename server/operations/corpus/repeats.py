@@ -21,7 +21,7 @@ from winnow.server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, Find
 from winnow.server.errors import WinnowError
 from winnow.server.locators import address_of, locator_fields, work_fields
 from winnow.server.models import ChunkSpan, Document, Filters
-from winnow.server.operations.base import Answer, Operation, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.paragraphs import Paragraph, iterate_paragraphs
 from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.ranking.candidates import generation_of
@@ -307,4 +307,24 @@ def _build_row(run: _Run) -> dict[str, Any]:
     return {"text": text, "chars": run.chars, "copies": run.copies, "places": run.places}
 
 
-KB_REPEATS = Operation("kb.repeats", FindRepeats, find_repeats)
+_KB_REPEATS_DOC = """\
+Text that stands in several places: whole paragraphs and runs of them, the largest first.
+
+    for row in repeats(min_chars=300, path="guides/*"):
+        print(row.copies, row.chars, row.text[:80], [place["file"] for place in row.places])
+
+min_chars: the least length, 20 to 100,000. Copies are exact but for white space; a run ends where its copies
+part. row.places: document_id, file, passage_id, start and end of the first 50, and of files with pages or the
+like page_span, page_labels, locator and link; row.copies counts all. The rest as in documents; `page.complete`
+is False where time ended before all was compared.
+"""
+KB_REPEATS = Operation(
+    "kb.repeats",
+    FindRepeats,
+    find_repeats,
+    script=Script(
+        "min_chars * path where filters scope limit cursor",
+        _KB_REPEATS_DOC,
+        name="repeats",
+    ),
+)

@@ -10,7 +10,7 @@ from winnow.server import intake
 from winnow.server.contracts.corpus import MAX_MATCH_CHARS, Scan
 from winnow.server.locators import address_of, locator_fields
 from winnow.server.models import Place
-from winnow.server.operations.base import Answer, Operation, RequestContext
+from winnow.server.operations.base import Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.matched_text import ShownLength, require_handed_over, shown_length
 from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
@@ -248,4 +248,36 @@ def _next(walk: Walk, after: ScanCursor, page: AnswerPage) -> tuple[str | None, 
     return after.encode(), "time"
 
 
-KB_SCAN = Operation("kb.scan", Scan, scan)
+_KB_SCAN_DOC = r"""
+Every match of a regular expression in all text in scope: a list, not a ranking.
+
+    page = scan(r"(?i)retries: (\d+)")
+    print(page.total, page.complete)
+    for row in page:
+        print(row.match, row.groups, row.file, row.start, row.context)
+    pages = scan(r"\bretry\b", group_by="document")
+    print([(row.key, row.matches) for row in pages])
+
+literal: plain text, as a reader sees it: across line ends, hyphens there and marks. word: whole words only.
+case: False ignores case. path: a glob or prefix ("guides/*"); where: front-matter fields ({"stage": "beta"}).
+group_by: "document", "folder", "section", "match", or a group's name or number; rows are then row.key,
+row.matches, row.passages and row.documents, most matches first. context: characters on each side, 0 to 500.
+max_match: cuts row.match, row.groups and row.key to so many characters (row.truncated); whole without it.
+limit: rows of a page, 1 to 10,000; page.all() has all.
+
+page.total: matches, passages, documents; page.complete: False where time ended before all was looked through.
+row.start and row.end are characters of the document's text. The syntax is Python's without look-around and
+backreferences; ^ and $ are ends of lines with (?m); \b knows ASCII words only, word=True those of any
+language.
+"""
+KB_SCAN = Operation(
+    "kb.scan",
+    Scan,
+    scan,
+    script=Script(
+        "pattern * literal word case path where filters scope group_by context max_match limit cursor",
+        _KB_SCAN_DOC,
+        name="scan",
+        types={"pattern": "str | re.Pattern[str]", "group_by": "str | int | None"},
+    ),
+)

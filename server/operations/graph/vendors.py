@@ -11,7 +11,7 @@ from winnow.server import intake, tiers
 from winnow.server.contracts.graph import DEFAULT_VENDOR_ROWS, FindVendorInfo
 from winnow.server.errors import WinnowError
 from winnow.server.graph.records import Edge, Node
-from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext
+from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext, Script
 from winnow.server.operations.graph.nodes import (
     GraphView,
     add_places,
@@ -224,4 +224,25 @@ def _add_content(row: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any
     return {**row, "entity": {**row["entity"], "content": content}} if content else row
 
 
-FIND_VENDOR_INFO = Operation("find_vendor_info", FindVendorInfo, find_vendor_info, seconds=GRAPH_SECONDS)
+_FIND_VENDOR_INFO_DOC = """\
+Everything related to one vendor: documents, products, people, tags, and entities named with it.
+
+    try:
+        page = find_vendor_info("acme", entity_types=["product"])
+        print(page.vendor, [row.title for row in page], page.relationships)
+    except SDKError as error:
+        print(error.message)
+
+include_content: also row.content, the passage that shows it best. max_results: 1 to 100. `page.relationships`
+has source_id, target_id, relationship_type and confidence.
+"""
+FIND_VENDOR_INFO = Operation(
+    "find_vendor_info",
+    FindVendorInfo,
+    find_vendor_info,
+    seconds=GRAPH_SECONDS,
+    script=Script(
+        "vendor_name include_content max_results entity_types * scope cursor",
+        _FIND_VENDOR_INFO_DOC,
+    ),
+)

@@ -30,7 +30,7 @@ from winnow.server.graph.base import (
     Types,
 )
 from winnow.server.graph.records import DERIVED, Edge, Node
-from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext
+from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext, Script
 from winnow.server.operations.graph.nodes import (
     MENTIONS_ONLY,
     GraphView,
@@ -330,14 +330,140 @@ def _collect_related(view: GraphView, sources: Sequence[str], direction: Directi
     return sorted(related, key=lambda item: (-item.weight, item.node.title, item.node.id))
 
 
-GRAPH_DESCRIBE = Operation("graph.describe", GraphDescribe, graph_describe, seconds=GRAPH_SECONDS)
-GRAPH_EXPAND = Operation("graph.expand", GraphExpand, graph_expand, seconds=GRAPH_SECONDS)
-GRAPH_PATHS = Operation("graph.paths", GraphPaths, graph_paths, seconds=GRAPH_SECONDS)
-GRAPH_PARENTS = Operation("graph.parents", GraphParents, graph_parents, seconds=GRAPH_SECONDS)
-GRAPH_CHILDREN = Operation("graph.children", GraphChildren, graph_children, seconds=GRAPH_SECONDS)
-GRAPH_ENTITIES_FOR_SECTIONS = Operation(
-    "graph.entities_for_sections", EntitiesForSections, graph_entities_for_sections, seconds=GRAPH_SECONDS
+_GRAPH_DESCRIBE_DOC = """\
+Nodes with the counts of their relations by type: row.edges_out, row.edges_in.
+
+    counts = graph.describe()["graph"]
+    print(counts["labels"], counts["entity_types"], counts["relations"])
+
+ids: names, ids, rows of any call, or a page of them; none: counts of the whole graph. Unknown ones raise, here
+and in all calls of the graph; missing="skip" lists them in `page.missing_ids`. Relations with entities count
+recognised mentions only.
+"""
+GRAPH_DESCRIBE = Operation(
+    "graph.describe",
+    GraphDescribe,
+    graph_describe,
+    seconds=GRAPH_SECONDS,
+    script=Script(
+        "ids * include_snippet page_size missing scope cursor",
+        _GRAPH_DESCRIBE_DOC,
+        defaults={"ids": ()},
+    ),
 )
+_GRAPH_EXPAND_DOC = """\
+The neighbours of nodes: the nearest and most strongly related first.
+
+    for row in graph.expand(kb.search("retry policy"), types=["MENTIONS"]):
+        print(row.title, row.type, row.relation, row.weight, row.section_ids)
+
+ids: names, ids, rows of any call, or a page of them. hops: 1 to 5. direction: "out", "in" or "both". types:
+relations to follow (MENTIONS, PART_OF, LINKS_TO, CO_OCCURS, ...), all by default. `page.counts` and
+`page.total` count all nodes, `page.cut` those that no page shows (beyond 200 nodes). The passages that show a
+row: fetch(row.section_ids). page_size: 1 to 200.
+"""
+GRAPH_EXPAND = Operation(
+    "graph.expand",
+    GraphExpand,
+    graph_expand,
+    seconds=GRAPH_SECONDS,
+    script=Script(
+        "ids hops * direction types include_snippet page_size missing scope cursor",
+        _GRAPH_EXPAND_DOC,
+    ),
+)
+_GRAPH_PATHS_DOC = """\
+The paths between nodes, shortest first; relations are followed both ways.
+
+    pages = kb.search("backups", top_k=2)
+    for path in graph.paths(pages[:1], pages[1:], max_hops=4):
+        print(" > ".join(node.title for node in path.nodes), [edge.relation for edge in path.edges])
+
+from_ids, to_ids: as in graph.expand. max_hops: 1 to 6. limit: 1 to 50. `page.complete`: there are no others.
+Where the server lists the tools of claims, an id may be "claim:ENTRY.N" or "entry:ENTRY".
+path.edges[0].section_ids are the passages that show a step.
+"""
+GRAPH_PATHS = Operation(
+    "graph.paths",
+    GraphPaths,
+    graph_paths,
+    seconds=GRAPH_SECONDS,
+    script=Script(
+        "from_ids to_ids max_hops * types limit missing scope cursor",
+        _GRAPH_PATHS_DOC,
+    ),
+)
+_GRAPH_PARENTS_DOC = """\
+The sections and the document that contain passages or sections, innermost first.
+
+    for row in graph.parents(kb.search("retry policy")[0]):
+        print(row.label, row.title, row.get("level"))
+
+ids: as in graph.expand. hops: 1 to 5.
+"""
+GRAPH_PARENTS = Operation(
+    "graph.parents",
+    GraphParents,
+    graph_parents,
+    seconds=GRAPH_SECONDS,
+    script=Script(
+        "ids hops * include_snippet page_size missing scope cursor",
+        _GRAPH_PARENTS_DOC,
+    ),
+)
+_GRAPH_CHILDREN_DOC = """\
+The sections and passages of documents or sections.
+
+    row = semantic_search("retry policy", response_mode="preview")[0]
+    print([child.title for child in graph.children(row.document_id, hops=5)])
+
+ids: as in graph.expand. hops: 1 to 5.
+"""
+GRAPH_CHILDREN = Operation(
+    "graph.children",
+    GraphChildren,
+    graph_children,
+    seconds=GRAPH_SECONDS,
+    script=Script(
+        "ids hops * include_snippet page_size missing scope cursor",
+        _GRAPH_CHILDREN_DOC,
+    ),
+)
+_GRAPH_ENTITIES_FOR_SECTIONS_DOC = """\
+The entities that passages, sections or documents mention, taken together, strongest first.
+
+    for row in graph.entities_for_sections(kb.search("retry policy")):
+        print(row.title, row.type, row.weight)
+
+section_ids: ids, rows, or a page of them, up to 50.
+"""
+GRAPH_ENTITIES_FOR_SECTIONS = Operation(
+    "graph.entities_for_sections",
+    EntitiesForSections,
+    graph_entities_for_sections,
+    seconds=GRAPH_SECONDS,
+    script=Script(
+        "section_ids * page_size missing scope cursor",
+        _GRAPH_ENTITIES_FOR_SECTIONS_DOC,
+    ),
+)
+_GRAPH_SECTIONS_FOR_ENTITIES_DOC = """\
+The sections that mention entities: first those that mention most of them, then by strength.
+
+    entities = graph.entities_for_sections(kb.search("retry policy"))
+    if entities:
+        for row in graph.sections_for_entities(entities[:2], include_snippet=True):
+            print(row.id, row.title, row.get("snippet"))
+
+entity_ids: names, ids, rows, or a page of them, up to 50.
+"""
 GRAPH_SECTIONS_FOR_ENTITIES = Operation(
-    "graph.sections_for_entities", SectionsForEntities, graph_sections_for_entities, seconds=GRAPH_SECONDS
+    "graph.sections_for_entities",
+    SectionsForEntities,
+    graph_sections_for_entities,
+    seconds=GRAPH_SECONDS,
+    script=Script(
+        "entity_ids * include_snippet page_size missing scope cursor",
+        _GRAPH_SECTIONS_FOR_ENTITIES_DOC,
+    ),
 )
