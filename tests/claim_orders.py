@@ -20,7 +20,7 @@ from tests.notebooks import Kept
 from tests.tiny_models import write_model
 from winnow.server.claims.comparing import compare_entries, pair_friction, standing
 from winnow.server.claims.life_cycle import check_notebook, comparisons_of
-from winnow.server.claims.records import Comparison, Entry, Verdict
+from winnow.server.claims.records import ClaimVerdict, Comparison, Entry
 from winnow.server.claims.sqlite_store import SqliteClaimStore
 from winnow.server.claims.store import Notebook, View
 from winnow.server.claims.verifying import CurrentIndex, check_entry
@@ -180,7 +180,7 @@ class SharedStore:
         return check_entry(entry.model_copy(update={"claims": claims}), self.index(), 9.0)
 
     def _pairs(
-        self, entries: Mapping[str, Entry], verdicts: Sequence[Verdict]
+        self, entries: Mapping[str, Entry], verdicts: Sequence[ClaimVerdict]
     ) -> dict[tuple[str, str], Comparison]:
         model = self._backends.embedder.ready()
         assert model is not None

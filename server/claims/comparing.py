@@ -27,12 +27,12 @@ from winnow.server.claims.records import (
     MAX_PAIRS,
     Claim,
     ClaimPair,
+    ClaimVerdict,
     Comparison,
     Entry,
     Evidence,
     IntegrationStatus,
     Stance,
-    Verdict,
     entry_of,
 )
 
@@ -98,7 +98,7 @@ def claim_friction(claim: Claim, contradicting: Sequence[Claim] = ()) -> Frictio
     return Friction(round(value, 3), supports, refutes, _explain_friction(supports, refutes, value, contradicting))
 
 
-def pair_friction(entry: Entry, other: Entry, verdicts: Iterable[Verdict]) -> Friction:
+def pair_friction(entry: Entry, other: Entry, verdicts: Iterable[ClaimVerdict]) -> Friction:
     """The largest friction of the claims of two entries that contradict each other by the latest verdicts."""
     ours, theirs = ({claim.id: claim for claim in each.claims} for each in (entry, other))
     found = [
@@ -110,13 +110,13 @@ def pair_friction(entry: Entry, other: Entry, verdicts: Iterable[Verdict]) -> Fr
     return max(found, key=lambda friction: friction.value, default=none)
 
 
-def latest_verdicts(verdicts: Iterable[Verdict]) -> dict[frozenset[str], Verdict]:
+def latest_verdicts(verdicts: Iterable[ClaimVerdict]) -> dict[frozenset[str], ClaimVerdict]:
     """The verdict that counts, by the ids of the two claims: the latest."""
     ordered = sorted(verdicts, key=lambda verdict: verdict.created_at)
     return {frozenset((verdict.claim_id, verdict.other_id)): verdict for verdict in ordered}
 
 
-def contradictions(verdicts: Iterable[Verdict]) -> list[tuple[str, str]]:
+def contradictions(verdicts: Iterable[ClaimVerdict]) -> list[tuple[str, str]]:
     """The pairs of claims that contradict each other, in both directions. The latest verdict on a pair counts."""
     return [
         pair

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from winnow.server.claims.comparing import Standing, contradictions, pair_friction, standing
 from winnow.server.claims.library import ClaimLibrary
-from winnow.server.claims.records import Comparison, Entry, IntegrationStatus, Verdict, entry_of
+from winnow.server.claims.records import ClaimVerdict, Comparison, Entry, IntegrationStatus, entry_of
 from winnow.server.claims.store import Notebook, View
 from winnow.server.claims.verifying import CurrentIndex, IndexedTexts, check_entry
 from winnow.server.errors import WinnowError
@@ -73,7 +73,7 @@ def comparisons_of(store: SqliteClaimStore, entry: Entry) -> list[Comparison]:
 def _compare_all(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[str, list[Comparison]]:
     """The comparisons of entries, by their ids; the frictions are those that follow now."""
     own = {entry.id: entry for entry in entries}
-    verdicts: dict[str, list[Verdict]] = {id: [] for id in own}
+    verdicts: dict[str, list[ClaimVerdict]] = {id: [] for id in own}
     found: dict[str, dict[str, Comparison]] = {id: {} for id in own}
     for verdict in store.verdicts(list(own)):
         for id in {entry_of(verdict.claim_id), entry_of(verdict.other_id)} & own.keys():
@@ -94,7 +94,7 @@ def _read_all(store: SqliteClaimStore, ids: Collection[str]) -> dict[str, Entry]
 
 
 def _weigh_comparisons(
-    entry: Entry, compared: Mapping[str, Comparison], others: Mapping[str, Entry], verdicts: Sequence[Verdict]
+    entry: Entry, compared: Mapping[str, Comparison], others: Mapping[str, Entry], verdicts: Sequence[ClaimVerdict]
 ) -> list[Comparison]:
     """The comparisons with entries that the readers of this one see, with their frictions, the nearest first."""
     weighed = [

@@ -20,7 +20,7 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.runtime.audit import Kind, read_records, since_of
+from winnow.server.runtime.audit import AuditKind, read_records, since_of
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
 from winnow.server.text.printable import one_line
@@ -84,7 +84,7 @@ def audit(
         print_lines(*_tell_left_out(calls, most, "calls"), _format_call_summary(summary["calls"]))
 
 
-def _read_records(settings: Settings, since: datetime | None, kind: Kind) -> Iterator[dict[str, Any]]:
+def _read_records(settings: Settings, since: datetime | None, kind: AuditKind) -> Iterator[dict[str, Any]]:
     with map_os_errors(settings.store):
         yield from read_records(settings.audit_folder, since, kind)
 

@@ -17,7 +17,7 @@ from winnow.server.claims.comparing import (
     pair_friction,
     standing,
 )
-from winnow.server.claims.records import Claim, Comparison, Entry, Evidence, Judgement, Stance, Verdict
+from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, Evidence, Judgement, Stance
 
 A, B = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
 STANCES = st.sampled_from(["supports", "refutes", "mentions"])
@@ -33,8 +33,8 @@ def entry(id: str, *claims: tuple[Evidence, ...]) -> Entry:
     return Entry(id=id, project="p", topic="t", claims=made)
 
 
-def verdict(judgement: Judgement = "contradicts", at: float = 1.0, ours: int = 1, theirs: int = 1) -> Verdict:
-    return Verdict(claim_id=f"{A}.{ours}", other_id=f"{B}.{theirs}", judgement=judgement, created_at=at)
+def verdict(judgement: Judgement = "contradicts", at: float = 1.0, ours: int = 1, theirs: int = 1) -> ClaimVerdict:
+    return ClaimVerdict(claim_id=f"{A}.{ours}", other_id=f"{B}.{theirs}", judgement=judgement, created_at=at)
 
 
 @pytest.mark.parametrize(

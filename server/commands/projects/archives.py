@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from winnow.server.commands.projects.common import Name, collect_figures, open_catalogue, print_project
+from winnow.server.commands.projects.common import ProjectArgument, collect_figures, open_catalogue, print_project
 from winnow.server.commands.terminal.output import (
     Embedder,
     Json,
@@ -33,7 +33,7 @@ app = command()
     + examples("winnow project export papers papers.zip", "winnow project export team/notes notes.zip --force")
 )
 def export(
-    name: Name,
+    name: ProjectArgument,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="the archive to write")],
     force: Annotated[bool, typer.Option("--force", help="replace an existing file")] = False,
     store: Store = None,

@@ -12,7 +12,7 @@ import typer
 
 from winnow.server.commands.projects import archives, removal
 from winnow.server.commands.projects.common import (
-    Name,
+    ProjectArgument,
     collect_figures,
     facts_of,
     find_project,
@@ -124,7 +124,7 @@ Citations = Annotated[
     )
 )
 def create(
-    name: Name,
+    name: ProjectArgument,
     top_k: TopK = None,
     max_chars: MaxChars = None,
     fusion: FusionOption = None,
@@ -171,7 +171,7 @@ def create(
     ),
 )
 def change(
-    name: Name,
+    name: ProjectArgument,
     top_k: TopK = None,
     max_chars: MaxChars = None,
     fusion: FusionOption = None,
@@ -207,7 +207,7 @@ def change(
 
 
 @app.command(epilog=examples("winnow project show papers", "winnow project show team/notes --json"))
-def show(name: Name, store: Store = None, as_json: Json = False) -> None:
+def show(name: ProjectArgument, store: Store = None, as_json: Json = False) -> None:
     """Show a project: its settings, what it holds, and where that came from."""
     with report_errors(as_json=as_json), open_catalogue(store) as opened:
         figures = collect_figures(opened.settings, opened.catalogue, name)

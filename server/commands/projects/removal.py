@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from winnow.server.commands.projects.common import (
-    Name,
+    ProjectArgument,
     collect_figures,
     find_project,
     open_catalogue,
@@ -46,7 +46,7 @@ _UNTIL = "until the next winnow project purge or winnow reindex"
     + examples("winnow project delete papers", "winnow project delete team/notes --yes")
 )
 def delete(
-    name: Name,
+    name: ProjectArgument,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
     store: Store = None,
     as_json: Json = False,
@@ -75,7 +75,7 @@ def delete(
 
 
 @app.command(epilog=examples("winnow project restore papers", "winnow project restore team/notes --json"))
-def restore(name: Name, store: Store = None, as_json: Json = False) -> None:
+def restore(name: ProjectArgument, store: Store = None, as_json: Json = False) -> None:
     """Undo the deletion of a project."""
     from winnow.server.projects.removal import restore_project
 
@@ -120,7 +120,7 @@ def purge(
     + examples("winnow project rename papers library", "winnow project rename notes team/notes --json")
 )
 def rename(
-    name: Name,
+    name: ProjectArgument,
     new: Annotated[str, typer.Argument(metavar="NEW", help="its new name")],
     store: Store = None,
     as_json: Json = False,

@@ -73,7 +73,7 @@ zotero ingest takes them.
     "winnow sources add runbooks/ --environment prod --include '*.md' --exclude drafts/",
     "winnow sources add --zotero --collection Thesis --project thesis",
 )
-Name = Annotated[str, typer.Argument(metavar="ID", help="a source, by its id or one of its paths")]
+SourceArgument = Annotated[str, typer.Argument(metavar="ID", help="a source, by its id or one of its paths")]
 
 
 @app.command(epilog=_EPILOG)
@@ -157,7 +157,7 @@ def list_sources(store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow sources remove docs", "winnow sources remove ~/notes"))
-def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
+def remove(name: SourceArgument, store: Store = None, as_json: Json = False) -> None:
     """Watch a source no longer. Its documents stay in the index."""
     from winnow.server.watching.sources import change_sources, find_source, read_sources
 
@@ -172,7 +172,7 @@ def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow sources confirm docs", "winnow sources confirm ~/notes --json"))
-def confirm(name: Name, store: Store = None, as_json: Json = False) -> None:
+def confirm(name: SourceArgument, store: Store = None, as_json: Json = False) -> None:
     """Make the deletions that a watcher held back because they were many at once."""
     from winnow.server.watching.sources import find_source, read_sources
 

@@ -8,7 +8,7 @@ from typing import Any
 from winnow.server import intake, tiers
 from winnow.server.claims.comparing import contradictions
 from winnow.server.claims.life_cycle import standing_of
-from winnow.server.claims.records import Claim, Comparison, Entry, Verdict, entry_of
+from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, entry_of
 from winnow.server.contracts.claims.answers import MAX_TOPICS, PART_CHARS
 from winnow.server.contracts.claims.arguments import (
     EntryClaims,
@@ -248,7 +248,7 @@ def find_friction(context: RequestContext, request: FindFriction) -> Answer:
     return answer_rows(context, rows)
 
 
-def _recorded_contradictions(book: OpenNotebook) -> tuple[list[Verdict], dict[str, Entry]]:
+def _recorded_contradictions(book: OpenNotebook) -> tuple[list[ClaimVerdict], dict[str, Entry]]:
     """The contradictions between claims of entries that the reader sees, as they are now, and these entries."""
     recorded = [each for each in book.store.verdicts_in(book.view.notebook) if each.judgement == "contradicts"]
     ids = {entry_of(id) for each in recorded for id in (each.claim_id, each.other_id)}
@@ -259,7 +259,7 @@ def _recorded_contradictions(book: OpenNotebook) -> tuple[list[Verdict], dict[st
     return standing, {id: entry for id, entry in entries.items() if id in joined}
 
 
-def _about(entry: Entry, verdicts: Sequence[Verdict]) -> list[Verdict]:
+def _about(entry: Entry, verdicts: Sequence[ClaimVerdict]) -> list[ClaimVerdict]:
     return [each for each in verdicts if entry.id in (entry_of(each.claim_id), entry_of(each.other_id))]
 
 

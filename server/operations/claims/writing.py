@@ -25,9 +25,9 @@ from winnow.server.claims.records import (
     TOPIC,
     TOPIC_CHARS,
     Claim,
+    ClaimVerdict,
     Entry,
     Evidence,
-    Verdict,
     claim_id,
     entry_of,
     new_entry_id,
@@ -207,7 +207,7 @@ def _with_evidence(book: OpenNotebook, claims: tuple[Claim, ...], request: Revis
     return tuple(by_id.values())
 
 
-def _verdict(book: OpenNotebook, entry: Entry, given: GivenVerdict, author: str) -> Verdict:
+def _verdict(book: OpenNotebook, entry: Entry, given: GivenVerdict, author: str) -> ClaimVerdict:
     own = claim_id(entry.id, given.claim)
     if own not in {claim.id for claim in entry.claims}:
         raise _no_claim(own)
@@ -218,7 +218,7 @@ def _verdict(book: OpenNotebook, entry: Entry, given: GivenVerdict, author: str)
         )
     if given.other not in {claim.id for claim in other.claims}:
         raise _no_claim(given.other)
-    return Verdict(
+    return ClaimVerdict(
         claim_id=own,
         other_id=given.other,
         judgement=given.judgement,

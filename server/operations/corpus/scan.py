@@ -16,7 +16,7 @@ from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
 from winnow.server.operations.corpus.sheet_rows import narrow_to_rows
 from winnow.server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, is_text_key, key_of
-from winnow.server.operations.corpus.walking import Found, ScannedDocument, Walk
+from winnow.server.operations.corpus.walking import PlacedMatch, ScannedDocument, Walk
 from winnow.server.operations.paging import (
     TIME_ENDED,
     AnswerPage,
@@ -100,7 +100,7 @@ class _MatchRows:
         self._size = size
         self.total.merge(tally)
 
-    def _build_row(self, scanned: ScannedDocument, found: Found) -> dict[str, Any]:
+    def _build_row(self, scanned: ScannedDocument, found: PlacedMatch) -> dict[str, Any]:
         place = (scanned.document.uri, found.start, found.end)
         if self.shown.match is None:
             require_handed_over(found.end - found.start, "a match", *place)
@@ -150,7 +150,7 @@ class _KeyRows:
 
 
 def _build_row(
-    scanned: ScannedDocument, found: Found, groups: Sequence[str | None], shown: ShownLength, around: int
+    scanned: ScannedDocument, found: PlacedMatch, groups: Sequence[str | None], shown: ShownLength, around: int
 ) -> dict[str, Any]:
     document = scanned.document
     chunk = None if found.chunk is None else scanned.chunks[found.chunk]
@@ -183,7 +183,7 @@ def _size(row: Mapping[str, Any]) -> int:
     return len(row["match"]) + sum(len(group) for group in row["groups"] if group is not None)
 
 
-def _exact_places(scanned: ScannedDocument, found: Found) -> Sequence[Place]:
+def _exact_places(scanned: ScannedDocument, found: PlacedMatch) -> Sequence[Place]:
     return narrow_to_rows(scanned.places, found.start, found.end, scanned.length, scanned.characters)
 
 
