@@ -19,7 +19,7 @@ from winnow.server.errors import WinnowError
 from winnow.server.ingest.file_discovery import File, SourcePart
 from winnow.server.ingest.parsing.parser import is_parsed_in_child
 from winnow.server.ingest.parsing.reader_pool import ReaderPool
-from winnow.server.ingest.report import IngestReport, OnProgress
+from winnow.server.ingest.report import IngestReport, OnProgress, Progress
 from winnow.server.ingest.selection.deletions import DeletionRule
 from winnow.server.ingest.zotero.reading import FoundLibraries
 from winnow.server.projects.states import HiddenProject
