@@ -61,7 +61,7 @@ class EvidenceEntropy:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EntryStatus:
     """The friction and the status of an entry, and the reason for the status."""
 
     friction: float
@@ -142,7 +142,7 @@ def evidence_entropy(evidence: Sequence[Evidence]) -> EvidenceEntropy:
     return EvidenceEntropy(round(value, 3), documents, why)
 
 
-def standing(entry: Entry, comparisons: Sequence[Comparison], *, is_compared: bool) -> Standing:
+def integration_status(entry: Entry, comparisons: Sequence[Comparison], *, is_compared: bool) -> EntryStatus:
     """The friction and the status of an entry, from its evidence and its comparisons with others.
 
     ``is_compared``: whether it was compared with the others, of which there may be none.
@@ -157,14 +157,16 @@ def standing(entry: Entry, comparisons: Sequence[Comparison], *, is_compared: bo
         if statuses and "verified" not in statuses
     ]
     if not is_compared:
-        return Standing(friction, "probation", "it was not compared with other entries yet")
+        return EntryStatus(friction, "probation", "it was not compared with other entries yet")
     if not any("verified" in statuses for statuses in supported):
-        return Standing(friction, "probation", "none of its claims has a verified quote that supports it")
+        return EntryStatus(friction, "probation", "none of its claims has a verified quote that supports it")
     if lost:
-        return Standing(friction, "probation", f"no quote that supports claim {lost[0]} is verified now")
+        return EntryStatus(friction, "probation", f"no quote that supports claim {lost[0]} is verified now")
     if friction >= LEAST_CONTESTED:
-        return Standing(friction, "contested", f"friction {friction:.2f} of {source} is {LEAST_CONTESTED} or more")
-    return Standing(
+        return EntryStatus(
+            friction, "contested", f"friction {friction:.2f} of {source} is {LEAST_CONTESTED} or more"
+        )
+    return EntryStatus(
         friction, "integrated", f"compared, supported, and its friction {friction:.2f} is below {LEAST_CONTESTED}"
     )
 

@@ -23,7 +23,7 @@ def _server(settings: Settings) -> Iterator[Finding]:
 
     with closing(open_library(settings)) as library:
         try:
-            library.elsewhere.ask("GET", settings.project, "/status")
+            library.remote_notebook.ask("GET", settings.project, "/status")
         except WinnowError as error:
             yield Finding("backends", "notebooks", False, error.message, _ADVICE)
         else:

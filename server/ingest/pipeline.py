@@ -502,7 +502,7 @@ class _IngestRun:
 
     def _cut(self, document: Document, raw: RawDocument) -> tuple[Chunk, ...]:
         """Cut the document into chunks and mine it for the graph. Raises ``UnreadableFile``."""
-        self._parser.rehearse(raw)
+        self._parser.dry_run(raw)
         chunks = chunk(document, raw.text, raw.places)
         if self._graph:
             self._graph.extract(document, raw.text, chunks)

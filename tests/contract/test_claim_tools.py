@@ -78,7 +78,7 @@ async def keeper(
 
 
 @asynccontextmanager
-async def serving_elsewhere(
+async def serving_remotely(
     opened: tuple[Settings, Backends], keeper: Keeper, **changed: Any
 ) -> AsyncIterator[tuple[Client, KnowledgeBase]]:
     """A server with the same documents whose entries are on another one."""
@@ -92,7 +92,7 @@ async def serving_elsewhere(
 @pytest.fixture(params=["sqlite", "http"])
 def over_each(request: pytest.FixtureRequest, opened: tuple[Settings, Backends], keeper: Keeper) -> Serving:
     """Serves over each store of entries, with changed settings."""
-    return partial(serving, opened) if request.param == "sqlite" else partial(serving_elsewhere, opened, keeper)
+    return partial(serving, opened) if request.param == "sqlite" else partial(serving_remotely, opened, keeper)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from winnow.server.settings_loading import load_settings
 from winnow.server.text.printable import one_line, shorten
 
 if TYPE_CHECKING:
-    from winnow.server.claims.life_cycle import ChangedStanding
+    from winnow.server.claims.life_cycle import ChangedStatus
     from winnow.server.claims.records import Entry
     from winnow.server.claims.sqlite_store import SqliteClaimStore
     from winnow.server.claims.store import Notebook
@@ -77,9 +77,9 @@ def list_entries(
         settings = load_settings(store=store, project=project)
         others: list[str] = []
         if settings.notebook_url is not None and not key:
-            from winnow.server.commands.claims.elsewhere import list_entries_elsewhere
+            from winnow.server.commands.claims.remote_notebook import list_remote_entries
 
-            rows = [_far_row(entry) for entry in list_entries_elsewhere(settings, topic)]
+            rows = [_far_row(entry) for entry in list_remote_entries(settings, topic)]
         else:
             rows = []
             with _opened_if_written(store, project) as (_, claims):
@@ -110,9 +110,9 @@ def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
         if settings.notebook_url is not None:
-            from winnow.server.commands.claims.elsewhere import show_elsewhere
+            from winnow.server.commands.claims.remote_notebook import show_remote_entry
 
-            show_elsewhere(settings, name, as_json=as_json)
+            show_remote_entry(settings, name, as_json=as_json)
             return
     with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
         notebook, entry = _find(claims, name)
@@ -178,7 +178,7 @@ def _check_all(settings: Settings, claims: SqliteClaimStore, project: str | None
                     "changed": report.changed,
                     "evidence": dict(report.evidence),
                     "lost": [asdict(quote) for quote in report.lost],
-                    "standings": [_standing_row(each) for each in report.standings],
+                    "standings": [_status_row(each) for each in report.changes],
                     "altered_at": claims.first_flaw(notebook),
                 }
             )
@@ -188,13 +188,13 @@ def _check_all(settings: Settings, claims: SqliteClaimStore, project: str | None
 @app.command(epilog=examples("winnow claims approve 0123456789ab", "winnow claims approve 0123456789ab --json"))
 def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None:
     """Let others see an entry that waits for approval (setting review_claims)."""
-    from winnow.server.claims.life_cycle import weigh
+    from winnow.server.claims.life_cycle import update_friction
 
     with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
         notebook, entry = _find(claims, name)
         if entry.needs_review:
             claims.revise(notebook, entry.model_copy(update={"needs_review": False}), "approved")
-            weigh(claims, [entry.id])
+            update_friction(claims, [entry.id])
     if as_json:
         print_json({"entry_id": entry.id, "approved": entry.needs_review})
         return
@@ -234,7 +234,7 @@ def import_file(
     Names the entries whose status is another than where the file was written, with the reason.
     """
     from winnow.server.claims.exchange import MAX_LINE_BYTES, import_lines
-    from winnow.server.claims.life_cycle import differing_standings
+    from winnow.server.claims.life_cycle import differing_statuses
     from winnow.server.claims.store import Notebook
 
     with report_errors(as_json=as_json), _opened(store, None, imported=file) as (settings, claims):
@@ -243,7 +243,7 @@ def import_file(
             report = import_lines(claims, bounded, Notebook(project, key) if project else None)
         _check_imported(settings, claims, report.notebook)
         known = report.statuses is not None
-        standings = [_standing_row(each) for each in differing_standings(claims, report.statuses or {})]
+        standings = [_status_row(each) for each in differing_statuses(claims, report.statuses or {})]
     if as_json:
         print_json(
             {
@@ -258,7 +258,7 @@ def import_file(
     for entry_id in report.refused:
         print_lines(f"not imported: entry {entry_id} went on differently here")
     print_lines(f"{len(standings):,} with another status here" if known else _NO_STATUSES)
-    print_lines(*map(_standing_line, standings))
+    print_lines(*map(_status_line, standings))
 
 
 @contextmanager
@@ -470,7 +470,7 @@ def _line(row: dict[str, Any]) -> str:
     return f"{row['entry_id']} {row['topic']}: {row['integration_status']}{waits}: {first}"
 
 
-def _standing_row(change: ChangedStanding) -> dict[str, Any]:
+def _status_row(change: ChangedStatus) -> dict[str, Any]:
     return {
         "entry_id": change.entry_id,
         "was": change.was,
@@ -480,7 +480,7 @@ def _standing_row(change: ChangedStanding) -> dict[str, Any]:
     }
 
 
-def _standing_line(row: dict[str, Any]) -> str:
+def _status_line(row: dict[str, Any]) -> str:
     before = f"was {row['was']}, is now" if row["was"] != row["now"] else "still"
     return f"  {row['entry_id']}: {before} {row['now']}, friction {row['friction']:.2f}: {row['why']}"
 
@@ -492,7 +492,7 @@ def _check_lines(row: dict[str, Any]) -> Iterator[str]:
         f"{row['notebook']}: {row['entries']:,} entries, {row['changed']:,} of them changed by this check; "
         f"{evidence}{chain}"
     )
-    yield from map(_standing_line, row["standings"])
+    yield from map(_status_line, row["standings"])
     for quote in row["lost"]:
         text = shorten(one_line(quote["quote"]), _QUOTE_CHARS)
         yield f'  {quote["claim_id"]}: {quote["status"]} in {one_line(quote["document"])}: "{text}"'

@@ -181,8 +181,8 @@ def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tu
                 return _parse_markup(request), False
             case "bibliography":
                 return _read_bibliography(request), False
-            case "rehearse":
-                return _rehearse(request), False
+            case "dry_run":
+                return _dry_run(request), False
             case _:
                 return _read_file(request, open_document), True
     except UnreadableFile as error:
@@ -212,7 +212,7 @@ def _read_bibliography(request: dict[str, Any]) -> ReaderAnswer:
     return {}, packed
 
 
-def _rehearse(request: dict[str, Any]) -> ReaderAnswer:
+def _dry_run(request: dict[str, Any]) -> ReaderAnswer:
     """Split and mine the document as the ingest will, to show that both end within the limits."""
     uri, metadata = str(request["uri"]), request["metadata"]
     document = Document(

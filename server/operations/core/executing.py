@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from winnow.server import intake
+from winnow.server import text_charges
 from winnow.server.contracts.core.planning import MAX_EVIDENCE, ExecuteResearch
 from winnow.server.contracts.kb import RetrieveEvidence
 from winnow.server.models import Filters, Passage
@@ -101,7 +101,7 @@ def execute_research(context: RequestContext, request: ExecuteResearch) -> Answe
         page.tokens,
         tuple(dict.fromkeys((*cursor.moved(generation, BY_ID), *notes, *warnings))),
         noted={"cursors": int(cursor.offset > 0), "quotes": len(page.rows)},
-        taken=intake.of_rows(page.rows, "section_id", "quote"),
+        charged_text=text_charges.of_rows(page.rows, "section_id", "quote"),
     )
 
 

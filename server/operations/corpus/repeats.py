@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from winnow.server import intake
+from winnow.server import text_charges
 from winnow.server.backends.base import DocumentStore
 from winnow.server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
 from winnow.server.errors import WinnowError
@@ -130,7 +130,7 @@ def find_repeats(context: RequestContext, request: FindRepeats) -> Answer:
         page.tokens,
         (*cursor.moved(generation, ""), *repeats.warnings),
         noted={"cursors": int(request.cursor is not None)},
-        taken={key: size for row in page.rows for key, size in _taken(row).items()},
+        charged_text={key: size for row in page.rows for key, size in _charged_text(row).items()},
     )
 
 
@@ -297,9 +297,9 @@ def _next_of(digest: bytes, one: _Repeated, repeated: dict[bytes, _Repeated]) ->
     return one.after if is_joined and one.after != digest else None
 
 
-def _taken(row: Any) -> intake.Intake:
+def _charged_text(row: Any) -> text_charges.ChargedText:
     """The text of a row, which a run is charged for as text of the first document that has it."""
-    return intake.piece(row["places"][0]["document_id"], row["text"]) if row["places"] else {}
+    return text_charges.piece(row["places"][0]["document_id"], row["text"]) if row["places"] else {}
 
 
 def _build_row(run: _ParagraphRun) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from winnow.server import intake
+from winnow.server import text_charges
 from winnow.server.contracts.corpus import MAX_MATCH_CHARS, Scan
 from winnow.server.locators import address_of, locator_fields
 from winnow.server.models import Place
@@ -228,17 +228,19 @@ def _build_answer(
         page.tokens,
         (*warnings, *((shown.warning(cut, is_grouped=request.group_by is not None),) if cut else ())),
         noted={"cursors": int(request.cursor is not None)},
-        taken=intake.total(_taken(row, request.group_by) for row in page.rows),
+        charged_text=text_charges.total(_charged_text(row, request.group_by) for row in page.rows),
     )
 
 
-def _taken(row: Any, group_by: str | None) -> intake.Intake:
+def _charged_text(row: Any, group_by: str | None) -> text_charges.ChargedText:
     """The text of documents in a row: what stands around a match, and what it and its groups have beyond that."""
     if group_by is not None:  # a key that is no text is a path, a folder or headings
-        return intake.piece("", row["key"]) if is_text_key(group_by) else {}
+        return text_charges.piece("", row["key"]) if is_text_key(group_by) else {}
     seen = row["context"]
     texts = [text for text in (row["match"], *row["groups"]) if text and " ".join(text.split()) not in seen]
-    return intake.total(intake.piece(row["document_id"], text) for text in dict.fromkeys((seen, *texts)))
+    return text_charges.total(
+        text_charges.piece(row["document_id"], text) for text in dict.fromkeys((seen, *texts))
+    )
 
 
 def _next(walk: Walk, after: ScanCursor, page: AnswerPage) -> tuple[str | None, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from winnow.server import intake, tiers
+from winnow.server import text_charges, tiers
 from winnow.server.contracts.base import Scope
 from winnow.server.contracts.graph import MAX_WEIGHT, SNIPPET_CHARS
 from winnow.server.errors import WinnowError
@@ -120,8 +120,8 @@ class GraphView:
         for degree in self.store.degrees(self.project, node.id, self.scope) if is_chunk_id(node.id) else ():
             counts[degree.direction][degree.type] = degree.count
         for edge, _ in () if self.claims is None else self.claims.edges_of([node.id]):
-            way = counts["out" if edge.source == node.id else "in"]
-            way[edge.type] = way.get(edge.type, 0) + 1
+            direction = counts["out" if edge.source == node.id else "in"]
+            direction[edge.type] = direction.get(edge.type, 0) + 1
         return counts
 
 
@@ -329,8 +329,8 @@ def build_page_answer(
         page.tokens,
         (*cursor.moved(here.generation, ""), *warnings),
         noted={"cursors": int(request.cursor is not None)},
-        taken=intake.total(
-            intake.piece(row["section_ids"][0], row["snippet"])
+        charged_text=text_charges.total(
+            text_charges.piece(row["section_ids"][0], row["snippet"])
             for row in page.rows
             if isinstance(row, dict) and "snippet" in row
         ),
