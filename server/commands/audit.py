@@ -12,7 +12,7 @@ import typer
 from winnow.server.backends.files.store_folder import map_os_errors
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -54,7 +54,7 @@ def audit(
             show_default=False,
         ),
     ] = None,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Show scripts and direct calls on this store: verdicts, rows, tokens; no query text."""

@@ -16,7 +16,7 @@ from winnow.server.commands.terminal.output import (
     FAILED,
     UNAVAILABLE,
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -79,7 +79,7 @@ class Demonstration:
     epilog=examples("winnow demo", "winnow demo --json")
     + "\n\nExit code: 0 both ways gave the right answer, 1 one did not, 4 this host cannot run scripts.",
 )
-def demo(store: Store = None, as_json: Json = False) -> None:
+def demo(store: StoreOption = None, as_json: Json = False) -> None:
     """Index this Python's documentation, then answer one question from it in two ways."""
     with report_errors(as_json=as_json):
         settings = load_settings(store=store or load_settings().store / "demo", project=PROJECT)

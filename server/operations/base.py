@@ -52,7 +52,7 @@ DENSE_SECONDS = 8.0
 GRAPH_SECONDS = 5.0  # also of the inspection of a collection
 
 
-class Library(Protocol):
+class Store(Protocol):
     """An open store: catalogue, retriever, embedding model, graph."""
 
     @property
@@ -238,7 +238,7 @@ class RequestContext:
     has the same. ``warnings`` are those about the request itself, such as a filter that matches no document.
     """
 
-    index: Library
+    index: Store
     settings: Settings
     caller: Caller
     session: Session

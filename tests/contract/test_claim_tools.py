@@ -25,7 +25,7 @@ from winnow.server.configuration.addresses import Address
 from winnow.server.engine import endpoint
 from winnow.server.errors import WinnowError
 from winnow.server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
-from winnow.server.opening import Backends, open_library
+from winnow.server.opening import Backends, open_claim_library
 from winnow.server.sessions.identities import key_name
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
@@ -84,7 +84,7 @@ async def serving_remotely(
     """A server with the same documents whose entries are on another one."""
     changed |= {"notebook_url": Address(keeper.address)}
     settings = opened[0].model_copy(update=changed)
-    with closing(open_library(settings)) as library:
+    with closing(open_claim_library(settings)) as library:
         async with serving_over(settings, opened[1], claims=library) as both:
             yield both
 

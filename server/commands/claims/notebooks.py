@@ -14,8 +14,8 @@ import typer
 
 from winnow.server.commands.terminal.output import (
     Json,
-    Project,
-    Store,
+    ProjectOption,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -49,13 +49,13 @@ app = command(
     ),
 )
 
-Key = Annotated[
+KeyOption = Annotated[
     str,
     typer.Option(
         "--key", metavar="ID", help="the notebook of this access key (id or name); default: of clients without"
     ),
 ]
-Topic = Annotated[str, typer.Option("--topic", metavar="PREFIX", help="only this topic and those below")]
+TopicOption = Annotated[str, typer.Option("--topic", metavar="PREFIX", help="only this topic and those below")]
 EntryName = Annotated[str, typer.Argument(metavar="ENTRY", help="id of an entry")]
 _MOST = 100_000
 _MOST_NAMED = 10
@@ -70,7 +70,11 @@ _ELSEWHERE = (
 
 @app.command(name="list", epilog=examples("winnow claims list", "winnow claims list --topic memory --json"))
 def list_entries(
-    project: Project = None, key: Key = "", topic: Topic = "", store: Store = None, as_json: Json = False
+    project: ProjectOption = None,
+    key: KeyOption = "",
+    topic: TopicOption = "",
+    store: StoreOption = None,
+    as_json: Json = False,
 ) -> None:
     """List the entries of a notebook by their last change, those that wait for approval included."""
     with report_errors(as_json=as_json):
@@ -103,7 +107,7 @@ def list_entries(
 
 
 @app.command(epilog=examples("winnow claims show 0123456789ab", "winnow claims show 0123456789ab --json"))
-def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
+def show(name: EntryName, store: StoreOption = None, as_json: Json = False) -> None:
     """Show an entry with its claims, their quotes and its history."""
     from winnow.server.commands.claims.report import report_lines
 
@@ -130,7 +134,7 @@ def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow claims check", "winnow claims check --json"))
-def check(project: Project = None, store: Store = None, as_json: Json = False) -> None:
+def check(project: ProjectOption = None, store: StoreOption = None, as_json: Json = False) -> None:
     """Look for every quote of every notebook again, and check that no change was altered or removed.
 
     With --project only the notebooks of that project are checked.
@@ -186,7 +190,7 @@ def _check_all(settings: Settings, claims: SqliteClaimStore, project: str | None
 
 
 @app.command(epilog=examples("winnow claims approve 0123456789ab", "winnow claims approve 0123456789ab --json"))
-def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None:
+def approve(name: EntryName, store: StoreOption = None, as_json: Json = False) -> None:
     """Let others see an entry that waits for approval (setting review_claims)."""
     from winnow.server.claims.life_cycle import update_friction
 
@@ -204,7 +208,7 @@ def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None
 @app.command(
     epilog=examples("winnow claims export > claims.jsonl", "winnow claims export --project team --key 1f0c9a2b")
 )
-def export(project: Project = None, key: Key = "", store: Store = None) -> None:
+def export(project: ProjectOption = None, key: KeyOption = "", store: StoreOption = None) -> None:
     """Write the history of a notebook to stdout as JSON Lines, whole: winnow claims import reads it."""
     from winnow.server.claims.exchange import export_lines
 
@@ -225,8 +229,8 @@ def import_file(
         str | None,
         typer.Option("--project", metavar="NAME", help="project; default: the file's", show_default=False),
     ] = None,
-    key: Key = "",
-    store: Store = None,
+    key: KeyOption = "",
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Append a notebook from a file. What the notebook has is left out, and all quotes are checked anew.
@@ -288,7 +292,7 @@ def _check_imported(settings: Settings, claims: SqliteClaimStore, notebook: Note
 )
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a new file for the copy")],
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Copy all notebooks of the store to a new file, while servers may go on writing."""
@@ -304,7 +308,7 @@ def backup(
 
 
 @app.command(epilog=examples("winnow claims adopt", "winnow claims adopt --json"))
-def adopt(store: Store = None, as_json: Json = False) -> None:
+def adopt(store: StoreOption = None, as_json: Json = False) -> None:
     """Go on with the claims that there are, after a loss that cannot be undone.
 
     An empty file of claims is removed, and what the file lacks is no longer missed.
@@ -323,7 +327,11 @@ def adopt(store: Store = None, as_json: Json = False) -> None:
 
 @app.command(epilog=examples("winnow claims report > claims.md", "winnow claims report --topic memory --json"))
 def report(
-    project: Project = None, key: Key = "", topic: Topic = "", store: Store = None, as_json: Json = False
+    project: ProjectOption = None,
+    key: KeyOption = "",
+    topic: TopicOption = "",
+    store: StoreOption = None,
+    as_json: Json = False,
 ) -> None:
     """Print a notebook as Markdown: each claim with its quotes, their pages, and whether they were found."""
     from winnow.server.commands.claims.report import report_lines

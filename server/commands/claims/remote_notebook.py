@@ -17,12 +17,12 @@ def list_remote_entries(settings: Settings, topic: str) -> list[dict[str, Any]]:
     Raises ``WinnowError`` as ``HttpNotebook.ask`` does.
     """
     from winnow.server.contracts.claims.answers import ChangeRow, ClaimsEntry
-    from winnow.server.opening import open_library
+    from winnow.server.opening import open_claim_library
     from winnow.server.operations.claims.foreign_answers import read_rows
 
     prefix, last = topic.strip("/"), 0
     ids: dict[str, None] = {}
-    with closing(open_library(settings)) as library:
+    with closing(open_claim_library(settings)) as library:
         ask, project = library.remote_notebook.ask, settings.project
         while len(ids) < _MOST:
             query = {"since_sequence": last, "limit": _PAGE}

@@ -14,7 +14,7 @@ import typer
 from winnow.server.commands.terminal.output import (
     FAILED,
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -104,7 +104,7 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Measure how well a collection is ranked or quoted, or how many golden questions are answered."""

@@ -12,7 +12,7 @@ import typer
 from winnow.server.commands.packs.left_out import left_out_lines, left_out_rows
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -44,13 +44,13 @@ FolderOption = Annotated[
     typer.Option("--folder", metavar="FOLDER", help="a folder of tools; default: the setting tool_packs"),
 ]
 Id = Annotated[str, typer.Argument(metavar="ID", help="the id of a tool, as winnow pack list shows it")]
-Input = Annotated[str, typer.Option("--input", metavar="JSON", help="the arguments, as a JSON object")]
+InputOption = Annotated[str, typer.Option("--input", metavar="JSON", help="the arguments, as a JSON object")]
 
 _RUNNER = "command line"
 
 
 @app.command(name="list", epilog=examples("winnow pack list", "winnow pack list --folder ~/tools --json"))
-def list_packs(folder: FolderOption = None, store: Store = None, as_json: Json = False) -> None:
+def list_packs(folder: FolderOption = None, store: StoreOption = None, as_json: Json = False) -> None:
     """List the tools of a folder or of the setting tool_packs, and what of it is not offered, and why."""
     with report_errors(as_json=as_json):
         registry = _open_registry(load_settings(store=store), folder)
@@ -74,7 +74,11 @@ def check(folder: FolderArgument, as_json: Json = False) -> None:
     )
 )
 def run(
-    id: Id, given: Input = "{}", folder: FolderOption = None, store: Store = None, as_json: Json = False
+    id: Id,
+    given: InputOption = "{}",
+    folder: FolderOption = None,
+    store: StoreOption = None,
+    as_json: Json = False,
 ) -> None:
     """Run a tool as a call of an agent would, and print its answer."""
     with report_errors(as_json=as_json):
@@ -88,7 +92,7 @@ def run(
 
 
 @app.command(epilog=examples("winnow pack mend text.count", "winnow pack mend text.count --json"))
-def mend(id: Id, store: Store = None, as_json: Json = False) -> None:
+def mend(id: Id, store: StoreOption = None, as_json: Json = False) -> None:
     """Put a tool back on the list that broke its contract for a reason outside its files."""
     from winnow.server.toolpacks.contract_violations import ContractViolations
 

@@ -9,9 +9,9 @@ import typer
 
 from winnow.server.commands.projects.common import ProjectArgument, collect_figures, open_catalogue, print_project
 from winnow.server.commands.terminal.output import (
-    Embedder,
+    EmbedderOption,
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -36,7 +36,7 @@ def export(
     name: ProjectArgument,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="the archive to write")],
     force: Annotated[bool, typer.Option("--force", help="replace an existing file")] = False,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Write a project into one file."""
@@ -67,8 +67,8 @@ def import_(
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="name of the project; default: that in the file")
     ] = "",
-    embedder: Embedder = None,
-    store: Store = None,
+    embedder: EmbedderOption = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Create a project from an exported file."""

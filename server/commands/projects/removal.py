@@ -19,7 +19,7 @@ from winnow.server.commands.projects.common import (
 )
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -48,7 +48,7 @@ _UNTIL = "until the next winnow project purge or winnow reindex"
 def delete(
     name: ProjectArgument,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Delete a project; it can be restored for a while."""
@@ -75,7 +75,7 @@ def delete(
 
 
 @app.command(epilog=examples("winnow project restore papers", "winnow project restore team/notes --json"))
-def restore(name: ProjectArgument, store: Store = None, as_json: Json = False) -> None:
+def restore(name: ProjectArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Undo the deletion of a project."""
     from winnow.server.projects.removal import restore_project
 
@@ -92,7 +92,7 @@ def restore(name: ProjectArgument, store: Store = None, as_json: Json = False) -
 )
 def purge(
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Remove deleted projects for good, with their claims, and give their space back to the disk."""
@@ -122,7 +122,7 @@ def purge(
 def rename(
     name: ProjectArgument,
     new: Annotated[str, typer.Argument(metavar="NEW", help="its new name")],
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Give a project another name."""

@@ -378,9 +378,9 @@ def _first_passages(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _passages(view: GraphView, chunk_ids: Sequence[str]) -> dict[str, Passage]:
     """The chunks that the catalogue still has and the filters admit."""
-    library = view.context.index
-    passages = library.catalogue.passages(chunk_ids, view.project)
-    return {id: passage for id, passage in passages.items() if library.admits(view.filters, passage.document)}
+    store = view.context.index
+    passages = store.catalogue.passages(chunk_ids, view.project)
+    return {id: passage for id, passage in passages.items() if store.admits(view.filters, passage.document)}
 
 
 def _add_snippets(view: GraphView, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -180,13 +180,13 @@ def fetch_by_id(
     The score is that of the chunk in a search of everything that the filters admit, at any depth. A passage id of
     the caller's session stands for its chunk.
     """
-    library = context.index
+    store = context.index
     generation = generation_of(context, filters)
     asked = _parse(context, query, filters, syntax) if query else None
     within = asked.filters if asked else filters
     chunk_of = {id: _chunk_id_of(context, id) for id in ids}
-    known = library.catalogue.passages(list(chunk_of.values()), filters.project)
-    admitted = {chunk: passage for chunk, passage in known.items() if library.admits(within, passage.document)}
+    known = store.catalogue.passages(list(chunk_of.values()), filters.project)
+    admitted = {chunk: passage for chunk, passage in known.items() if store.admits(within, passage.document)}
     hits, warnings = _score_chunks(context, asked, list(admitted)) if asked else ({}, ())
     named = [(id, chunk_of[id]) for id in ids]
     candidates = [Candidate(admitted[chunk], hits.get(chunk)) for _, chunk in named if chunk in admitted]
@@ -235,11 +235,9 @@ _EMPTY = Ranking((), "lexical-only", "none")
 
 def generation_of(context: RequestContext, filters: Filters) -> int:
     """A number that grows with every change of the index or the graph."""
-    project, library = filters.project, context.index
+    project, store = filters.project, context.index
     if project not in context.generations:
-        context.generations[project] = library.catalogue.generation(project) + library.retriever.generation(
-            project
-        )
+        context.generations[project] = store.catalogue.generation(project) + store.retriever.generation(project)
     return context.generations[project]
 
 
