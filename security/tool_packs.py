@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from winnow.server.errors import WinnowError
-from winnow.server.toolpacks.offering import PackShelf
+from winnow.server.toolpacks.contract_violations import ContractViolations
+from winnow.server.toolpacks.offering import ToolRegistry
 from winnow.server.toolpacks.running import PackRunner
-from winnow.server.toolpacks.strikes import Strikes
 
 FOLDER = Path("packs")
 _HEAD = 'import json, os, sys\ngiven = json.loads(sys.stdin.readline())["input"]["q"]\n'
@@ -41,8 +41,8 @@ def write_pack(script: str = "", **changes: Any) -> Path:
 
 def read_packs() -> tuple[int, str]:
     """How many packs of the folder are offered, and why the others are not."""
-    shelf = _open_shelf()
-    return len(shelf.packs), "; ".join(each.why for each in shelf.left_out)
+    registry = _open_registry()
+    return len(registry.packs), "; ".join(each.why for each in registry.left_out)
 
 
 def call_pack(given: str = "") -> tuple[Any, str]:
@@ -50,20 +50,22 @@ def call_pack(given: str = "") -> tuple[Any, str]:
 
     Raises ``RuntimeError`` where it is not offered: then the attack tried nothing.
     """
-    shelf = _open_shelf()
-    if not shelf.packs:
-        raise RuntimeError(str(shelf.left_out))
+    registry = _open_registry()
+    if not registry.packs:
+        raise RuntimeError(str(registry.left_out))
     try:
-        answer = asyncio.run(PackRunner(Strikes(Path.cwd())).call(shelf.packs[0], {"q": given}, "attacker"))
+        answer = asyncio.run(
+            PackRunner(ContractViolations(Path.cwd())).call(registry.packs[0], {"q": given}, "attacker")
+        )
     except WinnowError as error:
         return None, f"{error.reason}: {error.message}"
     return answer.data, ""
 
 
-def _open_shelf() -> PackShelf:
-    shelf = PackShelf([FOLDER.absolute()], (), Strikes(Path.cwd()))
-    shelf.refresh()
-    return shelf
+def _open_registry() -> ToolRegistry:
+    registry = ToolRegistry([FOLDER.absolute()], (), ContractViolations(Path.cwd()))
+    registry.refresh()
+    return registry
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from winnow.server.engine.client import EngineKnowledge
 from winnow.server.engine.sharing import has_engine, shares_engine
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.queue import JobQueue, JobRunner
-from winnow.server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Library
+from winnow.server.knowledge import DIRECT, Caller, Knowledge, KnowledgeBase, Store
 from winnow.server.monitoring.capacities import Alerts
 from winnow.server.monitoring.ingest_lag import measure_lag
 from winnow.server.monitoring.readiness import Readiness
@@ -181,7 +181,7 @@ def make_knowledge_base(settings: Settings, *, wait_for_model: bool, runs_jobs: 
     ``runs_jobs``: this process runs the jobs of the store.
     """
 
-    def open_library() -> Library:
+    def open_store() -> Store:
         # Vector stores and model runtimes take half a second to import, so they are imported in the opener's
         # thread.
         from winnow.server.opening import open_backends
@@ -194,10 +194,10 @@ def make_knowledge_base(settings: Settings, *, wait_for_model: bool, runs_jobs: 
     def run(job: Job, on_progress: Callable[[Progress], None]) -> JobResult:
         from winnow.server.jobs.ingesting import run_ingest
 
-        return run_ingest(settings, cast("Backends", kb.library()), job, on_progress)
+        return run_ingest(settings, cast("Backends", kb.store()), job, on_progress)
 
-    jobs = JobQueue(settings.store, JobRunner(lambda: kb.library(), run)) if runs_jobs else None
-    kb = KnowledgeBase(open_library, settings, jobs=jobs)
+    jobs = JobQueue(settings.store, JobRunner(lambda: kb.store(), run)) if runs_jobs else None
+    kb = KnowledgeBase(open_store, settings, jobs=jobs)
     return kb
 
 

@@ -26,10 +26,10 @@ from winnow.server.operations.base import (
     Answer,
     Budget,
     Caller,
-    Library,
     Operation,
     RankingCaches,
     RequestContext,
+    Store,
     add_warnings,
     count_answer_tokens,
 )
@@ -51,7 +51,7 @@ from winnow.server.text.tokens import count_tokens, encoding_name, first_tokens,
 if TYPE_CHECKING:  # its records are built at import, which a handshake does not wait for
     from winnow.server.jobs.queue import JobQueue
 
-__all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Library"]
+__all__ = ["DIRECT", "OPERATIONS", "SCRIPT", "Answer", "Caller", "Knowledge", "KnowledgeBase", "Store"]
 
 _SECONDS_PER_MINUTE = 60
 # Counted without a thread: the hand-over takes as long as the usual text, and the worst of this length 1 ms.
@@ -134,26 +134,26 @@ class Knowledge(Protocol):
 class KnowledgeBase:
     """``Knowledge`` over a store in this process, which is opened in the background.
 
-    ``open_library`` is called in a thread on ``load`` or on the first call. If it fails, for example because
+    ``open_store`` is called in a thread on ``load`` or on the first call. If it fails, for example because
     another process holds the index, that call gets the error and the next call tries again. ``calls``: the threads
-    of an engine, which owns the library and closes both itself. ``jobs``: the jobs of the store, if this process
+    of an engine, which owns the store and closes both itself. ``jobs``: the jobs of the store, if this process
     runs them.
     """
 
     def __init__(
         self,
-        open_library: Callable[[], Library],
+        open_store: Callable[[], Store],
         settings: Settings,
         *,
         calls: CallThreads | None = None,
         jobs: JobQueue | None = None,
     ) -> None:
-        self._open_library = open_library
+        self._open_store = open_store
         self._settings = settings
-        self._is_library_shared = calls is not None
+        self._is_store_shared = calls is not None
         self._calls = calls or CallThreads()
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="winnow-open")
-        self._opening: Future[Library] | None = None
+        self._opening: Future[Store] | None = None
         self._opening_guard = threading.Lock()
         self._caches = RankingCaches()
         self.passages = PassageStore(settings.scratch_mb * MIB, settings.scratch_minutes * _SECONDS_PER_MINUTE)
@@ -164,14 +164,14 @@ class KnowledgeBase:
 
     async def open(self) -> None:
         """See ``Knowledge.open``."""
-        await self._open_library_once()
+        await self._open_store_once()
 
-    async def opened(self) -> Library:
-        """The open library. Raises as ``open`` does."""
-        return await self._open_library_once()
+    async def opened(self) -> Store:
+        """The open store. Raises as ``open`` does."""
+        return await self._open_store_once()
 
-    def library(self) -> Library:
-        """The open library, for threads that may wait for it. Raises as ``open`` does."""
+    def store(self) -> Store:
+        """The open store, for threads that may wait for it. Raises as ``open`` does."""
         return self._start_opening().result()
 
     async def load(self) -> None:
@@ -186,17 +186,17 @@ class KnowledgeBase:
 
     async def _load_graphs(self) -> None:
         with suppress(WinnowError):
-            library = await self._open_library_once()
-            library.retriever.warm()
+            store = await self._open_store_once()
+            store.retriever.warm()
             for project in self._settings.reachable:
                 # In the thread that ``close`` waits for: the graph must not be closed while it is read.
-                await asyncio.wrap_future(self._opener.submit(library.retriever.load, project))
+                await asyncio.wrap_future(self._opener.submit(store.retriever.load, project))
 
     def close(self) -> None:
         """Close the store, if it was opened; where a job does not end in time, the end of the process does."""
-        has_ended = self._is_library_shared or self._jobs is None or self._jobs.stop()
+        has_ended = self._is_store_shared or self._jobs is None or self._jobs.stop()
         self._opener.shutdown(wait=True)
-        if self._is_library_shared or not has_ended:
+        if self._is_store_shared or not has_ended:
             return
         self._calls.close()
         if self._opening is not None and not self._opening.exception():
@@ -266,10 +266,10 @@ class KnowledgeBase:
         advice = "the store is still being opened; try again in a moment"
         try:
             async with asyncio.timeout(deadline.remaining()):
-                library = await self._open_library_once()
+                store = await self._open_store_once()
             advice = "try again with fewer results"
             context = RequestContext(
-                library,
+                store,
                 settings_for(self._settings, caller.connection),
                 caller,
                 self.passages.session(caller.connection),
@@ -292,20 +292,20 @@ class KnowledgeBase:
 
     async def _has_project(self, project: str) -> bool:
         """Whether the project has documents and is not hidden."""
-        library = await self._open_library_once()
-        return await asyncio.to_thread(library.catalogue.generation, project) > 0
+        store = await self._open_store_once()
+        return await asyncio.to_thread(store.catalogue.generation, project) > 0
 
-    async def _open_library_once(self) -> Library:
-        """The open library. If the caller is cancelled, opening goes on, and a later error is ignored."""
+    async def _open_store_once(self) -> Store:
+        """The open store. If the caller is cancelled, opening goes on, and a later error is ignored."""
         opening = asyncio.wrap_future(self._start_opening())
         opening.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(opening)
 
-    def _start_opening(self) -> Future[Library]:
+    def _start_opening(self) -> Future[Store]:
         with self._opening_guard:
             failed = self._opening is not None and self._opening.done() and self._opening.exception() is not None
             if self._opening is None or failed:
-                self._opening = self._opener.submit(self._open_library)
+                self._opening = self._opener.submit(self._open_store)
             return self._opening
 
 

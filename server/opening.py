@@ -187,13 +187,13 @@ def _open(
         cache_labels(catalogue),
         cache_fields(catalogue),
         _cache_sizes(catalogue, store),
-        open_library(settings),
+        open_claim_library(settings),
         _reranker_of(settings),
         _nli_model_of(settings),
     )
 
 
-def open_library(settings: Settings) -> ClaimLibrary:
+def open_claim_library(settings: Settings) -> ClaimLibrary:
     """The entries of the store, or those on the server at ``notebook_url``; nothing is opened yet."""
     address, token = settings.notebook_url, settings.notebook_token
     if address is None:

@@ -18,9 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.notebooks import Kept
 from tests.tiny_models import write_model
-from winnow.server.claims.comparing import compare_entries, pair_friction, standing
+from winnow.server.claims.comparing import compare_entries, integration_status, pair_friction
 from winnow.server.claims.life_cycle import check_notebook, comparisons_of
-from winnow.server.claims.records import Comparison, Entry, Verdict
+from winnow.server.claims.records import ClaimVerdict, Comparison, Entry
 from winnow.server.claims.sqlite_store import SqliteClaimStore
 from winnow.server.claims.store import Notebook, View
 from winnow.server.claims.verifying import CurrentIndex, check_entry
@@ -160,7 +160,7 @@ class SharedStore:
         found = {}
         for id, entry in entries.items():
             own = [each for (first, _), each in pairs.items() if first == id]
-            stands = standing(entry, own, is_compared=True)
+            stands = integration_status(entry, own, is_compared=True)
             found[id] = (
                 _statuses(entry),
                 stands.friction,
@@ -180,7 +180,7 @@ class SharedStore:
         return check_entry(entry.model_copy(update={"claims": claims}), self.index(), 9.0)
 
     def _pairs(
-        self, entries: Mapping[str, Entry], verdicts: Sequence[Verdict]
+        self, entries: Mapping[str, Entry], verdicts: Sequence[ClaimVerdict]
     ) -> dict[tuple[str, str], Comparison]:
         model = self._backends.embedder.ready()
         assert model is not None
@@ -287,7 +287,7 @@ class NotebookOrders(RuleBasedStateMachine):
         """Quotes, frictions, statuses and novelties are those of a computation from nothing, on both sides."""
         assert self._store.stored(self._notebook) == self._store.computed(self._notebook)
         again = check_notebook(self._store.claims, self._notebook, self._store.index(), 9.0)
-        assert (again.changed, again.standings) == (0, ())
+        assert (again.changed, again.changes) == (0, ())
 
     @property
     def _notebook(self) -> Notebook:

@@ -95,7 +95,7 @@ def main(descriptor: int, limits: Mapping[str, Any], binary: str, trial: bool = 
             channel.send({"ready": {"raised": raised, "workers": [worker], "found": tried}})
             _watch_parent(end)
             job = ScriptJob.decode(channel.receive())
-            channel.send_body(_Run(session, channel, job, bounds).run())
+            channel.send_body(_ScriptRun(session, channel, job, bounds).run())
             channel.receive()  # nothing comes: the parent measures this process and kills it
     os._exit(0)
 
@@ -210,7 +210,7 @@ def _works(session: MontySession, code: str) -> bool:
 # --- one script ------------------------------------------------------------------------------------------------
 
 
-class _Run:
+class _ScriptRun:
     """One run of a script, from the job to its last frame."""
 
     def __init__(self, session: MontySession, channel: ChildChannel, job: ScriptJob, limits: Limits) -> None:

@@ -58,7 +58,7 @@ def _run_script(end: socket.socket, *, fence: bool) -> None:
     random.seed(os.urandom(32))  # no two children draw the same numbers
     script_builtins.reseed_identities()
     channel = ChildChannel(end, _exit)
-    script.rehearse()
+    script.prefault()
     channel.send_body(script.run(ScriptJob.decode(channel.receive()), channel, fence=fence))
     channel.receive()  # nothing comes: the parent measures this process and kills it
 

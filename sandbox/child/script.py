@@ -69,7 +69,7 @@ def warm_up() -> None:
 _RESERVE_BYTES = 4 * MIB
 
 
-def rehearse() -> None:
+def prefault() -> None:
     """Run a small script in a waiting child, so that the memory pages every script writes to are its own."""
     job = ScriptJob.build("1", _WARM_LIMITS)
     _run_to_end(job, Console(_SilentChannel(), job.stdout_bytes), _run_fenced)

@@ -30,7 +30,13 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol, cast
 
-from winnow.sandbox.protocol.answers import Answer, ChildReaped, ChildSpawned, ForkServerReady, WallResult
+from winnow.sandbox.protocol.answers import (
+    ChildReaped,
+    ChildSpawned,
+    ForkServerAnswer,
+    ForkServerReady,
+    WallResult,
+)
 from winnow.sandbox.protocol.jobs import SpawnRequest
 from winnow.sandbox.protocol.limits import Limits
 from winnow.sandbox.walls import breaches, kernel, seccomp, wall_table
@@ -122,7 +128,7 @@ def _fork_behind(parent: int, control: socket.socket) -> None:
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _send(control: socket.socket, answer: Answer, descriptors: Sequence[int] = ()) -> None:
+def _send(control: socket.socket, answer: ForkServerAnswer, descriptors: Sequence[int] = ()) -> None:
     socket.send_fds(control, [json.dumps(answer.encode()).encode()], descriptors)
 
 

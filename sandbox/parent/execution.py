@@ -166,8 +166,8 @@ class CallHandler:
             reply = await (self._call(method, params) if prefetched is None else prefetched)
             data = frames.encode_for_child({"ok": reply.value})
             self._check_size(len(data))
-            if reply.settle is not None:
-                reply.settle()
+            if reply.charge is not None:
+                reply.charge()
         except CallError:
             raise
         except Exception:

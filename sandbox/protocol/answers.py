@@ -82,10 +82,10 @@ class ChildReaped:
         }
 
 
-Answer = ForkServerReady | ChildSpawned | ChildReaped
+ForkServerAnswer = ForkServerReady | ChildSpawned | ChildReaped
 
 
-def decode_answer(value: Any) -> Answer:
+def decode_answer(value: Any) -> ForkServerAnswer:
     """The answer in a message; raises ProtocolError if it is none of the three."""
     if type(value) is dict:
         for name, decode in _DECODERS.items():
@@ -95,7 +95,7 @@ def decode_answer(value: Any) -> Answer:
 
 
 # The field that only one kind of answer has -> how it is decoded.
-_DECODERS: Mapping[str, Callable[[Mapping[str, Any]], Answer]] = MappingProxyType(
+_DECODERS: Mapping[str, Callable[[Mapping[str, Any]], ForkServerAnswer]] = MappingProxyType(
     {"hello": ForkServerReady.decode, "spawned": ChildSpawned.decode, "gone": ChildReaped.decode}
 )
 _READY_FIELDS: Mapping[str, type] = MappingProxyType({"hello": dict})

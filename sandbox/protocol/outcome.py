@@ -129,7 +129,7 @@ class SandboxUnavailable(Exception):
 class Reply:
     """The answer to one SDK call: a JSON value, and what it counts against the script's budgets.
 
-    Several calls of a batch may run at once. ``settle`` is called for each reply in the order of the calls, just
+    Several calls of a batch may run at once. ``charge`` is called for each reply in the order of the calls, just
     before the script gets it, and never for a reply that is discarded; the caller counts its budgets there. It may
     raise ``CallError``: the script gets that instead.
     """
@@ -137,7 +137,7 @@ class Reply:
     value: Any
     rows: int = 0
     tokens: int = 0
-    settle: Callable[[], None] | None = None
+    charge: Callable[[], None] | None = None
 
 
 class CallError(Exception):

@@ -20,7 +20,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NoReturn
 
-from winnow.sandbox.protocol.answers import Answer, ChildReaped, ChildSpawned, ForkServerReady, decode_answer
+from winnow.sandbox.protocol.answers import (
+    ChildReaped,
+    ChildSpawned,
+    ForkServerAnswer,
+    ForkServerReady,
+    decode_answer,
+)
 from winnow.sandbox.protocol.frames import ProtocolError
 from winnow.sandbox.protocol.jobs import SpawnRequest
 from winnow.sandbox.protocol.limits import WARM_BYTES, Limits
@@ -153,7 +159,7 @@ class LockedChildren:
             self._fail()
         return answer
 
-    def _receive(self) -> tuple[Answer, list[int]]:
+    def _receive(self) -> tuple[ForkServerAnswer, list[int]]:
         message, handles, _, _ = socket.recv_fds(self._control, _MESSAGE_BYTES, 1)
         if not message:
             raise EOFError

@@ -434,7 +434,7 @@ class DocumentStore(TextStore, FilteredReads, ProjectReads, Protocol):
     def apply(self, changes: CatalogueChanges) -> None:
         """Make one change; the generation grows where entries or deletions are among it."""
 
-    def mark_doubtful(self, document_ids: Sequence[str]) -> None:
+    def mark_dirty(self, document_ids: Sequence[str]) -> None:
         """Empty the ``context_hash`` of these documents: their points are about to be replaced by others."""
 
     def only_writer(self) -> AbstractContextManager[None]:

@@ -218,7 +218,7 @@ class Catalogue(DocumentPlaces, ProjectRows):
             connection.execute("UPDATE projects SET generation = generation + 1 WHERE generation > 0")
         return tuple(str(row[0]) for row in rows)
 
-    def mark_doubtful(self, document_ids: Sequence[str]) -> None:
+    def mark_dirty(self, document_ids: Sequence[str]) -> None:
         """Empty the context hash of these documents, because their points are about to change."""
         with self._database.transaction() as connection:
             connection.executemany(

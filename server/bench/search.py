@@ -31,7 +31,7 @@ DEPTH = 100  # rows of each leg and of a ranking, as in the product
 TOP = 10
 _OPERATION = "semantic_search"
 
-OnProgress = Callable[[str, int, int], None]
+OnStep = Callable[[str, int, int], None]
 
 
 class Stopwatch:
@@ -74,7 +74,7 @@ def with_empty_caches(caller: Caller) -> Caller:
 
 
 async def measure(
-    kb: KnowledgeBase, backends: Backends, project: str, questions: Sequence[str], progress: OnProgress
+    kb: KnowledgeBase, backends: Backends, project: str, questions: Sequence[str], progress: OnStep
 ) -> dict[str, Any]:
     """All figures over ``questions``, at least ``WARMUP`` questions.
 
@@ -103,7 +103,7 @@ async def measure(
 
 
 def _measure_stages(
-    backends: Backends, project: str, questions: Sequence[str], progress: OnProgress
+    backends: Backends, project: str, questions: Sequence[str], progress: OnStep
 ) -> dict[str, Any]:
     stopwatch, filters, store = Stopwatch(), Filters(project), backends.store
     embedder, recall = backends.embedder.ready(), []

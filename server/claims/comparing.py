@@ -27,12 +27,12 @@ from winnow.server.claims.records import (
     MAX_PAIRS,
     Claim,
     ClaimPair,
+    ClaimVerdict,
     Comparison,
     Entry,
     Evidence,
     IntegrationStatus,
     Stance,
-    Verdict,
     entry_of,
 )
 
@@ -61,7 +61,7 @@ class EvidenceEntropy:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EntryStatus:
     """The friction and the status of an entry, and the reason for the status."""
 
     friction: float
@@ -98,7 +98,7 @@ def claim_friction(claim: Claim, contradicting: Sequence[Claim] = ()) -> Frictio
     return Friction(round(value, 3), supports, refutes, _explain_friction(supports, refutes, value, contradicting))
 
 
-def pair_friction(entry: Entry, other: Entry, verdicts: Iterable[Verdict]) -> Friction:
+def pair_friction(entry: Entry, other: Entry, verdicts: Iterable[ClaimVerdict]) -> Friction:
     """The largest friction of the claims of two entries that contradict each other by the latest verdicts."""
     ours, theirs = ({claim.id: claim for claim in each.claims} for each in (entry, other))
     found = [
@@ -110,13 +110,13 @@ def pair_friction(entry: Entry, other: Entry, verdicts: Iterable[Verdict]) -> Fr
     return max(found, key=lambda friction: friction.value, default=none)
 
 
-def latest_verdicts(verdicts: Iterable[Verdict]) -> dict[frozenset[str], Verdict]:
+def latest_verdicts(verdicts: Iterable[ClaimVerdict]) -> dict[frozenset[str], ClaimVerdict]:
     """The verdict that counts, by the ids of the two claims: the latest."""
     ordered = sorted(verdicts, key=lambda verdict: verdict.created_at)
     return {frozenset((verdict.claim_id, verdict.other_id)): verdict for verdict in ordered}
 
 
-def contradictions(verdicts: Iterable[Verdict]) -> list[tuple[str, str]]:
+def contradictions(verdicts: Iterable[ClaimVerdict]) -> list[tuple[str, str]]:
     """The pairs of claims that contradict each other, in both directions. The latest verdict on a pair counts."""
     return [
         pair
@@ -142,7 +142,7 @@ def evidence_entropy(evidence: Sequence[Evidence]) -> EvidenceEntropy:
     return EvidenceEntropy(round(value, 3), documents, why)
 
 
-def standing(entry: Entry, comparisons: Sequence[Comparison], *, is_compared: bool) -> Standing:
+def integration_status(entry: Entry, comparisons: Sequence[Comparison], *, is_compared: bool) -> EntryStatus:
     """The friction and the status of an entry, from its evidence and its comparisons with others.
 
     ``is_compared``: whether it was compared with the others, of which there may be none.
@@ -157,14 +157,16 @@ def standing(entry: Entry, comparisons: Sequence[Comparison], *, is_compared: bo
         if statuses and "verified" not in statuses
     ]
     if not is_compared:
-        return Standing(friction, "probation", "it was not compared with other entries yet")
+        return EntryStatus(friction, "probation", "it was not compared with other entries yet")
     if not any("verified" in statuses for statuses in supported):
-        return Standing(friction, "probation", "none of its claims has a verified quote that supports it")
+        return EntryStatus(friction, "probation", "none of its claims has a verified quote that supports it")
     if lost:
-        return Standing(friction, "probation", f"no quote that supports claim {lost[0]} is verified now")
+        return EntryStatus(friction, "probation", f"no quote that supports claim {lost[0]} is verified now")
     if friction >= LEAST_CONTESTED:
-        return Standing(friction, "contested", f"friction {friction:.2f} of {source} is {LEAST_CONTESTED} or more")
-    return Standing(
+        return EntryStatus(
+            friction, "contested", f"friction {friction:.2f} of {source} is {LEAST_CONTESTED} or more"
+        )
+    return EntryStatus(
         friction, "integrated", f"compared, supported, and its friction {friction:.2f} is below {LEAST_CONTESTED}"
     )
 

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from winnow.server.backends.sqlite import copy_database
 from winnow.server.claims.hash_chain import first_flaw
-from winnow.server.claims.records import Claim, Entry, IntegrationStatus, Verdict, entry_of
+from winnow.server.claims.records import Claim, ClaimVerdict, Entry, IntegrationStatus, entry_of
 from winnow.server.claims.sqlite_store import SqliteClaimStore
 from winnow.server.claims.store import Change, Notebook, View
 from winnow.server.errors import WinnowError
@@ -137,7 +137,7 @@ def _head(line: bytes) -> _Head:
     return _Head(notebook, {id: status for status, ids in by_status.items() for id in ids})
 
 
-def _parse(lines: Iterable[bytes]) -> tuple[_Head, list[tuple[Change, Entry | Verdict]]]:
+def _parse(lines: Iterable[bytes]) -> tuple[_Head, list[tuple[Change, Entry | ClaimVerdict]]]:
     iterator = iter(lines)
     head = _head(next(iterator, b""))
     changes = []
@@ -158,7 +158,7 @@ def _named(notebook: Notebook) -> Notebook:
     return notebook
 
 
-def _check_verdicts(changes: Sequence[tuple[Change, Entry | Verdict]]) -> None:
+def _check_verdicts(changes: Sequence[tuple[Change, Entry | ClaimVerdict]]) -> None:
     """Raise for a verdict about an entry that the file does not have: it could be one of another notebook."""
     written: set[str] = set()
     for number, (change, record) in enumerate(changes, start=2):
@@ -168,7 +168,7 @@ def _check_verdicts(changes: Sequence[tuple[Change, Entry | Verdict]]) -> None:
             raise _refusal(number, "its verdict is about an entry that no line before it has")
 
 
-def _change(line: bytes, number: int, notebook: Notebook) -> tuple[Change, Entry | Verdict]:
+def _change(line: bytes, number: int, notebook: Notebook) -> tuple[Change, Entry | ClaimVerdict]:
     fields = _object(line, number)
     try:
         change = Change(**fields)
@@ -187,9 +187,9 @@ def _change(line: bytes, number: int, notebook: Notebook) -> tuple[Change, Entry
     return change, record
 
 
-def _record(change: Change, notebook: Notebook) -> Entry | Verdict:
+def _record(change: Change, notebook: Notebook) -> Entry | ClaimVerdict:
     if change.kind == "judged":
-        return Verdict.model_validate_json(change.body)
+        return ClaimVerdict.model_validate_json(change.body)
     body = json.loads(change.body)
     entry = Entry.model_validate({**body, "project": notebook.project, "owner": notebook.owner})
     claims = tuple(map(_unchecked, entry.claims))

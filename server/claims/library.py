@@ -40,13 +40,13 @@ class ClaimLibrary:
         return were_written(self._path)
 
     @property
-    def is_elsewhere(self) -> bool:
+    def is_remote(self) -> bool:
         """Whether another server keeps the notebooks."""
         return self._reach is not None
 
     @property
-    def elsewhere(self) -> HttpNotebook:
-        """The server that keeps the notebooks, where ``is_elsewhere``."""
+    def remote_notebook(self) -> HttpNotebook:
+        """The server that keeps the notebooks, where ``is_remote``."""
         assert self._reach is not None
         with self._lock:
             if self._reached is None:

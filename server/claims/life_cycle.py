@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from winnow.server.claims.comparing import Standing, contradictions, pair_friction, standing
+from winnow.server.claims.comparing import EntryStatus, contradictions, integration_status, pair_friction
 from winnow.server.claims.library import ClaimLibrary
-from winnow.server.claims.records import Comparison, Entry, IntegrationStatus, Verdict, entry_of
+from winnow.server.claims.records import ClaimVerdict, Comparison, Entry, IntegrationStatus, entry_of
 from winnow.server.claims.store import Notebook, View
 from winnow.server.claims.verifying import CurrentIndex, IndexedTexts, check_entry
 from winnow.server.errors import WinnowError
@@ -41,12 +41,12 @@ class LostQuote:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedStanding:
-    """An entry that was weighed again: the status that it had, and where it stands now."""
+class ChangedStatus:
+    """An entry whose friction was updated: its former status, and its status now."""
 
     entry_id: str
     was: IntegrationStatus
-    now: Standing
+    now: EntryStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class CheckReport:
     changed: int
     evidence: Mapping[str, int]
     lost: tuple[LostQuote, ...] = ()
-    standings: tuple[ChangedStanding, ...] = ()
+    changes: tuple[ChangedStatus, ...] = ()
 
 
 def comparisons_of(store: SqliteClaimStore, entry: Entry) -> list[Comparison]:
@@ -73,7 +73,7 @@ def comparisons_of(store: SqliteClaimStore, entry: Entry) -> list[Comparison]:
 def _compare_all(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[str, list[Comparison]]:
     """The comparisons of entries, by their ids; the frictions are those that follow now."""
     own = {entry.id: entry for entry in entries}
-    verdicts: dict[str, list[Verdict]] = {id: [] for id in own}
+    verdicts: dict[str, list[ClaimVerdict]] = {id: [] for id in own}
     found: dict[str, dict[str, Comparison]] = {id: {} for id in own}
     for verdict in store.verdicts(list(own)):
         for id in {entry_of(verdict.claim_id), entry_of(verdict.other_id)} & own.keys():
@@ -94,7 +94,7 @@ def _read_all(store: SqliteClaimStore, ids: Collection[str]) -> dict[str, Entry]
 
 
 def _weigh_comparisons(
-    entry: Entry, compared: Mapping[str, Comparison], others: Mapping[str, Entry], verdicts: Sequence[Verdict]
+    entry: Entry, compared: Mapping[str, Comparison], others: Mapping[str, Entry], verdicts: Sequence[ClaimVerdict]
 ) -> list[Comparison]:
     """The comparisons with entries that the readers of this one see, with their frictions, the nearest first."""
     weighed = [
@@ -126,30 +126,31 @@ def _from_side(entry_id: str, comparison: Comparison) -> Comparison:
     return comparison.model_copy(update={"entry_id": entry_id, "other_id": comparison.entry_id, "pairs": pairs})
 
 
-def standing_of(store: SqliteClaimStore, entry: Entry) -> Standing:
+def read_integration_status(store: SqliteClaimStore, entry: Entry) -> EntryStatus:
     """The friction and the status that follow for an entry now, and why."""
-    return _standings(store, [entry])[entry.id]
+    return _derive_statuses(store, [entry])[entry.id]
 
 
-def _standings(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[str, Standing]:
-    """Where entries stand, by their ids: the only place where a status is found out."""
+def _derive_statuses(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[str, EntryStatus]:
+    """The status of each entry, by its id. No other place derives a status."""
     compared, comparisons = store.compared([entry.id for entry in entries]), _compare_all(store, entries)
     return {
-        entry.id: standing(entry, comparisons[entry.id], is_compared=entry.id in compared) for entry in entries
+        entry.id: integration_status(entry, comparisons[entry.id], is_compared=entry.id in compared)
+        for entry in entries
     }
 
 
-def differing_standings(
-    store: SqliteClaimStore, statuses: Mapping[str, IntegrationStatus]
-) -> list[ChangedStanding]:
+def differing_statuses(store: SqliteClaimStore, statuses: Mapping[str, IntegrationStatus]) -> list[ChangedStatus]:
     """The entries whose status is another than the given one, by their ids."""
     entries = _read_all(store, statuses)
     differ = [entry for id, entry in sorted(entries.items()) if entry.integration_status != statuses[id]]
-    return [ChangedStanding(id, statuses[id], stands) for id, stands in sorted(_standings(store, differ).items())]
+    return [
+        ChangedStatus(id, statuses[id], stands) for id, stands in sorted(_derive_statuses(store, differ).items())
+    ]
 
 
-def weigh(store: SqliteClaimStore, entry_ids: Collection[str]) -> list[ChangedStanding]:
-    """Store where these entries stand now, and those that verdicts join to them; what changed of it.
+def update_friction(store: SqliteClaimStore, entry_ids: Collection[str]) -> list[ChangedStatus]:
+    """Store the friction and status of these entries and of those that verdicts join to them; returns the changes.
 
     A verdict changes both entries, and so does the evidence of either.
     """
@@ -158,11 +159,11 @@ def weigh(store: SqliteClaimStore, entry_ids: Collection[str]) -> list[ChangedSt
             entry_of(id) for each in store.verdicts(list(entry_ids)) for id in (each.claim_id, each.other_id)
         }
         entries = _read_all(store, {*entry_ids, *joined})
-        standings = _standings(store, list(entries.values()))
+        statuses = _derive_statuses(store, list(entries.values()))
         changes = [
-            ChangedStanding(id, entry.integration_status, standings[id])
+            ChangedStatus(id, entry.integration_status, statuses[id])
             for id, entry in entries.items()
-            if (standings[id].friction, standings[id].status) != (entry.friction, entry.integration_status)
+            if (statuses[id].friction, statuses[id].status) != (entry.friction, entry.integration_status)
         ]
         store.refresh(
             [
@@ -216,7 +217,7 @@ def check_notebook(
     statuses: Counter[str] = Counter()
     lost: list[LostQuote] = []
     differ: set[str] = set()
-    standings: dict[str, ChangedStanding] = {}
+    changes: dict[str, ChangedStatus] = {}
     with _noting_drift(store, notebook) as drifted:
         while page := store.listing(View(notebook, sees_all=True), after, _PAGE):
             on_page()
@@ -224,14 +225,14 @@ def check_notebook(
             differing = [now for now, was in zip(checked, page, strict=True) if now != was]
             store.refresh(differing)
             # All of them: a process may have ended between a change and what follows from it.
-            moved = weigh(store, [entry.id for entry in page])
-            standings |= {each.entry_id: each for each in moved}
+            moved = update_friction(store, [entry.id for entry in page])
+            changes |= {each.entry_id: each for each in moved}
             drifted += [now.id for now, was in zip(checked, page, strict=True) if _has_drifted(was, now)]
             differ |= {entry.id for entry in differing} | {each.entry_id for each in moved}
             statuses.update(each.status for entry in checked for claim in entry.claims for each in claim.evidence)
             lost += [quote for entry in checked for quote in _lost_quotes(entry)][: _MOST_LOST - len(lost)]
             entries, after = entries + len(page), page[-1].sequence
-    return CheckReport(entries, len(differ), dict(statuses), tuple(lost), tuple(standings.values()))
+    return CheckReport(entries, len(differ), dict(statuses), tuple(lost), tuple(changes.values()))
 
 
 @contextmanager

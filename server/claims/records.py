@@ -101,7 +101,7 @@ class Claim(ClaimRecord):
     author: _Name | None = None
 
 
-class Verdict(ClaimRecord):
+class ClaimVerdict(ClaimRecord):
     """What an agent, a person or a model says about two claims of different entries. ``by`` names who."""
 
     claim_id: _ClaimId

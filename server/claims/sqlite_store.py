@@ -28,7 +28,7 @@ from winnow.server.claims.indexes import citations, word_index, words
 from winnow.server.claims.indexes.citations import PassageClaim
 from winnow.server.claims.notebook_heads import Head, NotebookHeads
 from winnow.server.claims.open_file import OpenFile
-from winnow.server.claims.records import MODEL_PREFIX, Comparison, Entry, Verdict, entry_of
+from winnow.server.claims.records import MODEL_PREFIX, ClaimVerdict, Comparison, Entry, entry_of
 from winnow.server.claims.store import Change, ChangeKind, Notebook, NotebookCounts, TopicCount, View
 from winnow.server.errors import WinnowError
 
@@ -173,7 +173,7 @@ class SqliteClaimStore:
             return _write(connection, notebook, entry.model_copy(update={"revision": found[0] + 1}), kind)
 
     @_own_advice()
-    def judge(self, notebook: Notebook, verdicts: Sequence[Verdict]) -> None:
+    def judge(self, notebook: Notebook, verdicts: Sequence[ClaimVerdict]) -> None:
         """See ``ClaimStore.judge``."""
         with self._changing(notebook) as connection:
             for verdict in verdicts:
@@ -390,22 +390,22 @@ class SqliteClaimStore:
             # Earlier versions stored a friction beside the novelty, which may be out of date.
             return [Comparison.model_validate({**json.loads(row[0]), "friction": 0.0}) for row in rows]
 
-    def verdicts(self, entry_ids: Sequence[str]) -> list[Verdict]:
+    def verdicts(self, entry_ids: Sequence[str]) -> list[ClaimVerdict]:
         """See ``ClaimStore.verdicts``."""
         rows = self._rows(
             _EITHER.format(table="verdicts", other="other_entry"), *[json.dumps(list(entry_ids))] * 2
         )
         with _own_advice(), self.database.decoding():
-            return [Verdict.model_validate_json(row[0]) for row in rows]
+            return [ClaimVerdict.model_validate_json(row[0]) for row in rows]
 
-    def verdicts_in(self, notebook: Notebook) -> list[Verdict]:
+    def verdicts_in(self, notebook: Notebook) -> list[ClaimVerdict]:
         """See ``ClaimStore.verdicts_in``."""
         query = (
             "SELECT v.record FROM verdicts v JOIN entries e ON e.id = v.entry WHERE e.project = ? AND e.owner = ?"
         )
         rows = self._rows(query, notebook.project, notebook.owner)
         with _own_advice(), self.database.decoding():
-            return [Verdict.model_validate_json(row[0]) for row in rows]
+            return [ClaimVerdict.model_validate_json(row[0]) for row in rows]
 
     def history(self, notebook: Notebook, entry_id: str = "") -> list[Change]:
         """The changes of one entry, or of the whole notebook, oldest first."""
@@ -446,14 +446,14 @@ class SqliteClaimStore:
         return citations.citing(self.database, passages, *_where(view, "e."), most)
 
     @_own_advice()
-    def import_changes(self, notebook: Notebook, changes: Sequence[tuple[Change, Entry | Verdict]]) -> None:
+    def import_changes(self, notebook: Notebook, changes: Sequence[tuple[Change, Entry | ClaimVerdict]]) -> None:
         """Append changes of another file to this notebook, in one transaction.
 
         A change that follows on the last one keeps its digest; any other becomes a change of its own.
         """
         with self._changing(notebook) as connection:
             for change, record in changes:
-                if isinstance(record, Verdict):
+                if isinstance(record, ClaimVerdict):
                     first, second = sorted((record.claim_id, record.other_id))
                     values = (first, second, entry_of(first), entry_of(second), change.body)
                     _append(connection, notebook, change.entry_id, change.kind, change.at, change.body)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from winnow.server.claims.records import Comparison, Entry, IntegrationStatus, Verdict
+from winnow.server.claims.records import ClaimVerdict, Comparison, Entry, IntegrationStatus
 
 # What a change of a notebook did: an entry was written, revised, judged beside another one, approved or imported,
 # or a quote of it no longer stands in its document, which changed.
@@ -41,7 +41,7 @@ class Change:
     """A change in the history of a notebook, which only grows.
 
     ``sequence`` counts from 1 within the notebook. ``body`` is the record that was written: an ``Entry`` without
-    its notebook, or a ``Verdict``, as JSON. ``digest`` covers this change and the digest of the one before.
+    its notebook, or a ``ClaimVerdict``, as JSON. ``digest`` covers this change and the digest of the one before.
     """
 
     sequence: int
@@ -90,7 +90,7 @@ class ClaimStore(Protocol):
         Raises ``WinnowError("INVALID_REQUEST")`` where it was revised meanwhile.
         """
 
-    def judge(self, notebook: Notebook, verdicts: Sequence[Verdict]) -> None:
+    def judge(self, notebook: Notebook, verdicts: Sequence[ClaimVerdict]) -> None:
         """Record verdicts; a later one about the same claims replaces the earlier one.
 
         One of the operator's model is left out where there is one about these claims already.
@@ -128,10 +128,10 @@ class ClaimStore(Protocol):
     def comparisons(self, entry_ids: Sequence[str]) -> list[Comparison]:
         """The comparisons that any of these entries takes part in, with the friction 0."""
 
-    def verdicts(self, entry_ids: Sequence[str]) -> list[Verdict]:
+    def verdicts(self, entry_ids: Sequence[str]) -> list[ClaimVerdict]:
         """The verdicts about claims of these entries."""
 
-    def verdicts_in(self, notebook: Notebook) -> list[Verdict]:
+    def verdicts_in(self, notebook: Notebook) -> list[ClaimVerdict]:
         """All verdicts of a notebook, the latest on each pair of claims."""
 
     def history(self, notebook: Notebook, entry_id: str) -> list[Change]:

@@ -12,7 +12,7 @@ import typer
 from winnow.server.backends.files.store_folder import map_os_errors
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -20,7 +20,7 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.runtime.audit import Kind, read_records, since_of
+from winnow.server.runtime.audit import AuditKind, read_records, since_of
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
 from winnow.server.text.printable import one_line
@@ -54,7 +54,7 @@ def audit(
             show_default=False,
         ),
     ] = None,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Show scripts and direct calls on this store: verdicts, rows, tokens; no query text."""
@@ -84,7 +84,7 @@ def audit(
         print_lines(*_tell_left_out(calls, most, "calls"), _format_call_summary(summary["calls"]))
 
 
-def _read_records(settings: Settings, since: datetime | None, kind: Kind) -> Iterator[dict[str, Any]]:
+def _read_records(settings: Settings, since: datetime | None, kind: AuditKind) -> Iterator[dict[str, Any]]:
     with map_os_errors(settings.store):
         yield from read_records(settings.audit_folder, since, kind)
 

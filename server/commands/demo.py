@@ -16,7 +16,7 @@ from winnow.server.commands.terminal.output import (
     FAILED,
     UNAVAILABLE,
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -27,7 +27,7 @@ from winnow.server.commands.terminal.progress import show_progress
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.demo.client import Arm, connect_server, offers_scripts, run_direct, run_scripted, wait_for_model
 from winnow.server.demo.stdlib import PROJECT, SOURCE, ModuleDocs, documents_of, read_corpus
-from winnow.server.demo.task import QUESTION, SCRIPT, Answer, expected_answer
+from winnow.server.demo.task import QUESTION, SCRIPT, TaskAnswer, expected_answer
 from winnow.server.ingest.pipeline import IngestReport
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
@@ -47,7 +47,7 @@ class Demonstration:
     """What was indexed, the true answer, and each arm's result; ``scripted`` is None where no script can run."""
 
     indexed: IngestReport
-    truth: Answer
+    truth: TaskAnswer
     direct: Arm
     scripted: Arm | None
     missing: Sequence[str] = ()
@@ -79,7 +79,7 @@ class Demonstration:
     epilog=examples("winnow demo", "winnow demo --json")
     + "\n\nExit code: 0 both ways gave the right answer, 1 one did not, 4 this host cannot run scripts.",
 )
-def demo(store: Store = None, as_json: Json = False) -> None:
+def demo(store: StoreOption = None, as_json: Json = False) -> None:
     """Index this Python's documentation, then answer one question from it in two ways."""
     with report_errors(as_json=as_json):
         settings = load_settings(store=store or load_settings().store / "demo", project=PROJECT)
@@ -128,7 +128,7 @@ def _describe_report(report: IngestReport) -> str:
     return f"{report.chunks:,} chunks in {report.seconds:.1f} s ({rate:.0f}/s)."
 
 
-async def _run_both_arms(settings: Settings, report: IngestReport, answer: Answer) -> Demonstration:
+async def _run_both_arms(settings: Settings, report: IngestReport, answer: TaskAnswer) -> Demonstration:
     async with connect_server(settings.store, PROJECT, log=settings.store / "serve.log") as client:
         if settings.embedding != "off":
             await wait_for_model(client)

@@ -17,7 +17,7 @@ from rich.table import Table
 from winnow.server.commands.terminal.output import (
     FAILED,
     Json,
-    Store,
+    StoreOption,
     command,
     complete,
     examples,
@@ -62,7 +62,7 @@ app = command()
     "here to audit.",
 )
 def doctor(
-    store: Store = None,
+    store: StoreOption = None,
     project: Annotated[
         str | None, typer.Option(help="with --documents: only those of this project", show_default=False)
     ] = None,

@@ -10,7 +10,7 @@ from typing import Any
 
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -33,7 +33,7 @@ _POLL_SECONDS = 0.05
 
 
 @app.command(epilog=examples("winnow engine status", "winnow engine status --store notes --json"))
-def status(store: Store = None, as_json: Json = False) -> None:
+def status(store: StoreOption = None, as_json: Json = False) -> None:
     """Show the engine of the store: process, memory, clients. Starts nothing."""
     with report_errors(as_json=as_json):
         folder = load_settings(store=store).store
@@ -45,7 +45,7 @@ def status(store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow engine stop", "winnow engine stop --store notes"))
-def stop(store: Store = None, as_json: Json = False) -> None:
+def stop(store: StoreOption = None, as_json: Json = False) -> None:
     """Stop the engine; an ingest can be resumed. The next call of a server starts another engine."""
     with report_errors(as_json=as_json):
         folder = load_settings(store=store).store

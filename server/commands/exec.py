@@ -14,9 +14,9 @@ import typer
 from winnow.server.commands.terminal.output import (
     Json,
     LimitsOption,
-    Project,
-    Runner,
-    Store,
+    ProjectOption,
+    RunnerOption,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -63,10 +63,10 @@ def exec_(
         int | None,
         typer.Option("--memory-mb", metavar="N", help="memory it may use, 64 to 4096", show_default=False),
     ] = None,
-    sandbox: Runner = None,
+    sandbox: RunnerOption = None,
     limits: LimitsOption = None,
-    store: Store = None,
-    project: Project = None,
+    store: StoreOption = None,
+    project: ProjectOption = None,
     as_json: Json = False,
 ) -> None:
     """Run a retrieval script in the sandbox; --json prints exactly the outcome."""

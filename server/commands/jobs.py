@@ -10,8 +10,8 @@ import typer
 
 from winnow.server.commands.terminal.output import (
     Json,
-    Project,
-    Store,
+    ProjectOption,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -41,7 +41,7 @@ JobName = Annotated[str, typer.Argument(metavar="JOB", help="id of a job, or the
 
 
 @app.command(name="list", epilog=examples("winnow job list", "winnow job list --project team --json"))
-def list_jobs(project: Project = None, store: Store = None, as_json: Json = False) -> None:
+def list_jobs(project: ProjectOption = None, store: StoreOption = None, as_json: Json = False) -> None:
     """List the jobs of a store: those that are unfinished, and those of the last week."""
     from winnow.server.jobs.job_files import JobFiles
 
@@ -58,7 +58,7 @@ def list_jobs(project: Project = None, store: Store = None, as_json: Json = Fals
 
 
 @app.command(epilog=examples("winnow job show job_1f0c", "winnow job show job_1f0c --json"))
-def show(name: JobName, store: Store = None, as_json: Json = False) -> None:
+def show(name: JobName, store: StoreOption = None, as_json: Json = False) -> None:
     """Show a job: its progress, or what it did."""
     from winnow.server.jobs.job_files import JobFiles
 
@@ -71,7 +71,7 @@ def show(name: JobName, store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow job cancel job_1f0c", "winnow job cancel job_1f0c --json"))
-def cancel(name: JobName, store: Store = None, as_json: Json = False) -> None:
+def cancel(name: JobName, store: StoreOption = None, as_json: Json = False) -> None:
     """End a job after its current batch. What it wrote stays in the index."""
     from winnow.server.jobs.job_files import JobFiles
     from winnow.server.jobs.queue import cancel_left_behind

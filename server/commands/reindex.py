@@ -9,9 +9,9 @@ import typer
 
 from winnow.server.commands.engine import engine_warnings
 from winnow.server.commands.terminal.output import (
-    Embedder,
+    EmbedderOption,
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -57,7 +57,7 @@ _TAKES = (
 
 
 @app.command(epilog=_EPILOG)
-def reindex(embedder: Embedder = None, store: Store = None, as_json: Json = False) -> None:
+def reindex(embedder: EmbedderOption = None, store: StoreOption = None, as_json: Json = False) -> None:
     """Embed every chunk in the store again."""
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, embedder=embedder)

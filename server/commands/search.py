@@ -8,7 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from winnow.server.commands.terminal.operation import run_operation
-from winnow.server.commands.terminal.output import Embedder, Json, Project, Store, command, examples, report_errors
+from winnow.server.commands.terminal.output import (
+    EmbedderOption,
+    Json,
+    ProjectOption,
+    StoreOption,
+    command,
+    examples,
+    report_errors,
+)
 from winnow.server.errors import WinnowError
 from winnow.server.settings_loading import load_settings
 
@@ -31,9 +39,9 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="how long each stage took, and what each result's score is made of")
     ] = False,
-    store: Store = None,
-    project: Project = None,
-    embedder: Embedder = None,
+    store: StoreOption = None,
+    project: ProjectOption = None,
+    embedder: EmbedderOption = None,
     as_json: Json = False,
 ) -> None:
     """Search the index with the same operation that agents call."""

@@ -20,7 +20,7 @@ from winnow.server.backends.files.lock import find_holder
 from winnow.server.commands.engine import ask_engine, format_waits
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -65,7 +65,7 @@ def stats(
             "--key-file", metavar="FILE", help="file with a key of that server, alone in it", show_default=False
         ),
     ] = None,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Count what the store holds, by project, and what its running servers and their engine did.

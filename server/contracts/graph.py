@@ -42,7 +42,7 @@ Relation = Annotated[
     EdgeType, BeforeValidator(_to_upper), WithJsonSchema({"type": "string", "enum": [*get_args(DocumentEdgeType)]})
 ]
 Title = Annotated[str, StringConstraints(max_length=TITLE_CHARS)]
-Kind = Annotated[str, StringConstraints(max_length=TYPE_CHARS)]
+TypeName = Annotated[str, StringConstraints(max_length=TYPE_CHARS)]
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 Weight = Annotated[float, Field(ge=0, le=MAX_WEIGHT)]
 _IDS_OR_NAMES = "ids of any rows, or names"
@@ -164,7 +164,7 @@ class NodeRow(Payload):
     id: ChunkId
     label: NodeLabel
     title: Title
-    type: Kind
+    type: TypeName
     level: Count | None = None
     tokens: Count | None = None
     doc_tag: Title | None = None
@@ -211,7 +211,7 @@ class PathNode(Payload):
     id: ChunkId
     label: NodeLabel
     title: Title
-    type: Kind
+    type: TypeName
 
 
 class PathEdge(Cited):

@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, TextContent
 
-from winnow.server.demo.task import SCRIPT, SEARCHES, TOP_K, Answer, extract_answer
+from winnow.server.demo.task import SCRIPT, SEARCHES, TOP_K, TaskAnswer, extract_answer
 from winnow.server.errors import WinnowError
 from winnow.server.text.tokens import count_tokens
 
@@ -38,7 +38,7 @@ class Arm:
     seconds: float = 0.0
     tokens: int = 0
     tokens_structured: int = 0
-    answer: Answer = field(default_factory=dict)
+    answer: TaskAnswer = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -27,7 +27,7 @@ from winnow.server.ingest.documents import RawDocument
 # Where the documentation is indexed: equal for `winnow demo` and `winnow eval`, so that they can share a store.
 PROJECT, SOURCE = "python-stdlib", "python"
 
-Kind = Literal["class", "function"]
+DefinitionKind = Literal["class", "function"]
 
 # Programs, games, test suites and vendored code: not documentation of a library.
 LEFT_OUT = frozenset(
@@ -62,7 +62,7 @@ class DocEntry:
     """One documented class, function or method. ``name`` is dotted from the module on."""
 
     name: str
-    kind: Kind
+    kind: DefinitionKind
     signature: str
     doc: str
     depth: int

@@ -48,25 +48,25 @@ for row in fetch(list(found)[:50]):
 return {{name: sorted(named) for name, named in sorted(answer.items())}}
 """
 
-Answer = Mapping[str, list[str]]
+TaskAnswer = Mapping[str, list[str]]
 
 _TIMEOUT = re.compile(r"\btimeout\b")
 _EXPIRY = re.compile(r"(?<!not raise )\b(?:TimeoutError|TimeoutExpired|Empty|Full)\b")
 
 
-def extract_answer(rows: Iterable[Mapping[str, Any]]) -> Answer:
+def extract_answer(rows: Iterable[Mapping[str, Any]]) -> TaskAnswer:
     """The answer that these ``full`` rows give by the rule."""
     headed = ((row["metadata"]["section"].rpartition(" > ")[2].partition("("), row["content"]) for row in rows)
     return _collect_exceptions((name, text) for (name, _, arguments), text in headed if _TIMEOUT.search(arguments))
 
 
-def expected_answer(documentation: Iterable[ModuleDocs]) -> Answer:
+def expected_answer(documentation: Iterable[ModuleDocs]) -> TaskAnswer:
     """The answer from the docstrings themselves, without search or index."""
     entries = (entry for module in documentation for entry in module.entries if entry.kind == "function")
     return _collect_exceptions((entry.name, entry.doc) for entry in entries if _TIMEOUT.search(entry.signature))
 
 
-def _collect_exceptions(texts: Iterable[tuple[str, str]]) -> Answer:
+def _collect_exceptions(texts: Iterable[tuple[str, str]]) -> TaskAnswer:
     answer: dict[str, set[str]] = {}
     for name, text in texts:
         named = _EXPIRY.findall(text)

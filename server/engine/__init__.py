@@ -4,7 +4,7 @@ Theory of operation. The store's folder contains a folder ``run`` that only its 
 socket. A client connects to it; if nothing listens, it starts an engine and retries. Two clients that start an
 engine at the same time start two processes: the lock ``engine`` admits one, the other exits, and both clients
 connect to the one that stayed. The first frame of a connection states the client's build and settings. The engine
-gives each connection its own knowledge base (scope, sessions, caches) over the one shared library, so clients
+gives each connection its own knowledge base (scope, sessions, caches) over the one shared store, so clients
 share nothing but the cost of opening the store.
 
 An engine exits when it has had no client for a while. When it crashes, its supervisor forks the next one at once
@@ -21,7 +21,7 @@ they are lost with a server's process.
 ``sharing``            whether a process works with an engine
 ``launch``             starting an engine as a detached process
 ``client``             ``server.knowledge.Knowledge`` over the socket
-``service``            the engine's side: the shared library and its clients
+``service``            the engine's side: the shared store and its clients
 ``client_connection``  one client of the service, and its requests
 ``process``            the engine's program: supervisor and engine
 =====================  ====================================================================

@@ -56,7 +56,7 @@ _SHORT_SECONDS = 10.0
 _COUNT_SECONDS = 1.0
 _SECONDS_PER_MINUTE = 60
 
-OnProgress = Callable[[Message], None]
+OnProgressMessage = Callable[[Message], None]
 
 
 class ConnectionLost(Exception):
@@ -75,7 +75,7 @@ class _Link:
         self.on_lost: Callable[[], None] = _do_nothing
         self._numbers = itertools.count(1)
         self._replies: dict[int, asyncio.Future[Any]] = {}
-        self._progress: dict[int, OnProgress] = {}
+        self._progress: dict[int, OnProgressMessage] = {}
 
     @classmethod
     async def open(cls, store: Path) -> _Link | None:
@@ -88,7 +88,7 @@ class _Link:
         return link
 
     async def ask(
-        self, do: str, on_progress: OnProgress | None = None, deadline: Deadline = NEVER, **fields: Any
+        self, do: str, on_progress: OnProgressMessage | None = None, deadline: Deadline = NEVER, **fields: Any
     ) -> Any:
         """Send one request with these fields and the time left, if that is bounded; return the answer.
 
@@ -256,7 +256,7 @@ class EngineKnowledge:
         return await self._ask(do, _COUNT_SECONDS, **fields)
 
     async def ingest(
-        self, paths: Sequence[Path], labels: Mapping[str, str], on_progress: OnProgress, **options: Any
+        self, paths: Sequence[Path], labels: Mapping[str, str], on_progress: OnProgressMessage, **options: Any
     ) -> Mapping[str, Any]:
         """Have the engine ingest; returns the fields of its report. Cancelling stops it where it can be resumed.
 

@@ -31,7 +31,7 @@ from winnow.server.engine.messages import (
 from winnow.server.engine.wire import REPLIES, REQUESTS, Connection, Message, WireError
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.queue import JobQueue
-from winnow.server.knowledge import DIRECT, SCRIPT, KnowledgeBase, Library
+from winnow.server.knowledge import DIRECT, SCRIPT, KnowledgeBase, Store
 from winnow.server.runtime.call_threads import CallThreads
 from winnow.server.runtime.deadlines import deadline_after, use_deadline
 from winnow.server.runtime.logs import log
@@ -60,15 +60,15 @@ class IngestJob:
             raise WorkCancelled
 
 
-# Runs an ingest into the open library under these settings; returns its report as JSON data. Called in a thread.
+# Runs an ingest into the open store under these settings; returns its report as JSON data. Called in a thread.
 Ingest = Callable[[Settings, IngestJob, Callable[[Any], None]], dict[str, Any]]
 
 
-class SharedLibrary(Protocol):
-    """Protocol of the library that all clients of an engine share, opened at its first use."""
+class SharedStore(Protocol):
+    """Protocol of the store that all clients of an engine share, opened at its first use."""
 
-    def get(self) -> Library:
-        """The open library. Blocks while it opens and raises what opening raises."""
+    def get(self) -> Store:
+        """The open store. Blocks while it opens and raises what opening raises."""
 
 
 class Service(Protocol):
@@ -83,8 +83,8 @@ class Service(Protocol):
     requests: set[asyncio.Task[None]]
 
     @property
-    def shared_library(self) -> SharedLibrary:
-        """The library that all clients share."""
+    def shared_store(self) -> SharedStore:
+        """The store that all clients share."""
 
     async def admit(self, hello: Hello) -> Settings:
         """The settings of a client that may use this engine; raises WinnowError for another one."""
@@ -197,15 +197,13 @@ class ClientConnection(Connection):
         hello = Hello.from_message(message)
         self.settings = await self._service.admit(hello)
 
-        def get_library() -> Library:
-            library = self._service.shared_library.get()
+        def get_store() -> Store:
+            store = self._service.shared_store.get()
             if hello.waits_for_model:
-                library.embedder.wait()
-            return library
+                store.embedder.wait()
+            return store
 
-        self.kb = KnowledgeBase(
-            get_library, self.settings, calls=self._service.calls, jobs=self._service.job_queue
-        )
+        self.kb = KnowledgeBase(get_store, self.settings, calls=self._service.calls, jobs=self._service.job_queue)
         self._service.add_client(self)
         log("client came", pid=self._peer.pid, clients=len(self._service.clients))
         return asdict(Welcome(os.getpid(), self.kb.tokenizer))
@@ -273,7 +271,7 @@ class ClientConnection(Connection):
         thread = ThreadPoolExecutor(1, thread_name_prefix="winnow-ingest")
         try:
             # Opened here, because the threads that opening starts would inherit the ingest's low priority.
-            await asyncio.to_thread(self._service.shared_library.get)
+            await asyncio.to_thread(self._service.shared_store.get)
             return {"report": await loop.run_in_executor(thread, run)}
         finally:
             thread.shutdown(wait=False)

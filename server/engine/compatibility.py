@@ -1,6 +1,6 @@
 """Which build and settings the clients of one engine must agree on.
 
-A client may set some settings for itself (``OWN_SETTINGS``); all others decide how the shared library is opened.
+A client may set some settings for itself (``OWN_SETTINGS``); all others decide how the shared store is opened.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def answer_to_json(answer: Answer) -> Message:
         "cache_hit": answer.cache_hit,
         "counted": answer.counted,
         "noted": dict(answer.noted),
-        "taken": dict(answer.taken),
+        "taken": dict(answer.charged_text),
         "links": [
             (link.passage_id, link.uri, link.title, link.size_bytes, link.created_at, link.place)
             for link in answer.links
@@ -209,7 +209,9 @@ def answer_to_json(answer: Answer) -> Message:
 def answer_from_json(fields: Mapping[str, Any]) -> Answer:
     """The inverse of ``answer_to_json``."""
     links = tuple(PassageLink(*link) for link in fields["links"])
-    return Answer(**{**fields, "warnings": tuple(fields["warnings"]), "links": links})
+    rest = {name: value for name, value in fields.items() if name != "taken"}
+    known = {"warnings": tuple(fields["warnings"]), "links": links, "charged_text": fields["taken"]}
+    return Answer(**{**rest, **known})
 
 
 def stored_passage_from_json(fields: Mapping[str, Any] | None) -> StoredPassage | None:

@@ -7,9 +7,9 @@ then it closes stdin and stdout.
 
 Theory of operation. There are two processes. The *supervisor* holds the lock and the socket, imports nothing
 large, opens nothing and starts no thread, so it can fork at any time and takes little memory. Its child is the
-*engine*: it imports what it needs, opens the library and answers. When the engine is killed, the supervisor still
+*engine*: it imports what it needs, opens the store and answers. When the engine is killed, the supervisor still
 has the socket and forks the next one: clients reconnect at once, wait in the socket's queue, and are answered as
-soon as the library is open, without the start of an interpreter. An engine that hangs is killed (see
+soon as the store is open, without the start of an interpreter. An engine that hangs is killed (see
 ``heartbeat``). When the engine exits by itself or crashes repeatedly, the supervisor exits too, and the next call
 of a client starts anew. When the supervisor is killed, the engine goes on; it holds the lock as well.
 """

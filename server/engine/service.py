@@ -1,4 +1,4 @@
-"""The engine's service: it owns the shared library, accepts clients and decides when the engine exits."""
+"""The engine's service: it owns the shared store, accepts clients and decides when the engine exits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from winnow.server.engine.wire import PROTOCOL, Message
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.queue import JobQueue, JobRunner, RunJob
 from winnow.server.jobs.records import Job, JobResult
-from winnow.server.knowledge import Library
+from winnow.server.knowledge import Store
 from winnow.server.runtime.call_threads import AT_ONCE, CallThreads
 from winnow.server.runtime.logs import log
 from winnow.server.settings import Settings
@@ -46,35 +46,35 @@ _FIRST_CLIENT_SECONDS = 10.0
 _KEEP_SOCKET_FILE: Mapping[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
 
 
-class _LazyLibrary:
-    """The library, opened at its first use. If opening fails, the next use tries again."""
+class _LazyStore:
+    """The store, opened at its first use. If opening fails, the next use tries again."""
 
-    def __init__(self, open_library: Callable[[], Library]) -> None:
-        self._open_library = open_library
+    def __init__(self, open_store: Callable[[], Store]) -> None:
+        self._open_store = open_store
         self._lock = threading.Lock()
-        self._library: Library | None = None
+        self._store: Store | None = None
 
-    def get(self) -> Library:
-        """The open library. Blocks while it opens and raises what opening raises."""
+    def get(self) -> Store:
+        """The open store. Blocks while it opens and raises what opening raises."""
         with self._lock:
-            if self._library is None:
-                self._library = self._open_library()
-            return self._library
+            if self._store is None:
+                self._store = self._open_store()
+            return self._store
 
     def open_early(self) -> None:
-        """Open the library before the first request; that request reports a failure."""
+        """Open the store before the first request; that request reports a failure."""
         with suppress(WinnowError):
             self.get()
 
     def waits(self) -> Message:
-        """How long readers waited for writers; empty before the library is open."""
-        library = self._library
-        return {name: asdict(summary) for name, summary in library.waits().items()} if library is not None else {}
+        """How long readers waited for writers; empty before the store is open."""
+        store = self._store
+        return {name: asdict(summary) for name, summary in store.waits().items()} if store is not None else {}
 
     def close(self) -> None:
         with self._lock:
-            if self._library is not None:
-                self._library.close()
+            if self._store is not None:
+                self._store.close()
 
 
 class StoreWatcher(Protocol):
@@ -96,17 +96,17 @@ class EngineService:
     def __init__(
         self,
         settings: Settings,
-        open_library: Callable[[], Library],
+        open_store: Callable[[], Store],
         ingest: Ingest,
         run_job: RunJob,
         make_watcher: Callable[[], StoreWatcher],
     ) -> None:
         self.settings = settings
-        self.shared_library = _LazyLibrary(open_library)
+        self.shared_store = _LazyStore(open_store)
         self.calls = CallThreads()
         self.ingest = ingest
         self._run_job = run_job
-        self.job_queue = JobQueue(settings.store, JobRunner(self.shared_library.get, self._run_before_watcher))
+        self.job_queue = JobQueue(settings.store, JobRunner(self.shared_store.get, self._run_before_watcher))
         self._make_watcher = make_watcher
         self._watcher: StoreWatcher | None = None
         self._watching_clients: set[ClientConnection] = set()
@@ -126,7 +126,7 @@ class EngineService:
         server = await loop.create_unix_server(
             lambda: ClientConnection(self), sock=listener.socket, **_KEEP_SOCKET_FILE
         )
-        loop.run_in_executor(None, self.shared_library.open_early)
+        loop.run_in_executor(None, self.shared_store.open_early)
         loop.run_in_executor(None, self.job_queue.wake)
         self._start_idle_timer(max(self._idle_seconds, _FIRST_CLIENT_SECONDS))
         await self._stopping.wait()
@@ -138,7 +138,7 @@ class EngineService:
         self._stopping.set()
 
     async def close(self) -> None:
-        """Stop running requests, disconnect all clients, close the library.
+        """Stop running requests, disconnect all clients, close the store.
 
         Requests that do not end within seconds die with the process; the store survives that at any moment.
         """
@@ -156,7 +156,7 @@ class EngineService:
         if not await self._end_calls():
             log("engine leaves in the middle of a call", level=30)
             os._exit(0)
-        await asyncio.to_thread(self.shared_library.close)
+        await asyncio.to_thread(self.shared_store.close)
 
     async def _end_calls(self) -> bool:
         for task in self.requests:
@@ -191,7 +191,7 @@ class EngineService:
         async with self._watcher_turn:
             if self._watcher is None:
                 # Opened here, because the threads that opening starts would inherit the watcher's low priority.
-                await asyncio.to_thread(self.shared_library.get)
+                await asyncio.to_thread(self.shared_store.get)
                 watcher = self._make_watcher()
                 await asyncio.to_thread(watcher.start)
                 self._watcher = watcher
@@ -239,12 +239,12 @@ class EngineService:
             "idle_minutes": self.settings.engine_idle_minutes,
             "ingests": len(self.jobs) + self.job_queue.is_busy,
             "watching": self._watcher is not None,
-            "waits": self.shared_library.waits(),
+            "waits": self.shared_store.waits(),
             "clients": [client.facts(now) for client in sorted(self.clients, key=lambda client: client.since)],
         }
 
     async def admit(self, hello: Hello) -> Settings:
-        """Admit a client to the shared library; returns the settings that apply to it.
+        """Admit a client to the shared store; returns the settings that apply to it.
 
         Raises ``WinnowError`` for a client that cannot share this engine. If there is no other client, the engine
         leaves (``details.leaving``), so that this client can start one with its own build and settings.

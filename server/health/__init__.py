@@ -413,9 +413,9 @@ def _host(settings: Settings) -> Iterator[Finding]:
 
 
 def _skills(settings: Settings) -> Iterator[Finding]:
-    shelf = load_skills(settings.skills)
-    yield Finding("skills", "skills", True, f"scripts may import {', '.join(shelf.skills)}", essential=False)
-    for one in shelf.left_out:
+    skill_set = load_skills(settings.skills)
+    yield Finding("skills", "skills", True, f"scripts may import {', '.join(skill_set.skills)}", essential=False)
+    for one in skill_set.left_out:
         yield Finding(
             "skills", "left out", False, f"{one.what}: {one.why}", "correct it or remove it", essential=False
         )
@@ -434,14 +434,14 @@ def _prompts(settings: Settings) -> Iterator[Finding]:
 def _tool_packs(settings: Settings) -> Iterator[Finding]:
     if not settings.tool_packs:
         return
-    from winnow.server.toolpacks.offering import PackShelf
-    from winnow.server.toolpacks.strikes import Strikes
+    from winnow.server.toolpacks.contract_violations import ContractViolations
+    from winnow.server.toolpacks.offering import ToolRegistry
 
-    shelf = PackShelf(settings.tool_packs, TAKEN_NAMES, Strikes(settings.store))
-    shelf.refresh()
-    names = ", ".join(pack.id for pack in shelf.packs) or "none"
+    registry = ToolRegistry(settings.tool_packs, TAKEN_NAMES, ContractViolations(settings.store))
+    registry.refresh()
+    names = ", ".join(pack.id for pack in registry.packs) or "none"
     yield Finding("tool packs", "tools", True, names, essential=False)
-    for one in shelf.left_out:
+    for one in registry.left_out:
         advice = "winnow pack check FOLDER shows it; correct it or remove it"
         yield Finding("tool packs", "left out", False, f"{one.what}: {one.why}", advice, essential=False)
 

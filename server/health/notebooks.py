@@ -19,11 +19,11 @@ def _server(settings: Settings) -> Iterator[Finding]:
     """Whether the server answers with the notebook of the project."""
     if settings.notebook_url is None:
         return
-    from winnow.server.opening import open_library
+    from winnow.server.opening import open_claim_library
 
-    with closing(open_library(settings)) as library:
+    with closing(open_claim_library(settings)) as library:
         try:
-            library.elsewhere.ask("GET", settings.project, "/status")
+            library.remote_notebook.ask("GET", settings.project, "/status")
         except WinnowError as error:
             yield Finding("backends", "notebooks", False, error.message, _ADVICE)
         else:

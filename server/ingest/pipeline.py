@@ -136,7 +136,7 @@ def ingest_documents(
     "INDEX_HELD" where another ingest is running.
     """
     with target.catalogue.only_writer(), ParserProcess() as parser:
-        run = _Run(target, ProgressMeter(progress, documents_total=total), parser)
+        run = _IngestRun(target, ProgressMeter(progress, documents_total=total), parser)
         run.index(source, [Origin("", documents)])
         return run.finish()
 
@@ -163,7 +163,7 @@ def ingest_paths(
     """
     with target.catalogue.only_writer(), ParserProcess(options, allows_weaker=allows_weaker) as parser:
         bibliography = read_references(parser, references) if references else None
-        run = _Run(target, ProgressMeter(progress), parser, labels, deletions, bibliography)
+        run = _IngestRun(target, ProgressMeter(progress), parser, labels, deletions, bibliography)
         sources = target.catalogue.sources(target.project)
         return run.ingest(
             find_parts(paths, sources, rules, project=target.project, allows_missing=deletions.admits_all)
@@ -191,10 +191,10 @@ def ingest_parts(
         ParserProcess(options, allows_weaker=allows_weaker, pool=pool) as parser,
     ):
         bibliography = read_references(parser, references) if references else None
-        return _Run(target, ProgressMeter(progress), parser, labels, deletions, bibliography).ingest(parts)
+        return _IngestRun(target, ProgressMeter(progress), parser, labels, deletions, bibliography).ingest(parts)
 
 
-class _Run:
+class _IngestRun:
     """One ingest into one project."""
 
     def __init__(
@@ -502,7 +502,7 @@ class _Run:
 
     def _cut(self, document: Document, raw: RawDocument) -> tuple[Chunk, ...]:
         """Cut the document into chunks and mine it for the graph. Raises ``UnreadableFile``."""
-        self._parser.rehearse(raw)
+        self._parser.dry_run(raw)
         chunks = chunk(document, raw.text, raw.places)
         if self._graph:
             self._graph.extract(document, raw.text, chunks)

@@ -156,7 +156,7 @@ class JobQueue:
         if job.starts >= _MAX_STARTS:
             self._end(job, state="interrupted", note=_GIVEN_UP.format(starts=job.starts))
             return
-        run = _Run(self.files, job, self._stopping)
+        run = _JobRun(self.files, job, self._stopping)
         try:
             result = self._runner.run(job, run.on_progress)
         except JobStopped:
@@ -187,7 +187,7 @@ class JobQueue:
         log("job ended", job=job.id, state=fields["state"])
 
 
-class _Run:
+class _JobRun:
     """One run of a job: writes its progress, and ends it when it is to end."""
 
     def __init__(self, files: JobFiles, job: Job, stopping: threading.Event) -> None:

@@ -18,7 +18,7 @@ CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 MOST_PROJECTS = 50
 _OTHERS = "(others)"
 
-Kind = Literal["counter", "gauge", "histogram", "summary", "info"]
+MetricType = Literal["counter", "gauge", "histogram", "summary", "info"]
 Figures = Mapping[str, Any]
 # The suffix of a metric's name, its labels, its value.
 Sample = tuple[str, Mapping[str, Any], float]
@@ -33,7 +33,7 @@ class Family:
     """
 
     name: str
-    kind: Kind
+    kind: MetricType
     help: str
     samples: Callable[[Figures], Iterator[Sample]]
     unit: str = ""
@@ -44,7 +44,7 @@ class Family:
         return tuple(f"{self.name}{suffix}" for suffix in _SUFFIXES[self.kind])
 
 
-_SUFFIXES: Mapping[Kind, tuple[str, ...]] = {
+_SUFFIXES: Mapping[MetricType, tuple[str, ...]] = {
     "counter": ("_total",),
     "gauge": ("",),
     "histogram": ("_bucket", "_count", "_sum"),

@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 from winnow.server import tiers
 from winnow.server.contracts.base import Mode, Tier
-from winnow.server.intake import Intake
 from winnow.server.models import Document, Filters, Labels, Legs, Ranking
 from winnow.server.runtime.caches import Cache, CacheCounters
 from winnow.server.runtime.reports.store_figures import StoreFigures
@@ -22,6 +21,7 @@ from winnow.server.sessions.passage_store import PassageLink, Session
 from winnow.server.sessions.result_store import ResultStore
 from winnow.server.sessions.saved_values import SavedValues
 from winnow.server.settings import Settings
+from winnow.server.text_charges import ChargedText
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
     from winnow.server.backends.base import ContradictionModel, DocumentStore, EmbedderSource, Reranker, Vector
@@ -52,7 +52,7 @@ DENSE_SECONDS = 8.0
 GRAPH_SECONDS = 5.0  # also of the inspection of a collection
 
 
-class Library(Protocol):
+class Store(Protocol):
     """An open store: catalogue, retriever, embedding model, graph."""
 
     @property
@@ -238,7 +238,7 @@ class RequestContext:
     has the same. ``warnings`` are those about the request itself, such as a filter that matches no document.
     """
 
-    index: Library
+    index: Store
     settings: Settings
     caller: Caller
     session: Session
@@ -256,7 +256,7 @@ class Answer:
 
     ``noted`` are increments of the process's metrics, by name. ``links`` are passages of the payload that a client
     may be offered as resources. ``counted`` is the number of tokens of the whole payload; None if not counted.
-    ``taken`` is the text of documents in the payload, which a run is charged for (``server/intake.py``).
+    ``charged_text`` is the text of documents that a run is charged for (``server/text_charges.py``).
     """
 
     payload: dict[str, Any]
@@ -268,7 +268,7 @@ class Answer:
     noted: Mapping[str, int] = field(default_factory=dict)
     links: tuple[PassageLink, ...] = ()
     counted: int | None = None
-    taken: Intake = field(default_factory=dict)
+    charged_text: ChargedText = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from winnow.server import intake
+from winnow.server import text_charges
 from winnow.server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from winnow.server.evidence import Quote, quotes
 from winnow.server.locators import cited_fields
@@ -96,12 +96,12 @@ def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Ans
             context.session.keep(candidate.passage, candidate.passage.document.project)
             for candidate in ranking.candidates
         ],
-        Cursor(cursor.offset, fingerprint(request), ranking.generation, ranking.way),
+        Cursor(cursor.offset, fingerprint(request), ranking.generation, ranking.ranking_method),
         ranking.legs,
         priors=[candidate.prior for candidate in ranking.candidates],
         duplicates=ranking.duplicates,
         warnings=(
-            *cursor.moved(ranking.generation, ranking.way),
+            *cursor.moved(ranking.generation, ranking.ranking_method),
             *ranking.warnings,
         ),
         cache_hit=ranking.cache_hit,
@@ -142,7 +142,7 @@ def _build_answer(
         (*passages.warnings, *(() if is_reported else (_WITHOUT_MODEL.format(why=similarity.why_not),))),
         cache_hit=passages.cache_hit,
         noted={"cursors": int(offset > 0), "duplicates": passages.duplicates, "quotes": len(page.rows)},
-        taken=intake.of_rows(page.rows, "section_id", "quote"),
+        charged_text=text_charges.of_rows(page.rows, "section_id", "quote"),
     )
 
 

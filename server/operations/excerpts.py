@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from winnow.server import intake
+from winnow.server import text_charges
 from winnow.server.contracts.kb import (
     MAX_EXCERPT_BYTES,
     MAX_EXCERPT_TOKENS,
@@ -124,9 +124,9 @@ def read_excerpt(context: RequestContext, request: ReadExcerpt) -> Answer:
         payload["citation"] = _build_citation(passage.stored)
     chunk = passage.stored.passage.chunk
     is_within = request.start_char < len(passage.text)
-    taken = intake.piece(chunk.id if is_within else chunk.document_id, excerpt)
+    charged_text = text_charges.piece(chunk.id if is_within else chunk.document_id, excerpt)
     payload |= passage.locate(request.start_char, request.start_char + length)
-    return _build_answer(payload | place_for_scripts(context, passage.stored.passage), taken)
+    return _build_answer(payload | place_for_scripts(context, passage.stored.passage), charged_text)
 
 
 def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
@@ -146,14 +146,14 @@ def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
     payload |= passage.locate(-len(before), end)
     described = payload | place_for_scripts(context, passage.stored.passage)
     warnings = () if passage.is_known else (_CHANGED,)
-    return _build_answer(described, _intake_of(passage, own, before + after), warnings)
+    return _build_answer(described, _charged_text_of(passage, own, before + after), warnings)
 
 
-def _intake_of(passage: _PassageInDocument, own: str, around: str) -> intake.Intake:
+def _charged_text_of(passage: _PassageInDocument, own: str, around: str) -> text_charges.ChargedText:
     """What an expanded excerpt hands over: the passage or its beginning, and the text around it."""
     chunk = passage.stored.passage.chunk
-    measure = intake.whole if own == passage.text else intake.piece
-    return {**measure(chunk.id, own), **(intake.piece(chunk.document_id, around) if around else {})}
+    measure = text_charges.whole if own == passage.text else text_charges.piece
+    return {**measure(chunk.id, own), **(text_charges.piece(chunk.document_id, around) if around else {})}
 
 
 def _locate_start(here: _PassageInDocument, start: int) -> tuple[str, int, bool]:
@@ -260,9 +260,13 @@ def _build_citation(stored: StoredPassage) -> dict[str, str]:
     }
 
 
-def _build_answer(payload: dict[str, Any], taken: intake.Intake, warnings: tuple[str, ...] = ()) -> Answer:
+def _build_answer(
+    payload: dict[str, Any], charged_text: text_charges.ChargedText, warnings: tuple[str, ...] = ()
+) -> Answer:
     noted = {"excerpts": 1, "excerpts_truncated": int(payload["truncated"])}
-    return Answer(payload, "excerpt", 1, count_tokens(payload["excerpt"]), warnings, noted=noted, taken=taken)
+    return Answer(
+        payload, "excerpt", 1, count_tokens(payload["excerpt"]), warnings, noted=noted, charged_text=charged_text
+    )
 
 
 _KB_READ_EXCERPT_DOC = """\

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from winnow.server import intake, tiers
+from winnow.server import text_charges, tiers
 from winnow.server.contracts.kb import KbSearch, KbSearchOptions
 from winnow.server.locators import cite_place, cited_fields
 from winnow.server.models import Hit, Passage
@@ -75,7 +75,7 @@ def search_page(
     envelope: dict[str, Any] = {**beside, "session_id": context.session.id}
     if options.include_debug:
         envelope["debug"] = _debug_facts(ranking)
-    page_cursor = Cursor(cursor.offset, fingerprint(request), ranking.generation, ranking.way)
+    page_cursor = Cursor(cursor.offset, fingerprint(request), ranking.generation, ranking.ranking_method)
     more = len(ranking.candidates) > cursor.offset + size
     page = build_page(rows, envelope, context.caller.budget.of("preview"), page_cursor, more=more)
     return Answer(
@@ -86,7 +86,7 @@ def search_page(
         _warnings(request, ranking, cursor),
         cache_hit=ranking.cache_hit,
         noted={"cursors": int(request.cursor is not None), "duplicates": ranking.duplicates},
-        taken=intake.of_rows(page.rows, "section_id", "preview"),
+        charged_text=text_charges.of_rows(page.rows, "section_id", "preview"),
     )
 
 
@@ -122,7 +122,7 @@ def _preview_chars(text: str, most: int) -> int:
 
 
 def _warnings(request: KbSearch, ranking: CandidateList, cursor: Cursor) -> tuple[str, ...]:
-    return (*cursor.moved(ranking.generation, ranking.way), *ranking.warnings)
+    return (*cursor.moved(ranking.generation, ranking.ranking_method), *ranking.warnings)
 
 
 def build_kb_row(
@@ -193,7 +193,7 @@ def _debug_facts(ranking: CandidateList) -> dict[str, Any]:
         "generation": ranking.generation,
         "duplicates_suppressed": ranking.duplicates,
         "relevance": None if ranking.relevance is None else round(ranking.relevance, _SCORE_DIGITS),
-        "stages_ms": {name: round(taken, 3) for name, taken in ranking.stages.items()},
+        "stages_ms": {name: round(milliseconds, 3) for name, milliseconds in ranking.stages.items()},
     }
 
 

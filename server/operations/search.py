@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from winnow.server import intake, tiers
+from winnow.server import text_charges, tiers
 from winnow.server.contracts.base import Mode
 from winnow.server.contracts.search import SemanticSearch
 from winnow.server.ids import is_chunk_id
@@ -120,9 +120,9 @@ def build_answer(
         (*cursor.moved(ranking.generation, ranking.legs), *ranking.warnings, *graph_warnings),
         cache_hit=ranking.cache_hit,
         noted={"cursors": int(bool(cursor.asked))},
-        taken={
-            **intake.of_rows(page.rows, "id", "preview"),
-            **intake.of_rows(page.rows, "id", "content", intake.whole),
+        charged_text={
+            **text_charges.of_rows(page.rows, "id", "preview"),
+            **text_charges.of_rows(page.rows, "id", "content", text_charges.whole),
         },
     )
 

@@ -30,7 +30,7 @@ from winnow.server.retrieval.evaluation import percentile
 GOLDEN_FILE = "golden.toml"
 _DIGITS = 4
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
+QuestionName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 # What an answer lacked: the right document among the passages that were quoted from, the right passage of that
 # document, or the words of the right passage.
 Miss = Literal["document", "chunk", "quote"]
@@ -51,7 +51,7 @@ class Question(GoldenAnswer):
     ``max_calls`` and ``max_bytes`` limit the calls, and the bytes of their answers, until the answer is seen.
     """
 
-    id: Name
+    id: QuestionName
     question: Annotated[str, StringConstraints(min_length=2, max_length=1000)]
     also: tuple[GoldenAnswer, ...] = Field(default=(), max_length=5)
     max_calls: int = Field(ge=1, le=2)
@@ -212,7 +212,9 @@ def _percentiles(values: Sequence[int]) -> dict[str, int]:
 
 def _read_tables(sheet: Path) -> dict[str, _SetTable]:
     try:
-        tables = TypeAdapter(dict[Name, _SetTable]).validate_python(tomllib.loads(sheet.read_text("utf-8")))
+        tables = TypeAdapter(dict[QuestionName, _SetTable]).validate_python(
+            tomllib.loads(sheet.read_text("utf-8"))
+        )
     except (ValidationError, ValueError) as error:
         raise WinnowError("INVALID_REQUEST", f"{sheet}: {_describe_error(error)}") from None
     if not tables:

@@ -28,7 +28,7 @@ from winnow.server.runtime.logs import log
 from winnow.server.settings import MIB, Settings
 from winnow.server.text.printable import visible_json
 
-Kind = Literal["executions", "calls"]
+AuditKind = Literal["executions", "calls"]
 trace_of_call: ContextVar[str] = ContextVar("trace_of_call", default="")  # the trace id of the call in progress
 _SPARE_FILES = 10  # of one kind, in addition to one per day: a file may be full before its day is over
 _DAY_SECONDS = 86_400
@@ -39,7 +39,7 @@ _FIRST_CHARS = 100
 _SINCE = re.compile(r"(\d{1,4})\s*([hd])")
 
 
-def open_audit_log(settings: Settings, kind: Kind) -> AuditLog | None:
+def open_audit_log(settings: Settings, kind: AuditKind) -> AuditLog | None:
     """Open the audit log and delete what is too old; None if the settings switch it off."""
     if settings.audit == "off":
         return None
@@ -59,7 +59,7 @@ class AuditLog:
         folder: Path,
         max_bytes: int,
         days: int,
-        kind: Kind = "executions",
+        kind: AuditKind = "executions",
         now: Callable[[], float] = time.time,
     ) -> None:
         self._folder = folder
@@ -128,7 +128,7 @@ def _first_time(path: Path) -> str:
 
 
 def read_records(
-    folder: Path, since: datetime | None = None, kind: Kind = "executions"
+    folder: Path, since: datetime | None = None, kind: AuditKind = "executions"
 ) -> Iterator[dict[str, Any]]:
     """The records of all files from ``since`` on, oldest first. Incomplete lines are skipped."""
     files = [*sorted(folder.glob(f"{kind}-*.jsonl")), folder / f"{kind}.jsonl"]

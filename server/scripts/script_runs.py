@@ -159,9 +159,9 @@ class _Meter:
         try:
             answer = await self.kb.call(method, params, self.caller)
         except WinnowError as error:
-            return Reply(None, settle=partial(self._refuse, call, error))
+            return Reply(None, charge=partial(self._refuse, call, error))
         value = {**answer.payload, "warnings": list(answer.warnings)} if answer.warnings else answer.payload
-        return Reply(value, rows=answer.rows, tokens=answer.tokens, settle=partial(self._take, call, answer))
+        return Reply(value, rows=answer.rows, tokens=answer.tokens, charge=partial(self._take, call, answer))
 
     def count_further_calls(self) -> dict[str, Any]:
         """The calls beyond those that the audit log has one by one: their numbers by operation."""
@@ -182,11 +182,11 @@ class _Meter:
         rows_left = self.left.get(kind)
         try:
             _check_rows(kind, answer.rows, rows_left, self.allowed.rows.get(kind, 0))
-            _check_text(self.text.cost(answer.taken), self.text)
+            _check_text(self.text.cost(answer.charged_text), self.text)
         except CallError as refusal:
             call["error"] = refusal.type
             raise
-        self.text.take(answer.taken)
+        self.text.take(answer.charged_text)
         self.warnings.add(answer.warnings)
         if rows_left is not None:
             self.left[kind] = rows_left - answer.rows
@@ -245,7 +245,7 @@ class Scripts:
         self._is_settled = False
         self._audit = open_audit_log(settings, "executions")
         self.why_not = "the sandbox has not been started"
-        self.shelf = SkillSet()
+        self.skill_set = SkillSet()
 
     @property
     def available(self) -> bool:
@@ -270,8 +270,8 @@ class Scripts:
         if self._settings.execute_code == "off":
             self.why_not = "execute_code is switched off (setting execute_code)"
             return
-        self.shelf = await asyncio.to_thread(load_skills, self._settings.skills)
-        for skipped in self.shelf.left_out:
+        self.skill_set = await asyncio.to_thread(load_skills, self._settings.skills)
+        for skipped in self.skill_set.left_out:
             log("a skill is left out", level=logging.WARNING, what=skipped.what, why=skipped.why)
         sandbox = Sandbox(
             limits=self._limits,
@@ -326,7 +326,7 @@ class Scripts:
                     limits=replace(self._limits, wall_seconds=seconds),
                     count_tokens=self._kb.count_tokens,
                     on_progress=progress,
-                    skills=self.shelf.for_scripts().to_job() if self.shelf.is_named_in(code) else None,
+                    skills=self.skill_set.for_scripts().to_job() if self.skill_set.is_named_in(code) else None,
                 )
             except asyncio.CancelledError:
                 self._record(_cancelled(sandbox.walls, meter, began), code, description, meter, execution_id)

@@ -137,10 +137,10 @@ def _parse_skills(source: str, file: str) -> Iterator[Skill]:
 WITHOUT_SKILLS = frozenset({"monty"})
 
 
-def describe_skills(shelf: SkillSet) -> str:
+def describe_skills(skill_set: SkillSet) -> str:
     """A list of all skills, then each with its parameters and docstring, as Markdown."""
-    lines = [f"- `{skill.name}{skill.parameters}`: {skill.line}" for skill in shelf.skills.values()]
-    whole = [skill.describe() for skill in shelf.skills.values()]
+    lines = [f"- `{skill.name}{skill.parameters}`: {skill.line}" for skill in skill_set.skills.values()]
+    whole = [skill.describe() for skill in skill_set.skills.values()]
     return "\n\n".join([_OPENING, "\n".join(lines), *whole])
 
 

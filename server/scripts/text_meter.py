@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from winnow.server.intake import Intake, owner_of
+from winnow.server.text_charges import ChargedText, owner_of
 
 # A meter remembers so many passages and pieces, about 20 MB; further ones are charged at each reading.
 _MAX_REMEMBERED = 100_000
@@ -26,13 +26,13 @@ class TextMeter:
         self._pieces: set[str] = set()
         self._of_pieces: Counter[str] = Counter()  # passage -> bytes of its pieces so far
 
-    def cost(self, intake: Intake) -> int:
-        """The bytes that this intake would be charged."""
-        return sum(self._charge(key, size) for key, size in intake.items())
+    def cost(self, charged_text: ChargedText) -> int:
+        """The bytes that this text would be charged."""
+        return sum(self._charge(key, size) for key, size in charged_text.items())
 
-    def take(self, intake: Intake) -> None:
-        """Charge an intake and remember it. The caller has compared its cost with ``left``."""
-        for key, size in intake.items():
+    def take(self, charged_text: ChargedText) -> None:
+        """Charge for a text and remember it. The caller has compared its cost with ``left``."""
+        for key, size in charged_text.items():
             self.left -= self._charge(key, size)
             if len(self._whole) + len(self._pieces) < _MAX_REMEMBERED:
                 self._remember(key, size)

@@ -14,10 +14,10 @@ from pathlib import Path
 from winnow.sandbox.runners.programs import try_program_walls
 from winnow.server.runtime.logs import log
 from winnow.server.runtime.operator_files import LeftOut
+from winnow.server.toolpacks.contract_violations import MOST, ContractViolations
 from winnow.server.toolpacks.pack_files import find_closed, state_of
 from winnow.server.toolpacks.reading import ToolPacks, load_packs
 from winnow.server.toolpacks.records import PackProgram, ToolPack
-from winnow.server.toolpacks.strikes import MOST, Strikes
 
 _LOOK_SECONDS = 2.0
 
@@ -31,11 +31,13 @@ class Offer:
     why_not: str = ""
 
 
-class PackShelf:
+class ToolRegistry:
     """The packs of some folders, read again when a file changes. Thread-safe; ``refresh`` alone blocks."""
 
-    def __init__(self, folders: Sequence[Path], taken: Collection[str], strikes: Strikes) -> None:
-        self._folders, self._taken, self._strikes = tuple(folders), taken, strikes
+    def __init__(
+        self, folders: Sequence[Path], taken: Collection[str], contract_violations: ContractViolations
+    ) -> None:
+        self._folders, self._taken, self._contract_violations = tuple(folders), taken, contract_violations
         self._read = ToolPacks()
         self._obstacles: Mapping[str, str] = {}
         self._state: object = None
@@ -77,7 +79,7 @@ class PackShelf:
         return [*self._read.left_out, *hidden]
 
     def _offer(self, pack: ToolPack) -> Offer:
-        breaks = self._strikes.of(pack)
+        breaks = self._contract_violations.of(pack)
         why_not = self._obstacles.get(pack.id, "")
         if not why_not and breaks.count >= MOST:
             last = f"the last time because it {breaks.last}"

@@ -17,12 +17,12 @@ from winnow.server.runtime.caches import Cache
 from winnow.server.runtime.logs import log
 from winnow.server.text.printable import ending, one_line, printable_data
 from winnow.server.tiers import dumps
+from winnow.server.toolpacks.contract_violations import MOST, ContractViolations
 from winnow.server.toolpacks.http_calls import TooMuch, ask, prepare_request
 from winnow.server.toolpacks.json_values import NoValue, ReportedFailure, parse_value, take_answer
 from winnow.server.toolpacks.program_calls import build_call, template_values
 from winnow.server.toolpacks.records import PackProgram, PackRequest, ToolPack
 from winnow.server.toolpacks.schemas import is_deep
-from winnow.server.toolpacks.strikes import MOST, Strikes
 from winnow.server.toolpacks.templates import TemplateRefused, render
 
 _AT_ONCE = 4
@@ -55,8 +55,8 @@ class _ContractBroken(Exception):
 class PackRunner:
     """Runs the packs of one server, a few at once. For one event loop."""
 
-    def __init__(self, strikes: Strikes) -> None:
-        self.strikes = strikes
+    def __init__(self, contract_violations: ContractViolations) -> None:
+        self.contract_violations = contract_violations
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._waiting = 0
         self._answers: Cache[Any] = Cache(_KEPT_ANSWERS, _KEPT_SECONDS)
@@ -86,7 +86,7 @@ class PackRunner:
         return PackAnswer(data)
 
     async def _count_break(self, pack: ToolPack, broken: _ContractBroken) -> WinnowError:
-        breaks = await asyncio.to_thread(self.strikes.add, pack, broken.why)
+        breaks = await asyncio.to_thread(self.contract_violations.add, pack, broken.why)
         left = MOST - breaks.count
         then = f"after {left} more it is taken off the list" if left > 0 else "it is taken off the list now"
         message = f"{pack.id} {broken.why}; {then}; its operator sees why: winnow pack list --folder FOLDER"
@@ -102,7 +102,7 @@ class PackRunner:
         finally:
             self._waiting -= 1
         try:
-            return await _answer_of(pack, given, stdin, self.strikes.store)
+            return await _answer_of(pack, given, stdin, self.contract_violations.store)
         finally:
             self._slots.release()
 

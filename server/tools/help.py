@@ -93,8 +93,8 @@ def _list_topics(offered: Sequence[Tool], context: Context) -> dict[str, Callabl
         topics["recipes"] = recipes
     skills: Mapping[str, Skill] = {}
     if in_scripts and context.settings.sandbox not in WITHOUT_SKILLS:
-        skills = context.scripts.shelf.skills
-        topics["skills"] = partial(describe_skills, context.scripts.shelf)
+        skills = context.scripts.skill_set.skills
+        topics["skills"] = partial(describe_skills, context.scripts.skill_set)
     topics["topics"] = lambda: ", ".join(listed)
     for tool in offered:
         name = tool.name if context.settings.tool_names == "dotted" else _normalize(tool.name)

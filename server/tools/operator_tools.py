@@ -16,10 +16,10 @@ from winnow.server.settings import Settings
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import visible_json
 from winnow.server.tiers import Size, dumps
-from winnow.server.toolpacks.offering import PackShelf
+from winnow.server.toolpacks.contract_violations import ContractViolations
+from winnow.server.toolpacks.offering import ToolRegistry
 from winnow.server.toolpacks.records import ToolPack
 from winnow.server.toolpacks.running import PackRunner
-from winnow.server.toolpacks.strikes import Strikes
 from winnow.server.tools import TAKEN_NAMES
 from winnow.server.tools.base import Context, Tool, ToolResult
 
@@ -30,22 +30,22 @@ class OperatorTools:
     """The tools of the setting ``tool_packs``. ``refresh`` blocks, for a second at its first use."""
 
     def __init__(self, settings: Settings) -> None:
-        self._runner = PackRunner(Strikes(settings.store))
-        self._shelf = PackShelf(settings.tool_packs, TAKEN_NAMES, self._runner.strikes)
+        self._runner = PackRunner(ContractViolations(settings.store))
+        self._registry = ToolRegistry(settings.tool_packs, TAKEN_NAMES, self._runner.contract_violations)
 
     @property
     def is_due(self) -> bool:
         """Whether it is time to look at the files of the packs."""
-        return self._shelf.is_due
+        return self._registry.is_due
 
     def refresh(self) -> None:
         """Read the packs, if a file has changed."""
-        self._shelf.refresh()
+        self._registry.refresh()
 
     @property
     def tools(self) -> Sequence[Tool]:
         """The tools that are offered now."""
-        return [_build_tool(pack, self._runner) for pack in self._shelf.packs]
+        return [_build_tool(pack, self._runner) for pack in self._registry.packs]
 
 
 # The packs of one state of the files are the same objects, so their schemas are built once.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from winnow.server.ingest.parsing.reader_pool import ReaderPool
 from winnow.server.ingest.pipeline import ingest_parts
-from winnow.server.ingest.report import IngestReport
+from winnow.server.ingest.report import IngestReport, OnProgress
 from winnow.server.ingest.selection.deletions import DeletionRule
 from winnow.server.ingest.target import target_of
 from winnow.server.ingest.zotero.ingesting import HowToIngest, ingest_found
@@ -17,7 +17,7 @@ from winnow.server.opening import Backends
 from winnow.server.settings import Settings
 from winnow.server.watching.source_watcher import WatchTimes
 from winnow.server.watching.sources import WatchedSource
-from winnow.server.watching.watcher import Found, OnProgress, Watcher
+from winnow.server.watching.watcher import SourceListing, Watcher
 
 
 def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
@@ -27,7 +27,9 @@ def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
     """
     pool = ReaderPool()
 
-    def ingest(source: WatchedSource, found: Found, deletions: DeletionRule, on_batch: OnProgress) -> IngestReport:
+    def ingest(
+        source: WatchedSource, found: SourceListing, deletions: DeletionRule, on_batch: OnProgress
+    ) -> IngestReport:
         opened = backends()
         own = settings.model_copy(update={"project": source.project})
         target = target_of(own, opened, opened.embedder.wait())

@@ -19,7 +19,7 @@ from winnow.server.errors import WinnowError
 from winnow.server.ingest.file_discovery import File, SourcePart
 from winnow.server.ingest.parsing.parser import is_parsed_in_child
 from winnow.server.ingest.parsing.reader_pool import ReaderPool
-from winnow.server.ingest.report import IngestReport, Progress
+from winnow.server.ingest.report import IngestReport, OnProgress, Progress
 from winnow.server.ingest.selection.deletions import DeletionRule
 from winnow.server.ingest.zotero.reading import FoundLibraries
 from winnow.server.projects.states import HiddenProject
@@ -34,10 +34,9 @@ from winnow.server.watching.zotero_watcher import ZoteroWatcher
 _LOOK_SECONDS = 1.0
 _END_SECONDS = 5.0
 
-OnProgress = Callable[[Progress], None]
-Found = Sequence[SourcePart] | FoundLibraries
+SourceListing = Sequence[SourcePart] | FoundLibraries
 # Ingests what was found; the last argument is called after each batch, and may raise ``WorkInterrupted``.
-IngestFound = Callable[[WatchedSource, Found, DeletionRule, OnProgress], IngestReport]
+IngestFound = Callable[[WatchedSource, SourceListing, DeletionRule, OnProgress], IngestReport]
 
 
 class WatchedCatalogue(Protocol):
@@ -132,7 +131,7 @@ class Watcher:
     def ingest(
         self,
         source: WatchedSource,
-        found: Found,
+        found: SourceListing,
         deletions: DeletionRule,
         on_progress: OnProgress,
     ) -> IngestReport:

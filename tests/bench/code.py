@@ -28,7 +28,7 @@ from rich.table import Table
 from tests.bench.command_line import command_line
 from winnow.server.bench.figures import percentiles
 from winnow.server.commands.bench.open_index import OpenIndex, measure_with_questions
-from winnow.server.commands.terminal.output import Json, Project, Store, print_json, report_errors
+from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.progress import OnStep, show_steps
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.demo.client import connect_server
@@ -121,8 +121,8 @@ def count_questions(rounds: int, searches: int = SEARCHES) -> int:
 
 def run(
     rounds: Annotated[int, typer.Option("--rounds", min=_FEWEST, max=200, help="rounds behind each figure")] = 8,
-    project: Project = None,
-    store: Store = None,
+    project: ProjectOption = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Searches in one script against the same searches as direct calls over stdio, with and without the engine.

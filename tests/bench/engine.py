@@ -31,7 +31,7 @@ from tests.bench.engine_servers import engine_pid, measure_memory, run_servers
 from winnow.server.app import make_knowledge_base
 from winnow.server.bench.figures import percentiles
 from winnow.server.bench.questions import WARMUP, pick_questions
-from winnow.server.commands.terminal.output import Json, Project, Store, print_json, report_errors
+from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.progress import OnStep, show_steps
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.engine.client import EngineKnowledge, query_engine
@@ -55,8 +55,8 @@ def run(
     calls: Annotated[int, typer.Option("--calls", min=20, max=10_000, help="calls behind each figure")] = 400,
     chunks: Annotated[int, typer.Option("--chunks", min=20, max=100_000, help="chunks of each ingest")] = 600,
     kills: Annotated[int, typer.Option("--kills", min=0, max=10, help="how often the engine is killed")] = 2,
-    project: Project = None,
-    store: Store = None,
+    project: ProjectOption = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Several servers on one store: memory, what the engine adds to a call, searches beside an ingest, kill -9.

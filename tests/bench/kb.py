@@ -19,7 +19,7 @@ from tests.bench.command_line import command_line
 from winnow.server.bench.figures import percentiles, time_ms
 from winnow.server.bench.questions import WARMUP
 from winnow.server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
-from winnow.server.commands.terminal.output import Json, Project, Store, print_json, report_errors
+from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.knowledge import Caller, KnowledgeBase
 from winnow.server.settings_loading import load_settings
@@ -32,8 +32,8 @@ EXAMPLES = (
 
 def run(
     questions: Questions = 200,
-    project: Project = None,
-    store: Store = None,
+    project: ProjectOption = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """The kb tools over an existing index, step by step, with headings of the index as questions."""

@@ -64,7 +64,7 @@ async def measure(settings: Settings, entries: int, calls: int) -> dict[str, Any
     kb = make_knowledge_base(settings, wait_for_model=True)
     try:
         await kb.open()
-        model = kb.library().embedder.ready()
+        model = kb.store().embedder.ready()
         made = fill(
             settings.store,
             Notebook(settings.project),

@@ -33,7 +33,7 @@ from rich.table import Table
 from tests.bench.command_line import command_line
 from tests.bench.repeated_store import build_store
 from winnow.server.app import make_knowledge_base
-from winnow.server.commands.terminal.output import Json, Project, Store, print_json, report_errors
+from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.pipeline import ingest_paths
@@ -102,8 +102,8 @@ def run(
         int, typer.Option("--passages", min=0, max=10_000_000, help="repeat the files up to so many passages")
     ] = 0,
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=1_000, help="how often each pattern")] = 20,
-    store: Store = None,
-    project: Project = None,
+    store: StoreOption = None,
+    project: ProjectOption = None,
     as_json: Json = False,
 ) -> None:
     """Scans of a store: milliseconds, memory, and whether a plain program finds the same."""

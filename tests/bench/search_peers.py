@@ -27,7 +27,7 @@ from tests.bench.other_interpreter import run_program
 from winnow.server.backends.base import Embedder
 from winnow.server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
 from winnow.server.commands.bench.search import measure_search, show_figures
-from winnow.server.commands.terminal.output import Json, Project, Store, print_json, report_errors
+from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError
 from winnow.server.opening import Backends
@@ -149,8 +149,8 @@ def run(
         int, typer.Option("--peer-chunks", min=100, max=1_000_000, help="chunks that others get, at most")
     ] = 20_000,
     questions: Questions = 200,
-    project: Project = None,
-    store: Store = None,
+    project: ProjectOption = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """The figures of winnow bench search, and the same questions to others, as far as PYTHON has them.

@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, TextContent
 from winnow.server.app import Application, open_application
 from winnow.server.contracts import answer_schema
 from winnow.server.errors import REASONS, ErrorCode
-from winnow.server.knowledge import KnowledgeBase, Library
+from winnow.server.knowledge import KnowledgeBase, Store
 from winnow.server.settings_loading import load_settings
 from winnow.server.tools import TOOLS
 from winnow.server.tools.claims.rendering import render_share
@@ -374,7 +374,7 @@ async def broken(request: pytest.FixtureRequest, store: Path, tmp_path: Path) ->
             yield application
 
 
-def _faulty() -> Library:
+def _faulty() -> Store:
     raise RuntimeError("secret detail of the inside")
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.placed_documents import DOCUMENTS, index_placed_documents
 from winnow.server.claims.comparing import claim_friction
-from winnow.server.claims.life_cycle import weigh
-from winnow.server.claims.records import Claim, Comparison, Entry, Evidence, Verdict
+from winnow.server.claims.life_cycle import update_friction
+from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, Evidence
 from winnow.server.claims.store import Notebook, View
 from winnow.server.claims.verifying import (
     CheckedEvidence,
@@ -265,11 +265,11 @@ def test_an_ingest_looks_for_the_quotes_of_all_notebooks_of_its_project_again(st
         entry = Entry(id=written.id[:12], project=notebook.project, topic="backups", claims=(written,))
         claims.add(notebook, check_entry(entry, index, 1.0))
     claims.judge(
-        notebook, [Verdict(claim_id=claim.id, other_id=other.id, judgement="contradicts", created_at=1.0)]
+        notebook, [ClaimVerdict(claim_id=claim.id, other_id=other.id, judgement="contradicts", created_at=1.0)]
     )
     both = Comparison(entry_id="aaaaaaaaaaaa", other_id="bbbbbbbbbbbb", entropy=0.5)
     claims.compare("aaaaaaaaaaaa", [both])
-    weigh(claims, ["aaaaaaaaaaaa", "bbbbbbbbbbbb"])
+    update_friction(claims, ["aaaaaaaaaaaa", "bbbbbbbbbbbb"])
 
     def read() -> list[tuple[str, float]]:
         found = claims.read(View(notebook, sees_all=True), ["aaaaaaaaaaaa", "bbbbbbbbbbbb"])

@@ -25,7 +25,7 @@ from winnow.server.configuration.addresses import Address
 from winnow.server.engine import endpoint
 from winnow.server.errors import WinnowError
 from winnow.server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
-from winnow.server.opening import Backends, open_library
+from winnow.server.opening import Backends, open_claim_library
 from winnow.server.sessions.identities import key_name
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
@@ -78,13 +78,13 @@ async def keeper(
 
 
 @asynccontextmanager
-async def serving_elsewhere(
+async def serving_remotely(
     opened: tuple[Settings, Backends], keeper: Keeper, **changed: Any
 ) -> AsyncIterator[tuple[Client, KnowledgeBase]]:
     """A server with the same documents whose entries are on another one."""
     changed |= {"notebook_url": Address(keeper.address)}
     settings = opened[0].model_copy(update=changed)
-    with closing(open_library(settings)) as library:
+    with closing(open_claim_library(settings)) as library:
         async with serving_over(settings, opened[1], claims=library) as both:
             yield both
 
@@ -92,7 +92,7 @@ async def serving_elsewhere(
 @pytest.fixture(params=["sqlite", "http"])
 def over_each(request: pytest.FixtureRequest, opened: tuple[Settings, Backends], keeper: Keeper) -> Serving:
     """Serves over each store of entries, with changed settings."""
-    return partial(serving, opened) if request.param == "sqlite" else partial(serving_elsewhere, opened, keeper)
+    return partial(serving, opened) if request.param == "sqlite" else partial(serving_remotely, opened, keeper)
 
 
 @pytest.fixture

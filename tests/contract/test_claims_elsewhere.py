@@ -24,7 +24,7 @@ from winnow.server.errors import WinnowError
 from winnow.server.health.notebooks import CHECKS
 from winnow.server.keys.key_ring import KeyRing
 from winnow.server.knowledge import DIRECT, Caller, KnowledgeBase
-from winnow.server.opening import Backends, open_backends, open_library
+from winnow.server.opening import Backends, open_backends, open_claim_library
 from winnow.server.sessions.identities import key_name
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
@@ -83,7 +83,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Settings,
 async def asking(opened: tuple[Settings, Backends], address: str, **changed: Any) -> AsyncIterator[KnowledgeBase]:
     """A server with documents whose notebooks are at ``address``."""
     settings = opened[0].model_copy(update={"notebook_url": Address(address), **changed})
-    with closing(open_library(settings)) as library:
+    with closing(open_claim_library(settings)) as library:
         async with application_over(settings, opened[1], claims=library) as (_, kb):
             yield kb
 

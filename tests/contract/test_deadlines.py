@@ -17,7 +17,7 @@ from winnow.server import knowledge
 from winnow.server.app import Application
 from winnow.server.backends.base import SparseVector, VectorStore
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import OPERATIONS, KnowledgeBase, Library
+from winnow.server.knowledge import OPERATIONS, KnowledgeBase, Store
 from winnow.server.models import Filters
 from winnow.server.opening import open_backends
 from winnow.server.retrieval.hybrid import Retriever
@@ -74,7 +74,7 @@ class World:
         self.kb = KnowledgeBase(self.library, self.settings)
         self.pages: Pages
 
-    def library(self) -> Library:
+    def library(self) -> Store:
         """Open the store."""
         assert self.opened.wait(LIMIT)
         backends = open_backends(self.settings, wait_for_model=False)

@@ -26,7 +26,7 @@ from winnow.server.keys.key_ring import KeyRing
 from winnow.server.opening import open_backends
 from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
-from winnow.server.toolpacks.strikes import Strikes
+from winnow.server.toolpacks.contract_violations import ContractViolations
 from winnow.server.tools import TOOLS, Tool
 from winnow.server.transports.access.http_access import HttpAccess
 from winnow.server.transports.facade.discovery import REPEATABLE, SHORT_ROUTES, data_schema
@@ -154,7 +154,7 @@ async def test_a_pack_that_fails_is_the_same_error_at_every_door(
     for pack, reason in FAILURES.items():
         seen = {}
         for name, door in doors.items():
-            Strikes(settings.store).clear(pack)
+            ContractViolations(settings.store).clear(pack)
             seen[name] = await door.call(pack, TEXT)
         assert_same_error(seen, reason)
 
@@ -164,9 +164,9 @@ async def test_a_pack_that_broke_its_contract_three_times_is_unknown_at_every_do
 ) -> None:
     seen: dict[str, list[Seen]] = {}
     for name, door in doors.items():
-        Strikes(settings.store).clear("site.lie")
+        ContractViolations(settings.store).clear("site.lie")
         seen[name] = [await door.call("site.lie", TEXT) for _ in range(4)]
-    Strikes(settings.store).clear("site.lie")
+    ContractViolations(settings.store).clear("site.lie")
     for number, reason in enumerate(("SOURCE_UNAVAILABLE",) * 3 + ("NOT_FOUND",)):
         assert_same_error({name: answers[number] for name, answers in seen.items()}, reason)
 

@@ -396,24 +396,24 @@ def test_an_error_within_a_skill_names_the_script_s_own_line(outcomes: Mapping[s
 
 
 def test_what_cannot_be_a_skill_is_left_out_with_the_reason(folder: Path) -> None:
-    shelf = load_skills([folder, folder / "nowhere"])
-    why = {Path(one.what.partition(": ")[0]).stem: one.why for one in shelf.left_out}
+    skill_set = load_skills([folder, folder / "nowhere"])
+    why = {Path(one.what.partition(": ")[0]).stem: one.why for one in skill_set.left_out}
     for name, (_, reason) in REFUSED.items():
         assert why[name].startswith(reason), why[name]
     assert "others may write it" in why["open"]
     assert why["nowhere"]
-    assert any(one.what.endswith(": coverage") for one in shelf.left_out)
-    assert list(shelf.skills)[:3] == ["titles", "fails", "coverage"]
-    assert shelf.skills["titles"].parameters == "(query, top_k=5)"
+    assert any(one.what.endswith(": coverage") for one in skill_set.left_out)
+    assert list(skill_set.skills)[:3] == ["titles", "fails", "coverage"]
+    assert skill_set.skills["titles"].parameters == "(query, top_k=5)"
 
 
 def test_the_shipped_skills_are_six_with_a_line_each() -> None:
-    shelf = load_skills([])
-    assert (sorted(shelf.skills), shelf.left_out) == (
+    skill_set = load_skills([])
+    assert (sorted(skill_set.skills), skill_set.left_out) == (
         ["compare", "coverage", "find_contradictions", "glossary", "map_reduce", "timeline"], ())  # fmt: skip
-    told = describe_skills(shelf)
-    assert all(f"- `{one.name}{one.parameters}`: {one.line}" in told for one in shelf.skills.values())
-    assert all(one.line.endswith(".") for one in shelf.skills.values())
+    told = describe_skills(skill_set)
+    assert all(f"- `{one.name}{one.parameters}`: {one.line}" in told for one in skill_set.skills.values())
+    assert all(one.line.endswith(".") for one in skill_set.skills.values())
 
 
 def test_the_doctor_names_what_is_left_out_and_stays_well(folder: Path) -> None:

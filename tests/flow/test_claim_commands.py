@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from winnow.server.claims.records import Claim, Entry, Evidence, Verdict, claim_id, new_entry_id
+from winnow.server.claims.records import Claim, ClaimVerdict, Entry, Evidence, claim_id, new_entry_id
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook, View
 from winnow.server.commands.claims.notebooks import app
@@ -160,7 +160,7 @@ def test_a_report_has_quotes_and_status_and_no_markup_of_an_agent(place: Place) 
 def test_a_report_says_which_claims_contradict_each_other(place: Place) -> None:
     other = _entry("backups", "Backups stay for a year.")
     ours, theirs = f"{place.entry_id}.1", f"{other.id}.1"
-    verdict = Verdict(claim_id=ours, other_id=theirs, judgement="contradicts", by="ada", note="90 or 365")
+    verdict = ClaimVerdict(claim_id=ours, other_id=theirs, judgement="contradicts", by="ada", note="90 or 365")
     with closing(SqliteClaimStore(claims_path(place.store))) as claims:
         claims.add(BOOK, other)
         claims.judge(BOOK, [verdict])

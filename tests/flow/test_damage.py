@@ -325,7 +325,7 @@ def test_a_short_write_leaves_the_store_sealed(towers: Settings) -> None:
     assert [finding.detail for finding in integrity(towers)] == ["every file is as it was written"]
     _alter(towers, b"is 42 metres", b"is 92 metres", most=9)
     with pytest.raises(WinnowError, match="its content is not what was written"):
-        make_knowledge_base(towers, wait_for_model=True).library()
+        make_knowledge_base(towers, wait_for_model=True).store()
     assert _ingest(towers, "one")[0] == 4
 
 

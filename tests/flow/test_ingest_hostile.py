@@ -202,7 +202,7 @@ def test_what_parses_markup_without_walls_has_no_secrets_and_bounds(
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_a_long_text_is_rehearsed_and_then_indexed(target: Target, folder: Path) -> None:
+def test_a_long_text_gets_a_dry_run_and_then_is_indexed(target: Target, folder: Path) -> None:
     (folder / "long.md").write_text("# Long\n\n" + "The proxy listens on a port. " * 12_000)
     assert ingest_paths(target, [folder]).failures == ()
     assert "long.md" in uris(target)

@@ -21,10 +21,10 @@ from winnow.sandbox.runners import programs
 from winnow.sandbox.runners.programs import ProgramCall, run_program, try_program_walls
 from winnow.server.commands.packs.tools import app
 from winnow.server.errors import WinnowError
-from winnow.server.toolpacks.offering import PackShelf
+from winnow.server.toolpacks.contract_violations import ContractViolations
+from winnow.server.toolpacks.offering import ToolRegistry
 from winnow.server.toolpacks.records import ToolPack
 from winnow.server.toolpacks.running import PackRunner
-from winnow.server.toolpacks.strikes import Strikes
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the walls are Linux's")
 
@@ -63,18 +63,18 @@ def write(folder: Path, script: str = "", **changes: Any) -> None:
 
 def call(folder: Path, given: Mapping[str, Any], times: int = 1) -> list[Any]:
     """The answers of these calls, or the reasons of their errors with the messages."""
-    strikes = Strikes(folder)
-    shelf = PackShelf([folder / "packs"], (), strikes)
-    shelf.refresh()
-    assert shelf.left_out == []
-    return asyncio.run(_call(PackRunner(strikes), shelf, given, times))
+    contract_violations = ContractViolations(folder)
+    registry = ToolRegistry([folder / "packs"], (), contract_violations)
+    registry.refresh()
+    assert registry.left_out == []
+    return asyncio.run(_call(PackRunner(contract_violations), registry, given, times))
 
 
-async def _call(runner: PackRunner, shelf: PackShelf, given: Mapping[str, Any], times: int) -> list[Any]:
+async def _call(runner: PackRunner, registry: ToolRegistry, given: Mapping[str, Any], times: int) -> list[Any]:
     answers: list[Any] = []
     for _ in range(times):
         try:
-            answers.append((await runner.call(shelf.packs[0], given, "me")).data)
+            answers.append((await runner.call(registry.packs[0], given, "me")).data)
         except WinnowError as error:
             answers.append((error.reason, error.message))
     return answers
@@ -131,27 +131,27 @@ def test_a_program_that_breaks_its_contract_is_taken_off_the_list_at_the_third_t
     write(folder, script, **changes)
     (answer,) = call(folder, {"q": "x"})
     assert (answer[0], why in answer[1]) == (reason, True)
-    strikes = Strikes(folder)
-    shelf = PackShelf([folder / "packs"], (), strikes)
-    shelf.refresh()
-    (pack,) = shelf.packs
-    strikes.add(pack, "again")
-    assert strikes.add(pack, "and again").count == 3
-    assert [len(shelf.packs), "3 times" in shelf.left_out[0].why] == [0, True]
+    contract_violations = ContractViolations(folder)
+    registry = ToolRegistry([folder / "packs"], (), contract_violations)
+    registry.refresh()
+    (pack,) = registry.packs
+    contract_violations.add(pack, "again")
+    assert contract_violations.add(pack, "and again").count == 3
+    assert [len(registry.packs), "3 times" in registry.left_out[0].why] == [0, True]
     write(folder, "print(json.dumps({'answer': 1}))")
-    shelf.refresh()
-    assert len(shelf.packs) == 1
+    registry.refresh()
+    assert len(registry.packs) == 1
 
 
 def test_an_operator_puts_a_tool_back(folder: Path) -> None:
     write(folder, "sys.exit(1)")
     call(folder, {"q": "x"}, times=3)
-    strikes = Strikes(folder)
-    shelf = PackShelf([folder / "packs"], (), strikes)
-    shelf.refresh()
-    assert shelf.packs == []
-    assert Strikes(folder).clear("my.tool")
-    assert len(shelf.packs) == 1
+    contract_violations = ContractViolations(folder)
+    registry = ToolRegistry([folder / "packs"], (), contract_violations)
+    registry.refresh()
+    assert registry.packs == []
+    assert ContractViolations(folder).clear("my.tool")
+    assert len(registry.packs) == 1
 
 
 def test_a_failure_that_the_program_reports_itself_is_no_break(folder: Path) -> None:
@@ -254,12 +254,12 @@ def test_no_grandchild_outlives_a_call(folder: Path) -> None:
 def test_a_call_that_its_client_withdraws_ends_with_its_program(folder: Path) -> None:
     mark = f"86398.{os.getpid()}"
     write(folder, execution={"kind": "cli", "cmd": ["sleep", mark]})
-    strikes = Strikes(folder)
-    shelf = PackShelf([folder / "packs"], (), strikes)
-    shelf.refresh()
+    contract_violations = ContractViolations(folder)
+    registry = ToolRegistry([folder / "packs"], (), contract_violations)
+    registry.refresh()
 
     async def withdraw() -> None:
-        calling = asyncio.create_task(PackRunner(strikes).call(shelf.packs[0], {"q": "x"}, "me"))
+        calling = asyncio.create_task(PackRunner(contract_violations).call(registry.packs[0], {"q": "x"}, "me"))
         while not _is_running(mark):
             await asyncio.sleep(0.02)
         calling.cancel()
@@ -268,7 +268,7 @@ def test_a_call_that_its_client_withdraws_ends_with_its_program(folder: Path) ->
         assert calling.cancelled()
 
     asyncio.run(withdraw())
-    assert strikes.of(shelf.packs[0]).count == 0
+    assert contract_violations.of(registry.packs[0]).count == 0
 
 
 def _is_running(mark: str) -> bool:
@@ -391,14 +391,14 @@ def test_the_examples_of_the_documentation_answer(folder: Path, search_engine: s
     search = folder / "packs/search/web_search_query.tool.yaml"
     port = search_engine.rpartition(":")[2]
     search.write_text(search.read_text("utf-8").replace("8888", port), "utf-8")
-    strikes = Strikes(folder)
-    shelf = PackShelf([folder / "packs"], (), strikes)
-    shelf.refresh()
-    assert shelf.left_out == []
+    contract_violations = ContractViolations(folder)
+    registry = ToolRegistry([folder / "packs"], (), contract_violations)
+    registry.refresh()
+    assert registry.left_out == []
 
     async def ask(**given: dict[str, Any]) -> dict[str, Any]:
-        runner = PackRunner(strikes)
-        named = {pack.id.replace(".", "_"): pack for pack in shelf.packs}
+        runner = PackRunner(contract_violations)
+        named = {pack.id.replace(".", "_"): pack for pack in registry.packs}
         return {name: (await runner.call(named[name], each, "me")).data for name, each in given.items()}
 
     answers = asyncio.run(
@@ -422,13 +422,13 @@ def test_answers_of_a_deterministic_tool_are_kept_for_one_caller(folder: Path) -
         deterministic=True,
         templating={"engine": "jinja2", "cacheKey": "{{ id }}|{{ version }}|{{ input | tojson }}"},
     )
-    strikes = Strikes(folder)
-    shelf = PackShelf([folder / "packs"], (), strikes)
-    shelf.refresh()
-    (pack,) = shelf.packs
+    contract_violations = ContractViolations(folder)
+    registry = ToolRegistry([folder / "packs"], (), contract_violations)
+    registry.refresh()
+    (pack,) = registry.packs
 
     async def ask(*callers: str) -> list[str]:
-        runner = PackRunner(strikes)
+        runner = PackRunner(contract_violations)
         return [(await runner.call(pack, {"q": "x"}, caller)).data["answer"] for caller in callers]
 
     first, second, other = asyncio.run(ask("a", "a", "b"))
@@ -446,10 +446,10 @@ def test_an_input_without_what_the_cache_key_names_is_refused(folder: Path) -> N
     write(folder, "sys.exit(3)", deterministic=True, templating={"cacheKey": "{{ input.q }}"})
     ((reason, why),) = call(folder, {})
     assert (reason, "'q'" in why) == ("INVALID_REQUEST", True)
-    assert Strikes(folder).of(_only_pack(folder)).count == 0
+    assert ContractViolations(folder).of(_only_pack(folder)).count == 0
 
 
 def _only_pack(folder: Path) -> ToolPack:
-    shelf = PackShelf([folder / "packs"], (), Strikes(folder))
-    shelf.refresh()
-    return shelf.packs[0]
+    registry = ToolRegistry([folder / "packs"], (), ContractViolations(folder))
+    registry.refresh()
+    return registry.packs[0]

@@ -92,7 +92,7 @@ class Reading:
         for found in self._parser.read(path, path.name, FORMATS[suffix]):
             assert isinstance(found, RawDocument)
             raw = clean_document(found)
-            self._parser.rehearse(raw)
+            self._parser.dry_run(raw)
             chunk(document_of("p", "s", raw), raw.text, raw.places)
             texts.append(f"{raw.title}\n{raw.text}\n{raw.places}")
         return texts

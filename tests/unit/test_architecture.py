@@ -63,7 +63,7 @@ ROOMS: Mapping[str, str] = {
     "server.errors": "",
     "server.models": "",
     "server.ids": "",
-    "server.intake": "",
+    "server.text_charges": "",
     "server.text": "server.errors",
     "server.configuration": "server.errors",
     "server.settings": "server.configuration server.models server.errors server.text",
@@ -138,7 +138,7 @@ ROOMS: Mapping[str, str] = {
     "server.runtime server.graph "
     "server.retrieval server.contracts "
     "server.locators "
-    "server.tiers server.text server.evidence server.quotes server.intake server.sessions server.ids "
+    "server.tiers server.text server.evidence server.quotes server.text_charges server.sessions server.ids "
     "server.models server.errors server.settings",
     "server.knowledge": "server.operations server.jobs server.contracts server.runtime server.sessions "
     "server.errors server.settings server.text",
@@ -151,7 +151,7 @@ ROOMS: Mapping[str, str] = {
     "server.backends "
     "server.errors server.runtime server.settings server.text",
     "server.scripts": "sandbox sandbox.language sandbox.modules server.sessions server.runtime server.text "
-    "server.knowledge server.contracts server.intake server.errors server.settings",
+    "server.knowledge server.contracts server.text_charges server.errors server.settings",
     "server.reference": "client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
     "server.scripts server.operations server.settings server.text",
     "server.prompts": "server.reference server.runtime server.errors server.text",

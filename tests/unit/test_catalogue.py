@@ -263,7 +263,7 @@ def test_labels_come_out_as_they_went_in(catalogue: Catalogue) -> None:
 def test_a_document_in_doubt_has_no_context_and_is_otherwise_as_before(catalogue: Catalogue) -> None:
     begin(catalogue, entry("a.md", "x"), entry("b.md", "y"))
     before = catalogue.indexed_documents("p")
-    catalogue.mark_doubtful([document_id("p", "a.md"), "unknown"])
+    catalogue.mark_dirty([document_id("p", "a.md"), "unknown"])
     assert catalogue.indexed_documents("p") == [
         replace(one, context_hash="") if one.uri == "a.md" else one for one in before
     ]

@@ -14,10 +14,10 @@ from winnow.server.claims.comparing import (
     compare_entries,
     contradictions,
     evidence_entropy,
+    integration_status,
     pair_friction,
-    standing,
 )
-from winnow.server.claims.records import Claim, Comparison, Entry, Evidence, Judgement, Stance, Verdict
+from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, Evidence, Judgement, Stance
 
 A, B = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
 STANCES = st.sampled_from(["supports", "refutes", "mentions"])
@@ -33,8 +33,8 @@ def entry(id: str, *claims: tuple[Evidence, ...]) -> Entry:
     return Entry(id=id, project="p", topic="t", claims=made)
 
 
-def verdict(judgement: Judgement = "contradicts", at: float = 1.0, ours: int = 1, theirs: int = 1) -> Verdict:
-    return Verdict(claim_id=f"{A}.{ours}", other_id=f"{B}.{theirs}", judgement=judgement, created_at=at)
+def verdict(judgement: Judgement = "contradicts", at: float = 1.0, ours: int = 1, theirs: int = 1) -> ClaimVerdict:
+    return ClaimVerdict(claim_id=f"{A}.{ours}", other_id=f"{B}.{theirs}", judgement=judgement, created_at=at)
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,15 @@ def comparison(friction: float) -> Comparison:
 def test_status_follows_from_comparison_support_and_friction(
     claims: list[tuple[Evidence, ...]], frictions: list[float], is_compared: bool, expected: str
 ) -> None:
-    found = standing(entry(A, *claims), [comparison(friction) for friction in frictions], is_compared=is_compared)
+    found = integration_status(
+        entry(A, *claims), [comparison(friction) for friction in frictions], is_compared=is_compared
+    )
     assert found.status == expected
     assert found.friction == max([0.0, *frictions, *(1.0 for claim in claims if len(claim) == 2)])
 
 
 def test_a_status_says_why() -> None:
-    found = standing(entry(A, evidence(("d1", "supports"))), [comparison(0.5)], is_compared=True)
+    found = integration_status(entry(A, evidence(("d1", "supports"))), [comparison(0.5)], is_compared=True)
     assert found.why == f"friction 0.50 of the comparison with entry {B} is 0.3 or more"
 
 

@@ -18,7 +18,7 @@ import pytest
 from winnow.server.claims.exchange import FORMAT, back_up, export_lines, import_lines
 from winnow.server.claims.hash_chain import digest_of
 from winnow.server.claims.projects import move_notebooks, require_no_notebooks
-from winnow.server.claims.records import Claim, Comparison, Entry, Evidence, Verdict, claim_id, new_entry_id
+from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, Evidence, claim_id, new_entry_id
 from winnow.server.claims.sqlite_store import _LAYOUT, SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook, View
 from winnow.server.claims.vectors import ClaimVectors
@@ -85,8 +85,8 @@ def test_a_verdict_of_the_operators_model_never_takes_the_place_of_another(store
     one, other = (store.add(BOOKS, an_entry("memory", f"Pages have {size} KiB.")) for size in (4, 8))
     pair = {"claim_id": one.claims[0].id, "other_id": other.claims[0].id}
     turned = {"claim_id": pair["other_id"], "other_id": pair["claim_id"]}
-    by_model = Verdict(**pair, judgement="contradicts", by="nli:small@0123456789ab", created_at=1)
-    by_agent = Verdict(**turned, judgement="agrees", by="ada", created_at=2)
+    by_model = ClaimVerdict(**pair, judgement="contradicts", by="nli:small@0123456789ab", created_at=1)
+    by_agent = ClaimVerdict(**turned, judgement="agrees", by="ada", created_at=2)
     store.judge(BOOKS, [by_model])
     assert store.verdicts([one.id]) == [by_model]
     store.judge(BOOKS, [by_agent])
@@ -183,8 +183,8 @@ def test_verdicts_and_comparisons_are_found_from_both_entries_and_a_later_verdic
 ) -> None:
     first, second = (store.add(BOOKS, an_entry("memory", f"Pages have {size} KiB.")) for size in (4, 8))
     ids = (first.claims[0].id, second.claims[0].id)
-    store.judge(BOOKS, [Verdict(claim_id=ids[0], other_id=ids[1], judgement="agrees")])
-    store.judge(BOOKS, [Verdict(claim_id=ids[1], other_id=ids[0], judgement="contradicts")])
+    store.judge(BOOKS, [ClaimVerdict(claim_id=ids[0], other_id=ids[1], judgement="agrees")])
+    store.judge(BOOKS, [ClaimVerdict(claim_id=ids[1], other_id=ids[0], judgement="contradicts")])
     store.compare(first.id, [Comparison(entry_id=first.id, other_id=second.id, entropy=0.2, friction=1.0)])
     for entry in (first, second):
         assert [verdict.judgement for verdict in store.verdicts([entry.id])] == ["contradicts"]
@@ -332,7 +332,7 @@ def test_a_change_without_a_time_that_can_be_shown_is_not_imported(tmp_path: Pat
 def test_a_verdict_is_imported_with_both_of_its_entries_only(store: SqliteClaimStore) -> None:
     """A file of one notebook could judge the entries of another otherwise."""
     first, second = (store.add(BOOKS, an_entry("memory", text)) for text in ("Pages have 4 KiB.", "They have 8."))
-    verdict = Verdict(claim_id=first.claims[0].id, other_id=second.claims[0].id, judgement="contradicts")
+    verdict = ClaimVerdict(claim_id=first.claims[0].id, other_id=second.claims[0].id, judgement="contradicts")
     with pytest.raises(WinnowError, match="no line before it has"):
         import_lines(store, an_export((first.id, "judged", verdict.model_dump_json())), Notebook("other"))
     assert store.verdicts([first.id]) == []

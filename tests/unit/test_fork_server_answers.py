@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from winnow.sandbox.protocol.answers import (
-    Answer,
     ChildReaped,
     ChildSpawned,
+    ForkServerAnswer,
     ForkServerReady,
     WallResult,
     decode_answer,
@@ -21,12 +21,17 @@ from winnow.sandbox.protocol.frames import ProtocolError
 pytestmark = pytest.mark.both_users
 
 READY = ForkServerReady((WallResult("network", stands=True, detail="refused"),), ("open",))
-ANSWERS: tuple[Answer, ...] = (READY, ForkServerReady((), ()), ChildSpawned(3), ChildReaped(3, 9, 1.5, 4096))
+ANSWERS: tuple[ForkServerAnswer, ...] = (
+    READY,
+    ForkServerReady((), ()),
+    ChildSpawned(3),
+    ChildReaped(3, 9, 1.5, 4096),
+)
 REAPED: dict[str, Any] = {"gone": 3, "signal": 9, "cpu_ms": 1.5, "memory_peak_bytes": 4096}
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=str)
-def test_an_answer_arrives_as_it_was_sent(answer: Answer) -> None:
+def test_an_answer_arrives_as_it_was_sent(answer: ForkServerAnswer) -> None:
     assert decode_answer(json.loads(json.dumps(answer.encode()))) == answer
 
 

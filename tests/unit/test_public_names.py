@@ -141,9 +141,9 @@ PUBLIC: Mapping[str, list[str]] = {
         "DIRECT",
         "Knowledge",
         "KnowledgeBase",
-        "Library",
         "OPERATIONS",
         "SCRIPT",
+        "Store",
     ],
     "winnow.server.tools": [
         "EARLIER_NAMES",

@@ -26,7 +26,7 @@ class Store:
 
     rows: int
     asked: list[str] = field(default_factory=list)
-    settled: list[str] = field(default_factory=list)
+    charged: list[str] = field(default_factory=list)
     under_way: int = 0
     most: int = 0
 
@@ -42,10 +42,10 @@ class Store:
             self.under_way -= 1
         if rows < 0:
             raise CallError("INVALID_REQUEST", f"no such query {query}")
-        return Reply([query, "x" * size], rows=rows, tokens=size, settle=lambda: self.settle(query, rows))
+        return Reply([query, "x" * size], rows=rows, tokens=size, charge=lambda: self.charge(query, rows))
 
-    def settle(self, query: str, rows: int) -> None:
-        self.settled.append(query)
+    def charge(self, query: str, rows: int) -> None:
+        self.charged.append(query)
         if rows > self.rows:
             raise CallError("SDK_ROWS", f"{self.rows} are left", limit=True)
         self.rows -= rows
@@ -107,7 +107,7 @@ def test_a_batch_is_answered_and_counted_as_its_calls_one_by_one(
         first.tokens,
         first.refusals,
     )
-    assert (together.settled, together.rows) == (alone.settled, alone.rows)
+    assert (together.charged, together.rows) == (alone.charged, alone.rows)
     assert together.most <= 1 + execution._PREFETCH
     assert CallHandler._prefetched == 0
 

@@ -16,7 +16,7 @@ from winnow.server.models import ChunkSpan, DocumentText
 from winnow.server.operations.corpus.matched_text import KEY_CHARS, ShownLength
 from winnow.server.operations.corpus.patterns import compile_pattern
 from winnow.server.operations.corpus.tallies import KeyedTallies, key_of
-from winnow.server.operations.corpus.walking import Found, ScannedDocument
+from winnow.server.operations.corpus.walking import PlacedMatch, ScannedDocument
 
 # Letters, digits and blanks of several scripts, marks, and characters that stand for themselves or not.
 ALPHABET = "aAbBkK \t\n\r\x0b\x1c\x85\xa0\u2028_-.[]{},1२³½éßſİ中ªⅧ\u0301😀"
@@ -159,7 +159,7 @@ def test_long_keys_that_differ_at_their_ends_stay_different() -> None:
         )
         (match,) = pattern.find(scanned.document.data)
         assert match is not None
-        keys.append(key(scanned, Found(match, *match.span(), None)))
+        keys.append(key(scanned, PlacedMatch(match, *match.span(), None)))
     assert keys[0] != keys[1]
     assert [len(each) < 500 for each in keys] == [True, True]
 

@@ -20,7 +20,7 @@ from winnow.server.backends.catalogue import Binding, Catalogue
 from winnow.server.backends.files import seal
 from winnow.server.backends.graphs.document_facts import SqliteFactStore
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
-from winnow.server.claims.records import Claim, Comparison, Entry, Verdict, new_entry_id
+from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, new_entry_id
 from winnow.server.claims.sqlite_store import SqliteClaimStore
 from winnow.server.claims.store import Change, Notebook, View
 from winnow.server.errors import WinnowError
@@ -66,7 +66,7 @@ CATALOGUE: Mapping[str, Call] = {
     "chunks": lambda one: one.chunks(ID, P),
     "close": lambda one: one.close(),
     "documents": lambda one: one.documents(P),
-    "mark_doubtful": lambda one: one.mark_doubtful([ID]),
+    "mark_doubtful": lambda one: one.mark_dirty([ID]),
     "mark_altered": lambda one: one.mark_altered([ID]),
     "is_trusted": lambda one: one.is_trusted,
     "trust": lambda one: one.trust(),
@@ -175,7 +175,7 @@ CLAIMS: Mapping[str, Call] = {
         _BOOK, [(Change(1, _ENTRY_ID, "imported", 1.0, "{}", ""), _claim_entry())]
     ),
     "judge": lambda one: one.judge(
-        _BOOK, [Verdict(claim_id=_CLAIM.id, other_id=f"{_ENTRY_ID}.2", judgement="agrees")]
+        _BOOK, [ClaimVerdict(claim_id=_CLAIM.id, other_id=f"{_ENTRY_ID}.2", judgement="agrees")]
     ),
     "compared": lambda one: one.compared([_ENTRY_ID]),
     "count_without_vectors": lambda one: one.count_without_vectors(_BOOK, "m/1"),

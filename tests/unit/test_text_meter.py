@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server import intake
+from winnow.server import text_charges
 from winnow.server.scripts import text_meter
 from winnow.server.scripts.text_meter import TextMeter
 
@@ -15,9 +15,13 @@ READS = st.lists(
 )
 
 
-def _intake_of(passage: str, start: int, length: int, is_whole: bool) -> intake.Intake:
+def _charged_text_of(passage: str, start: int, length: int, is_whole: bool) -> text_charges.ChargedText:
     text = TEXTS[passage]
-    return intake.whole(passage, text) if is_whole else intake.piece(passage, text[start : start + length])
+    return (
+        text_charges.whole(passage, text)
+        if is_whole
+        else text_charges.piece(passage, text[start : start + length])
+    )
 
 
 @given(READS)
@@ -27,7 +31,7 @@ def test_a_run_pays_at_least_for_the_distinct_text_and_never_twice_for_the_same(
     meter = TextMeter(10_000_000)
     covered: dict[str, set[int]] = {}
     for passage, start, length, is_whole in reads:
-        taken = _intake_of(passage, start, length, is_whole)
+        taken = _charged_text_of(passage, start, length, is_whole)
         expected, before = meter.cost(taken), meter.left
         meter.take(taken)
         assert before - meter.left == expected >= 0
@@ -42,16 +46,19 @@ def test_a_run_pays_at_least_for_the_distinct_text_and_never_twice_for_the_same(
 
 def test_a_passage_that_was_read_whole_is_free_in_every_smaller_view() -> None:
     meter = TextMeter(100)
-    meter.take(intake.whole("p", "0123456789"))
-    assert meter.cost(intake.total([intake.piece("p", "0123"), intake.whole("p", "0123456789")])) == 0
-    assert (meter.cost(intake.piece("q", "0123")), meter.left) == (4, 90)
+    meter.take(text_charges.whole("p", "0123456789"))
+    assert (
+        meter.cost(text_charges.total([text_charges.piece("p", "0123"), text_charges.whole("p", "0123456789")]))
+        == 0
+    )
+    assert (meter.cost(text_charges.piece("q", "0123")), meter.left) == (4, 90)
 
 
 def test_a_whole_passage_costs_what_its_pieces_have_not_paid() -> None:
     meter = TextMeter(100)
-    meter.take(intake.total([intake.piece("p", "0123"), intake.piece("p", "89")]))
-    assert meter.cost(intake.whole("p", "0123456789")) == 4
-    meter.take(intake.whole("p", "0123456789"))
+    meter.take(text_charges.total([text_charges.piece("p", "0123"), text_charges.piece("p", "89")]))
+    assert meter.cost(text_charges.whole("p", "0123456789")) == 4
+    meter.take(text_charges.whole("p", "0123456789"))
     assert meter.left == 90
 
 
@@ -60,5 +67,5 @@ def test_beyond_what_it_remembers_everything_is_charged_each_time() -> None:
     for number in range(text_meter._MAX_REMEMBERED):
         meter.take({f"p{number}": 1})
     for _ in range(2):
-        meter.take(intake.whole("late", "12345"))
+        meter.take(text_charges.whole("late", "12345"))
     assert meter.limit - meter.left == text_meter._MAX_REMEMBERED + 10

@@ -30,7 +30,7 @@ from winnow.server.bench.tokens.measuring import figures
 from winnow.server.bench.tokens.statistics import (
     MEASURED,
     MeasuredTask,
-    Run,
+    TaskRun,
     bootstrap,
     compare_arms,
     losses,
@@ -245,7 +245,7 @@ def test_an_error_without_structure_costs_both_clients_its_text() -> None:
 def _measured_task(id: str, **tokens: int | None) -> MeasuredTask:
     """A task with the tokens that each arm read; None: the arm did not answer."""
     costs = {arm: tokens.get(arm) for arm in MEASURED}
-    runs = {arm: Run(Cost(0, 0, read or 0, 2 * (read or 0)), read is not None) for arm, read in costs.items()}
+    runs = {arm: TaskRun(Cost(0, 0, read or 0, 2 * (read or 0)), read is not None) for arm, read in costs.items()}
     return MeasuredTask(id, "needle", "stdlib", runs)
 
 

@@ -39,23 +39,26 @@ def test_a_skill_that_others_may_write_is_left_out(folder: Path, mode: int, is_l
 @pytest.mark.parametrize("mode", [0o775, 0o757])
 def test_a_folder_of_skills_that_others_may_write_is_left_out(folder: Path, mode: int) -> None:
     folder.chmod(mode)
-    shelf = load_skills([folder])
-    assert ("answer" in shelf.skills, [one.what for one in shelf.left_out]) == (False, [str(folder)])
+    skill_set = load_skills([folder])
+    assert ("answer" in skill_set.skills, [one.what for one in skill_set.left_out]) == (False, [str(folder)])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 @pytest.mark.parametrize("which", ["mine.py", "."])
 def test_a_skill_of_another_user_is_left_out(folder: Path, which: str) -> None:
     os.chown(folder / which, SOMEBODY_ELSE, SOMEBODY_ELSE)
-    shelf = load_skills([folder])
-    assert "answer" not in shelf.skills
-    assert ["another user owns it" in one.why for one in shelf.left_out] == [True]
+    skill_set = load_skills([folder])
+    assert "answer" not in skill_set.skills
+    assert ["another user owns it" in one.why for one in skill_set.left_out] == [True]
 
 
 def test_a_named_pipe_among_skills_holds_up_nothing(folder: Path) -> None:
     os.mkfifo(folder / "pipe.py", mode=0o600)
-    shelf = load_skills([folder])
-    assert ("answer" in shelf.skills, ["not a file" in one.why for one in shelf.left_out]) == (True, [True])
+    skill_set = load_skills([folder])
+    assert ("answer" in skill_set.skills, ["not a file" in one.why for one in skill_set.left_out]) == (
+        True,
+        [True],
+    )
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])

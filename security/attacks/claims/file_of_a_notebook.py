@@ -6,7 +6,7 @@ from pathlib import Path
 
 from winnow.server.claims.exchange import FORMAT, import_lines
 from winnow.server.claims.hash_chain import digest_of
-from winnow.server.claims.records import Verdict
+from winnow.server.claims.records import ClaimVerdict
 from winnow.server.claims.sqlite_store import SqliteClaimStore
 from winnow.server.claims.store import Change, Notebook, View
 from winnow.server.commands.claims.report import report_lines
@@ -24,7 +24,7 @@ def entry(id, **more):
 
 
 def judged():
-    verdict = Verdict(claim_id=f"{FIRST}.1", other_id=f"{SECOND}.1", judgement="contradicts", by="mallory")
+    verdict = ClaimVerdict(claim_id=f"{FIRST}.1", other_id=f"{SECOND}.1", judgement="contradicts", by="mallory")
     return FIRST, "judged", verdict.model_dump_json()
 
 
@@ -48,7 +48,7 @@ def control():
     # A store that takes the records as they are, and a report that prints them.
     store = SqliteClaimStore(Path("store/claims.sqlite3"))
     import_lines(store, export(OURS, entry(FIRST), entry(SECOND)))
-    record = Verdict.model_validate_json(judged()[2])
+    record = ClaimVerdict.model_validate_json(judged()[2])
     store.import_changes(THEIRS, [(Change(1, FIRST, "judged", 1e12, judged()[2], ""), record)])
     return bool(store.verdicts([FIRST])) and LINK.splitlines()[0] in f"- {LINK}"
 

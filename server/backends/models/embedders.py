@@ -53,7 +53,7 @@ class LazyEmbedder:
         self._state: ModelState = "loading"
         self._why = _LOADING
         if settings.embedding == "off":
-            self._settle("off", _OFF)
+            self._set_state("off", _OFF)
 
     @property
     def state(self) -> ModelState:
@@ -102,15 +102,15 @@ class LazyEmbedder:
             self._fail(f"the embedding model does not load: {type(error).__name__}: {error}")
         else:
             self._load_seconds = time.monotonic() - began
-            self._settle("ready", "")
+            self._set_state("ready", "")
 
     def _fail(self, why: str) -> None:
         wait = min(_AGAIN_SECONDS * 2**self._failures, _LONGEST_SECONDS)
         self._failures = min(self._failures + 1, 16)
         self._again_at = time.monotonic() + wait
-        self._settle("missing", why)
+        self._set_state("missing", why)
 
-    def _settle(self, state: ModelState, why: str) -> None:
+    def _set_state(self, state: ModelState, why: str) -> None:
         self._state, self._why = state, why
         self._done.set()
 

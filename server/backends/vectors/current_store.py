@@ -151,7 +151,7 @@ class CurrentVectors:
     def optimize(self) -> None:
         """See ``VectorStore``. The caller is the only writer."""
         self._unbuilt = 0
-        if self._build_apart is not None and self._build_elsewhere(self._build_apart):
+        if self._build_apart is not None and self._build_aside(self._build_apart):
             return
         with self._writing() as store:
             store.optimize()
@@ -166,7 +166,7 @@ class CurrentVectors:
         self._current.store.close()
         self._on_close()
 
-    def _build_elsewhere(self, build: BuildVectors) -> bool:
+    def _build_aside(self, build: BuildVectors) -> bool:
         self.flush()
         built = build(self.binding, self.count())
         if built is None:

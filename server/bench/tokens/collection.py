@@ -17,7 +17,7 @@ from winnow.server.demo.stdlib import read_corpus
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.documents import RawDocument
 
-Kind = Literal["documentation", "judged", "generated"]
+CollectionKind = Literal["documentation", "judged", "generated"]
 _MARKDOWN = "md"
 _CORPUS = "corpus.jsonl"
 _YES_OR_NO = frozenset({"", "yes", "no"})
@@ -27,7 +27,7 @@ _YES_OR_NO = frozenset({"", "yes", "no"})
 class CorpusRow:
     """The layout of a collection and the project of its index."""
 
-    kind: Kind
+    kind: CollectionKind
     project: str
 
 

@@ -25,7 +25,7 @@ from winnow.server.bench.tokens.gold import (
     find_missing_in_result,
     iter_texts,
 )
-from winnow.server.bench.tokens.statistics import MEASURED, MeasuredTask, Run
+from winnow.server.bench.tokens.statistics import MEASURED, MeasuredTask, TaskRun
 from winnow.server.bench.tokens.task import ARMS, BenchmarkTask
 from winnow.server.demo.client import connect_server, offers_scripts, wait_for_model
 from winnow.server.errors import WinnowError
@@ -37,7 +37,7 @@ from winnow.server.transports.limits import calls_per_minute
 _CALLS_PER_MINUTE = calls_per_minute(Settings())
 _MAX_CALLS = _CALLS_PER_MINUTE["direct"] // 3
 _MAX_SCRIPTS = _CALLS_PER_MINUTE["script"] - 2
-OnProgress = Callable[[str, int, int], None]
+OnStep = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ async def measure(
     collection: TaskCollection,
     store: Path,
     tasks: Sequence[BenchmarkTask],
-    progress: OnProgress,
+    progress: OnStep,
     *,
     by_model: bool,
 ) -> tuple[list[Trial], dict[str, int]]:
@@ -132,7 +132,7 @@ async def _measure_task(servers: _Servers, question: ResolvedTask, collection: T
     return Trial(measured, {arm: transcript.texts for arm, transcript in played.items()})
 
 
-def _run_of(arm: str, played: PlayedTranscript, gold: Expected) -> Run:
+def _run_of(arm: str, played: PlayedTranscript, gold: Expected) -> TaskRun:
     if arm == "code":
         missing = find_missing_in_result(gold, played.result)
     else:
@@ -140,16 +140,16 @@ def _run_of(arm: str, played: PlayedTranscript, gold: Expected) -> Run:
             gold, "\n".join(text for answer in played.structured for text in iter_texts(answer))
         )
     answered = not missing and not played.trouble
-    return Run(played.cost, answered, round(played.seconds, 3), tuple(missing), played.trouble)
+    return TaskRun(played.cost, answered, round(played.seconds, 3), tuple(missing), played.trouble)
 
 
-def _document_run(full: PlayedTranscript, gold: Expected, collection: TaskCollection) -> Run:
+def _document_run(full: PlayedTranscript, gold: Expected, collection: TaskCollection) -> TaskRun:
     """The calls of ``full``, as if answered with the whole document of each hit."""
     texts = [collection.sources[file] for files in full.files() for file in files]
     read = sum(map(count_tokens, texts))
     missing = find_missing(gold, "\n".join(texts))
     cost: Cost = replace(full.cost, text=read, structured=read)
-    return Run(cost, not missing and not full.trouble, 0.0, tuple(missing), full.trouble)
+    return TaskRun(cost, not missing and not full.trouble, 0.0, tuple(missing), full.trouble)
 
 
 def figures(

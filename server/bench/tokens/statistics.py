@@ -32,7 +32,7 @@ _PAIRS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TaskRun:
     """One arm of one task: its cost, whether it answered, and the missing gold."""
 
     cost: Cost
@@ -49,7 +49,7 @@ class MeasuredTask:
     id: str
     kind: str
     collection: str
-    runs: Mapping[str, Run]
+    runs: Mapping[str, TaskRun]
 
     def tokens(self, arm: str, client: Client) -> int | None:
         """The cost of an arm's answer; None if it did not answer."""

@@ -11,7 +11,7 @@ import typer
 from winnow.server.commands.backups.counts import describe_counts
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -37,7 +37,7 @@ the audit files. Servers may go on meanwhile. The file is for its owner alone: k
 @app.command(epilog=_EPILOG)
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a new file for the backup")],
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Write one file with all of the store that cannot be made again from documents."""

@@ -12,7 +12,7 @@ import typer
 from winnow.server.commands.backups.counts import describe_counts
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -50,7 +50,7 @@ def restore(
     replace: Annotated[
         bool, typer.Option("--replace", help="replace what the store has; it is kept under another name")
     ] = False,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Bring a backup back into a store, which is made if it is missing."""

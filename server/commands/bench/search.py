@@ -14,8 +14,8 @@ from rich.table import Table
 from winnow.server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
 from winnow.server.commands.terminal.output import (
     Json,
-    Project,
-    Store,
+    ProjectOption,
+    StoreOption,
     examples,
     print_json,
     print_lines,
@@ -35,8 +35,8 @@ def run(
             "--replay", metavar="FILE", help="only replay this session, one JSON object of arguments a line"
         ),
     ] = None,
-    project: Project = None,
-    store: Store = None,
+    project: ProjectOption = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Search over an existing index: cold, from the caches, by stage, and with eight clients at once."""

@@ -14,8 +14,8 @@ import typer
 
 from winnow.server.commands.terminal.output import (
     Json,
-    Project,
-    Store,
+    ProjectOption,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -31,7 +31,7 @@ from winnow.server.settings_loading import load_settings
 from winnow.server.text.printable import one_line, shorten
 
 if TYPE_CHECKING:
-    from winnow.server.claims.life_cycle import ChangedStanding
+    from winnow.server.claims.life_cycle import ChangedStatus
     from winnow.server.claims.records import Entry
     from winnow.server.claims.sqlite_store import SqliteClaimStore
     from winnow.server.claims.store import Notebook
@@ -49,13 +49,13 @@ app = command(
     ),
 )
 
-Key = Annotated[
+KeyOption = Annotated[
     str,
     typer.Option(
         "--key", metavar="ID", help="the notebook of this access key (id or name); default: of clients without"
     ),
 ]
-Topic = Annotated[str, typer.Option("--topic", metavar="PREFIX", help="only this topic and those below")]
+TopicOption = Annotated[str, typer.Option("--topic", metavar="PREFIX", help="only this topic and those below")]
 EntryName = Annotated[str, typer.Argument(metavar="ENTRY", help="id of an entry")]
 _MOST = 100_000
 _MOST_NAMED = 10
@@ -70,16 +70,20 @@ _ELSEWHERE = (
 
 @app.command(name="list", epilog=examples("winnow claims list", "winnow claims list --topic memory --json"))
 def list_entries(
-    project: Project = None, key: Key = "", topic: Topic = "", store: Store = None, as_json: Json = False
+    project: ProjectOption = None,
+    key: KeyOption = "",
+    topic: TopicOption = "",
+    store: StoreOption = None,
+    as_json: Json = False,
 ) -> None:
     """List the entries of a notebook by their last change, those that wait for approval included."""
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project)
         others: list[str] = []
         if settings.notebook_url is not None and not key:
-            from winnow.server.commands.claims.elsewhere import list_entries_elsewhere
+            from winnow.server.commands.claims.remote_notebook import list_remote_entries
 
-            rows = [_far_row(entry) for entry in list_entries_elsewhere(settings, topic)]
+            rows = [_far_row(entry) for entry in list_remote_entries(settings, topic)]
         else:
             rows = []
             with _opened_if_written(store, project) as (_, claims):
@@ -103,16 +107,16 @@ def list_entries(
 
 
 @app.command(epilog=examples("winnow claims show 0123456789ab", "winnow claims show 0123456789ab --json"))
-def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
+def show(name: EntryName, store: StoreOption = None, as_json: Json = False) -> None:
     """Show an entry with its claims, their quotes and its history."""
     from winnow.server.commands.claims.report import report_lines
 
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
         if settings.notebook_url is not None:
-            from winnow.server.commands.claims.elsewhere import show_elsewhere
+            from winnow.server.commands.claims.remote_notebook import show_remote_entry
 
-            show_elsewhere(settings, name, as_json=as_json)
+            show_remote_entry(settings, name, as_json=as_json)
             return
     with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
         notebook, entry = _find(claims, name)
@@ -130,7 +134,7 @@ def show(name: EntryName, store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow claims check", "winnow claims check --json"))
-def check(project: Project = None, store: Store = None, as_json: Json = False) -> None:
+def check(project: ProjectOption = None, store: StoreOption = None, as_json: Json = False) -> None:
     """Look for every quote of every notebook again, and check that no change was altered or removed.
 
     With --project only the notebooks of that project are checked.
@@ -178,7 +182,7 @@ def _check_all(settings: Settings, claims: SqliteClaimStore, project: str | None
                     "changed": report.changed,
                     "evidence": dict(report.evidence),
                     "lost": [asdict(quote) for quote in report.lost],
-                    "standings": [_standing_row(each) for each in report.standings],
+                    "standings": [_status_row(each) for each in report.changes],
                     "altered_at": claims.first_flaw(notebook),
                 }
             )
@@ -186,15 +190,15 @@ def _check_all(settings: Settings, claims: SqliteClaimStore, project: str | None
 
 
 @app.command(epilog=examples("winnow claims approve 0123456789ab", "winnow claims approve 0123456789ab --json"))
-def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None:
+def approve(name: EntryName, store: StoreOption = None, as_json: Json = False) -> None:
     """Let others see an entry that waits for approval (setting review_claims)."""
-    from winnow.server.claims.life_cycle import weigh
+    from winnow.server.claims.life_cycle import update_friction
 
     with report_errors(as_json=as_json), _opened(store, None) as (_, claims):
         notebook, entry = _find(claims, name)
         if entry.needs_review:
             claims.revise(notebook, entry.model_copy(update={"needs_review": False}), "approved")
-            weigh(claims, [entry.id])
+            update_friction(claims, [entry.id])
     if as_json:
         print_json({"entry_id": entry.id, "approved": entry.needs_review})
         return
@@ -204,7 +208,7 @@ def approve(name: EntryName, store: Store = None, as_json: Json = False) -> None
 @app.command(
     epilog=examples("winnow claims export > claims.jsonl", "winnow claims export --project team --key 1f0c9a2b")
 )
-def export(project: Project = None, key: Key = "", store: Store = None) -> None:
+def export(project: ProjectOption = None, key: KeyOption = "", store: StoreOption = None) -> None:
     """Write the history of a notebook to stdout as JSON Lines, whole: winnow claims import reads it."""
     from winnow.server.claims.exchange import export_lines
 
@@ -225,8 +229,8 @@ def import_file(
         str | None,
         typer.Option("--project", metavar="NAME", help="project; default: the file's", show_default=False),
     ] = None,
-    key: Key = "",
-    store: Store = None,
+    key: KeyOption = "",
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Append a notebook from a file. What the notebook has is left out, and all quotes are checked anew.
@@ -234,7 +238,7 @@ def import_file(
     Names the entries whose status is another than where the file was written, with the reason.
     """
     from winnow.server.claims.exchange import MAX_LINE_BYTES, import_lines
-    from winnow.server.claims.life_cycle import differing_standings
+    from winnow.server.claims.life_cycle import differing_statuses
     from winnow.server.claims.store import Notebook
 
     with report_errors(as_json=as_json), _opened(store, None, imported=file) as (settings, claims):
@@ -243,7 +247,7 @@ def import_file(
             report = import_lines(claims, bounded, Notebook(project, key) if project else None)
         _check_imported(settings, claims, report.notebook)
         known = report.statuses is not None
-        standings = [_standing_row(each) for each in differing_standings(claims, report.statuses or {})]
+        standings = [_status_row(each) for each in differing_statuses(claims, report.statuses or {})]
     if as_json:
         print_json(
             {
@@ -258,7 +262,7 @@ def import_file(
     for entry_id in report.refused:
         print_lines(f"not imported: entry {entry_id} went on differently here")
     print_lines(f"{len(standings):,} with another status here" if known else _NO_STATUSES)
-    print_lines(*map(_standing_line, standings))
+    print_lines(*map(_status_line, standings))
 
 
 @contextmanager
@@ -288,7 +292,7 @@ def _check_imported(settings: Settings, claims: SqliteClaimStore, notebook: Note
 )
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a new file for the copy")],
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Copy all notebooks of the store to a new file, while servers may go on writing."""
@@ -304,7 +308,7 @@ def backup(
 
 
 @app.command(epilog=examples("winnow claims adopt", "winnow claims adopt --json"))
-def adopt(store: Store = None, as_json: Json = False) -> None:
+def adopt(store: StoreOption = None, as_json: Json = False) -> None:
     """Go on with the claims that there are, after a loss that cannot be undone.
 
     An empty file of claims is removed, and what the file lacks is no longer missed.
@@ -323,7 +327,11 @@ def adopt(store: Store = None, as_json: Json = False) -> None:
 
 @app.command(epilog=examples("winnow claims report > claims.md", "winnow claims report --topic memory --json"))
 def report(
-    project: Project = None, key: Key = "", topic: Topic = "", store: Store = None, as_json: Json = False
+    project: ProjectOption = None,
+    key: KeyOption = "",
+    topic: TopicOption = "",
+    store: StoreOption = None,
+    as_json: Json = False,
 ) -> None:
     """Print a notebook as Markdown: each claim with its quotes, their pages, and whether they were found."""
     from winnow.server.commands.claims.report import report_lines
@@ -470,7 +478,7 @@ def _line(row: dict[str, Any]) -> str:
     return f"{row['entry_id']} {row['topic']}: {row['integration_status']}{waits}: {first}"
 
 
-def _standing_row(change: ChangedStanding) -> dict[str, Any]:
+def _status_row(change: ChangedStatus) -> dict[str, Any]:
     return {
         "entry_id": change.entry_id,
         "was": change.was,
@@ -480,7 +488,7 @@ def _standing_row(change: ChangedStanding) -> dict[str, Any]:
     }
 
 
-def _standing_line(row: dict[str, Any]) -> str:
+def _status_line(row: dict[str, Any]) -> str:
     before = f"was {row['was']}, is now" if row["was"] != row["now"] else "still"
     return f"  {row['entry_id']}: {before} {row['now']}, friction {row['friction']:.2f}: {row['why']}"
 
@@ -492,7 +500,7 @@ def _check_lines(row: dict[str, Any]) -> Iterator[str]:
         f"{row['notebook']}: {row['entries']:,} entries, {row['changed']:,} of them changed by this check; "
         f"{evidence}{chain}"
     )
-    yield from map(_standing_line, row["standings"])
+    yield from map(_status_line, row["standings"])
     for quote in row["lost"]:
         text = shorten(one_line(quote["quote"]), _QUOTE_CHARS)
         yield f'  {quote["claim_id"]}: {quote["status"]} in {one_line(quote["document"])}: "{text}"'

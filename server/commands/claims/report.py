@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from winnow.server.claims.comparing import contradictions, latest_verdicts
-from winnow.server.claims.records import Claim, Entry, Evidence, Verdict
+from winnow.server.claims.records import Claim, ClaimVerdict, Entry, Evidence
 from winnow.server.claims.store import Notebook
 from winnow.server.text.markup.markdown_escaping import escape_line
 
@@ -33,7 +33,9 @@ class Contradiction:
 Contradictions = Mapping[str, Sequence[Contradiction]]  # by the id of a claim
 
 
-def contradictions_of(verdicts: Sequence[Verdict], entries: Iterable[Entry]) -> dict[str, list[Contradiction]]:
+def contradictions_of(
+    verdicts: Sequence[ClaimVerdict], entries: Iterable[Entry]
+) -> dict[str, list[Contradiction]]:
     """What contradicts each claim by the latest verdicts, among the claims of these entries."""
     claims = {claim.id: claim for entry in entries for claim in entry.claims}
     latest = latest_verdicts(verdicts)

@@ -12,8 +12,8 @@ from winnow.server.commands.terminal.links import add_urls
 from winnow.server.commands.terminal.operation import knowledge_of
 from winnow.server.commands.terminal.output import (
     Json,
-    Project,
-    Store,
+    ProjectOption,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -58,8 +58,8 @@ def cite(
         typer.Option("--style", metavar="STYLE", help=_STYLE_HELP, show_default=False),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", help="how many passages a query cites, 1 to 100")] = 10,
-    store: Store = None,
-    project: Project = None,
+    store: StoreOption = None,
+    project: ProjectOption = None,
     as_json: Json = False,
 ) -> None:
     """Cite passages, works and documents: a citation each, and an entry for each work."""

@@ -6,9 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from winnow.server.commands.corpus.narrowing import Where, parse_where
+from winnow.server.commands.corpus.narrowing import WhereOption, parse_where
 from winnow.server.commands.terminal.operation import run_operation
-from winnow.server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
+from winnow.server.commands.terminal.output import (
+    Json,
+    ProjectOption,
+    StoreOption,
+    command,
+    examples,
+    report_errors,
+)
 from winnow.server.settings_loading import load_settings
 
 app = command()
@@ -29,7 +36,7 @@ def documents(
             help='a glob ("*" crosses "/") or the beginning of the path; default: all', show_default=False
         ),
     ] = None,
-    where: Where = None,
+    where: WhereOption = None,
     sort: Annotated[
         str, typer.Option("--sort", help="path, title, created, updated or tokens; - before it: descending")
     ] = "path",
@@ -45,8 +52,8 @@ def documents(
     cursor: Annotated[
         str | None, typer.Option("--cursor", help="next_cursor of the last answer", show_default=False)
     ] = None,
-    store: Store = None,
-    project: Project = None,
+    store: StoreOption = None,
+    project: ProjectOption = None,
     as_json: Json = False,
 ) -> None:
     """List the documents of the index, or count them: kb_documents on the shell."""

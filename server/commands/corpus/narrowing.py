@@ -9,7 +9,7 @@ import typer
 
 from winnow.server.errors import WinnowError
 
-Where = Annotated[
+WhereOption = Annotated[
     list[str] | None,
     typer.Option(
         "--where",

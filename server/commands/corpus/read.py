@@ -10,8 +10,8 @@ import typer
 from winnow.server.commands.terminal.operation import knowledge_of, run_operation
 from winnow.server.commands.terminal.output import (
     Json,
-    Project,
-    Store,
+    ProjectOption,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -54,8 +54,8 @@ def read(
     whole: Annotated[
         bool, typer.Option("--all", help="the text alone, from --start or of --page, up to its end")
     ] = False,
-    store: Store = None,
-    project: Project = None,
+    store: StoreOption = None,
+    project: ProjectOption = None,
     as_json: Json = False,
 ) -> None:
     """Read a document of the index piece by piece, or one page or several of it: kb_read on the shell."""

@@ -6,8 +6,15 @@ from typing import Annotated
 
 import typer
 
-from winnow.server.commands.corpus.narrowing import Where, parse_where
-from winnow.server.commands.terminal.output import Json, Project, Store, command, examples, report_errors
+from winnow.server.commands.corpus.narrowing import WhereOption, parse_where
+from winnow.server.commands.terminal.output import (
+    Json,
+    ProjectOption,
+    StoreOption,
+    command,
+    examples,
+    report_errors,
+)
 from winnow.server.settings_loading import load_settings
 
 app = command()
@@ -34,7 +41,7 @@ def scan(
     path: Annotated[
         str | None, typer.Option("--path", help="only this glob or prefix of the path", show_default=False)
     ] = None,
-    where: Where = None,
+    where: WhereOption = None,
     group_by: Annotated[
         str | None,
         typer.Option(
@@ -59,8 +66,8 @@ def scan(
         str | None, typer.Option("--cursor", help="next_cursor of the last answer", show_default=False)
     ] = None,
     count: Annotated[bool, typer.Option("--count", help="only how many matches there are")] = False,
-    store: Store = None,
-    project: Project = None,
+    store: StoreOption = None,
+    project: ProjectOption = None,
     as_json: Json = False,
 ) -> None:
     """List every match of a pattern in all documents, with how many there are: kb_scan on the shell.

@@ -14,7 +14,7 @@ import typer
 from winnow.server.commands.terminal.output import (
     FAILED,
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -31,9 +31,9 @@ _PROJECT = "eval"
 _GOLDEN = Path("tests", "golden")
 _AT_LEAST = 0.9
 
-Kind = Literal["ranking", "quotes", "golden"]
+EvaluationKind = Literal["ranking", "quotes", "golden"]
 # Option -> the measurements that it applies to, and the advice for the others.
-_BELONGS: Mapping[str, tuple[tuple[Kind, ...], str]] = MappingProxyType(
+_BELONGS: Mapping[str, tuple[tuple[EvaluationKind, ...], str]] = MappingProxyType(
     {
         "--mode": (("ranking",), "is for rankings; leave it out"),
         "--evidence": (("quotes", "golden"), "is for quotes; add --quotes or --golden"),
@@ -104,7 +104,7 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Measure how well a collection is ranked or quoted, or how many golden questions are answered."""
@@ -121,12 +121,12 @@ def evaluate(
         raise typer.Exit(FAILED)
 
 
-def _choose_kind(*, golden: bool, quotes: bool, given: Mapping[str, Any]) -> Kind:
+def _choose_kind(*, golden: bool, quotes: bool, given: Mapping[str, Any]) -> EvaluationKind:
     if golden and quotes:
         raise WinnowError(
             "INVALID_REQUEST", "--quotes is for collections, --golden for questions; give one of them"
         )
-    kind: Kind = "golden" if golden else "quotes" if quotes else "ranking"
+    kind: EvaluationKind = "golden" if golden else "quotes" if quotes else "ranking"
     for option, (kinds, advice) in _BELONGS.items():
         if given[option] is not None and kind not in kinds:
             raise WinnowError("INVALID_REQUEST", f"{option} {advice}")
@@ -141,7 +141,9 @@ def _eval_settings(store: str | None, **chosen: str | None) -> Iterator[Settings
         yield load_settings(store=store or scratch, project=_PROJECT, **unconfined, **chosen)
 
 
-def _measure(kind: Kind, folder: Path | None, settings: Settings, mode: str, only: str | None) -> dict[str, Any]:
+def _measure(
+    kind: EvaluationKind, folder: Path | None, settings: Settings, mode: str, only: str | None
+) -> dict[str, Any]:
     from winnow.server.commands.eval import measurements  # imports vector stores and model runtimes
 
     if kind == "golden":
@@ -203,6 +205,6 @@ _MISSING = {
     "chunk": "the document was, the passage was not",
     "quote": "the passage was, the words were not quoted",
 }
-_FORMATS: Mapping[Kind, Callable[[dict[str, Any]], Iterator[str]]] = MappingProxyType(
+_FORMATS: Mapping[EvaluationKind, Callable[[dict[str, Any]], Iterator[str]]] = MappingProxyType(
     {"ranking": _format_ranking, "quotes": _format_quotes, "golden": _format_golden}
 )

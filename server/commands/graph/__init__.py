@@ -14,8 +14,8 @@ import typer
 from winnow.server.commands.terminal.operation import unknown_project
 from winnow.server.commands.terminal.output import (
     Json,
-    Project,
-    Store,
+    ProjectOption,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -79,8 +79,8 @@ def show(
         Path | None,
         typer.Option("--html", metavar="FILE", help="the drawing and its words as one page", show_default=False),
     ] = None,
-    store: Store = None,
-    project: Project = None,
+    store: StoreOption = None,
+    project: ProjectOption = None,
     as_json: Json = False,
 ) -> None:
     """Show a node with its neighbours: the strongest of each type of relation."""
@@ -102,7 +102,7 @@ def show(
 
 
 @app.command(epilog=examples("winnow graph stats", "winnow graph stats --project notes --json"))
-def stats(store: Store = None, project: Project = None, as_json: Json = False) -> None:
+def stats(store: StoreOption = None, project: ProjectOption = None, as_json: Json = False) -> None:
     """Count nodes, entities and edges by type."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
         counts = opened.graph.counts(opened.project)
@@ -138,8 +138,8 @@ def export(
         Literal["jsonl", "csv"],
         typer.Option("--format", help="jsonl: all that is known; csv: as neo4j-admin reads it"),
     ] = "jsonl",
-    store: Store = None,
-    project: Project = None,
+    store: StoreOption = None,
+    project: ProjectOption = None,
     as_json: Json = False,
 ) -> None:
     """Write the graph to files."""
@@ -162,8 +162,8 @@ def export(
 )
 def import_(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="what winnow graph export wrote")],
-    store: Store = None,
-    project: Project = None,
+    store: StoreOption = None,
+    project: ProjectOption = None,
     as_json: Json = False,
 ) -> None:
     """Replace the project's graph by one from files."""
@@ -176,7 +176,7 @@ def import_(
 
 
 @app.command(epilog=examples("winnow graph rebuild", "winnow graph rebuild --project notes --json"))
-def rebuild(store: Store = None, project: Project = None, as_json: Json = False) -> None:
+def rebuild(store: StoreOption = None, project: ProjectOption = None, as_json: Json = False) -> None:
     """Build the graph of every document again from the catalogue; no file is read, nothing is embedded."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
         from winnow.server.commands.ingest.report import format_graph_report

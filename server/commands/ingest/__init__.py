@@ -16,10 +16,10 @@ from winnow.server.commands.ingest.repairing import repair_store
 from winnow.server.commands.ingest.report import print_report
 from winnow.server.commands.terminal.output import (
     FAILED,
-    Embedder,
+    EmbedderOption,
     Json,
-    Project,
-    Store,
+    ProjectOption,
+    StoreOption,
     command,
     examples,
     print_to_stderr,
@@ -33,7 +33,7 @@ from winnow.server.commands.terminal.reading_options import (
     Hidden,
     NoIgnore,
     Ocr,
-    References,
+    ReferencesOption,
     Repository,
 )
 from winnow.server.errors import WinnowError
@@ -98,7 +98,7 @@ def ingest(
     paths: Annotated[
         list[Path] | None, typer.Argument(metavar="PATH...", help="files and folders", show_default=False)
     ] = None,
-    project: Project = None,
+    project: ProjectOption = None,
     doc_tag: DocTag = "",
     environment: EnvironmentLabel = None,
     repository: Repository = "",
@@ -122,7 +122,7 @@ def ingest(
         bool,
         typer.Option("--allow-weaker-reader", help="read such files even where no tier of walls stands"),
     ] = False,
-    references: References = None,
+    references: ReferencesOption = None,
     explain: Annotated[
         Path | None,
         typer.Option(
@@ -135,8 +135,8 @@ def ingest(
     repair: Annotated[
         bool, typer.Option("--repair", help="first rename damaged files of the store and rebuild them")
     ] = False,
-    embedder: Embedder = None,
-    store: Store = None,
+    embedder: EmbedderOption = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Put files and folders into the index."""

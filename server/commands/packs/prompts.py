@@ -31,8 +31,10 @@ app = command(
     ),
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="a prompt: NAME, NAME@1, DOMAIN/NAME or DOMAIN/NAME@1")]
-Given = Annotated[
+PromptArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="a prompt: NAME, NAME@1, DOMAIN/NAME or DOMAIN/NAME@1")
+]
+ArgumentsOption = Annotated[
     list[str] | None, typer.Option("--argument", "-a", metavar="NAME=TEXT", help="fill this argument in")
 ]
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="a folder with REGISTRY.yaml")]
@@ -110,7 +112,9 @@ def list_prompts(packs: Packs = None, as_json: Json = False) -> None:
         "winnow prompt show cited-answer@1 -a 'question=who wrote on piles' --json",
     )
 )
-def show(name: Name, arguments: Given = None, packs: Packs = None, as_json: Json = False) -> None:
+def show(
+    name: PromptArgument, arguments: ArgumentsOption = None, packs: Packs = None, as_json: Json = False
+) -> None:
     """Show a prompt: what it takes and its template, or with arguments its text."""
     from winnow.server.tools import TOOLS
 

@@ -12,7 +12,7 @@ import typer
 from winnow.server.commands.packs.left_out import left_out_lines, left_out_rows
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -24,7 +24,7 @@ from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from winnow.server.toolpacks.offering import Offer, PackShelf
+    from winnow.server.toolpacks.offering import Offer, ToolRegistry
     from winnow.server.toolpacks.records import ToolPack
 
 app = command(
@@ -44,26 +44,26 @@ FolderOption = Annotated[
     typer.Option("--folder", metavar="FOLDER", help="a folder of tools; default: the setting tool_packs"),
 ]
 Id = Annotated[str, typer.Argument(metavar="ID", help="the id of a tool, as winnow pack list shows it")]
-Input = Annotated[str, typer.Option("--input", metavar="JSON", help="the arguments, as a JSON object")]
+InputOption = Annotated[str, typer.Option("--input", metavar="JSON", help="the arguments, as a JSON object")]
 
 _RUNNER = "command line"
 
 
 @app.command(name="list", epilog=examples("winnow pack list", "winnow pack list --folder ~/tools --json"))
-def list_packs(folder: FolderOption = None, store: Store = None, as_json: Json = False) -> None:
+def list_packs(folder: FolderOption = None, store: StoreOption = None, as_json: Json = False) -> None:
     """List the tools of a folder or of the setting tool_packs, and what of it is not offered, and why."""
     with report_errors(as_json=as_json):
-        shelf = _open_shelf(load_settings(store=store), folder)
-    _print(shelf, as_json=as_json)
+        registry = _open_registry(load_settings(store=store), folder)
+    _print(registry, as_json=as_json)
 
 
 @app.command(epilog=examples("winnow pack check ~/tools", "winnow pack check ~/tools --json"))
 def check(folder: FolderArgument, as_json: Json = False) -> None:
     """Check a folder of tools: exit status 1 where one would not be offered."""
     with report_errors(as_json=as_json):
-        shelf = _open_shelf(load_settings(), folder)
-    _print(shelf, as_json=as_json)
-    if shelf.left_out:
+        registry = _open_registry(load_settings(), folder)
+    _print(registry, as_json=as_json)
+    if registry.left_out:
         raise typer.Exit(1)
 
 
@@ -74,12 +74,16 @@ def check(folder: FolderArgument, as_json: Json = False) -> None:
     )
 )
 def run(
-    id: Id, given: Input = "{}", folder: FolderOption = None, store: Store = None, as_json: Json = False
+    id: Id,
+    given: InputOption = "{}",
+    folder: FolderOption = None,
+    store: StoreOption = None,
+    as_json: Json = False,
 ) -> None:
     """Run a tool as a call of an agent would, and print its answer."""
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
-        pack = _find(_open_shelf(settings, folder), id)
+        pack = _find(_open_registry(settings, folder), id)
         answer = asyncio.run(_call(settings, pack, _parse(given)))
     if as_json:
         print_json({"tool": pack.id, "version": pack.version, "data": answer})
@@ -88,37 +92,37 @@ def run(
 
 
 @app.command(epilog=examples("winnow pack mend text.count", "winnow pack mend text.count --json"))
-def mend(id: Id, store: Store = None, as_json: Json = False) -> None:
+def mend(id: Id, store: StoreOption = None, as_json: Json = False) -> None:
     """Put a tool back on the list that broke its contract for a reason outside its files."""
-    from winnow.server.toolpacks.strikes import Strikes
+    from winnow.server.toolpacks.contract_violations import ContractViolations
 
     with report_errors(as_json=as_json):
-        was_counted = Strikes(load_settings(store=store).store).clear(id)
+        was_counted = ContractViolations(load_settings(store=store).store).clear(id)
     if as_json:
         print_json({"tool": id, "was_counted": was_counted})
     else:
         print_lines(f"{id} is offered again" if was_counted else f"nothing is counted against {id}")
 
 
-def _open_shelf(settings: Settings, folder: Path | None) -> PackShelf:
+def _open_registry(settings: Settings, folder: Path | None) -> ToolRegistry:
     """The tools of this folder, or of those that the settings name."""
-    from winnow.server.toolpacks.offering import PackShelf
-    from winnow.server.toolpacks.strikes import Strikes
+    from winnow.server.toolpacks.contract_violations import ContractViolations
+    from winnow.server.toolpacks.offering import ToolRegistry
     from winnow.server.tools import TAKEN_NAMES
 
     folders = [folder.absolute()] if folder else settings.tool_packs
-    shelf = PackShelf(folders, TAKEN_NAMES, Strikes(settings.store))
-    shelf.refresh()
-    return shelf
+    registry = ToolRegistry(folders, TAKEN_NAMES, ContractViolations(settings.store))
+    registry.refresh()
+    return registry
 
 
-def _find(shelf: PackShelf, id: str) -> ToolPack:
-    for offer in shelf.offers:
+def _find(registry: ToolRegistry, id: str) -> ToolPack:
+    for offer in registry.offers:
         if offer.pack.id == id:
             if offer.why_not:
                 raise WinnowError("INVALID_REQUEST", f"{id} is not offered: {offer.why_not}")
             return offer.pack
-    known = ", ".join(offer.pack.id for offer in shelf.offers) or "none; set tool_packs, or use --folder"
+    known = ", ".join(offer.pack.id for offer in registry.offers) or "none; set tool_packs, or use --folder"
     raise WinnowError("INVALID_REQUEST", f"no tool {id!r}; there are: {known}")
 
 
@@ -133,21 +137,23 @@ def _parse(given: str) -> dict[str, Any]:
 
 
 async def _call(settings: Settings, pack: ToolPack, given: dict[str, Any]) -> Any:
+    from winnow.server.toolpacks.contract_violations import ContractViolations
     from winnow.server.toolpacks.running import PackRunner
-    from winnow.server.toolpacks.strikes import Strikes
 
-    return (await PackRunner(Strikes(settings.store)).call(pack, given, _RUNNER)).data
+    return (await PackRunner(ContractViolations(settings.store)).call(pack, given, _RUNNER)).data
 
 
-def _print(shelf: PackShelf, *, as_json: bool) -> None:
+def _print(registry: ToolRegistry, *, as_json: bool) -> None:
     if as_json:
-        print_json({"tools": [_row(each) for each in shelf.offers], "left_out": left_out_rows(shelf.left_out)})
+        print_json(
+            {"tools": [_row(each) for each in registry.offers], "left_out": left_out_rows(registry.left_out)}
+        )
         return
-    width = max((len(each.pack.id) for each in shelf.offers if not each.why_not), default=0)
-    lines = [_line(each, width) for each in shelf.offers if not each.why_not]
-    if not lines and not shelf.left_out:
+    width = max((len(each.pack.id) for each in registry.offers if not each.why_not), default=0)
+    lines = [_line(each, width) for each in registry.offers if not each.why_not]
+    if not lines and not registry.left_out:
         lines = ["no tools of your own: name a folder with *.tool.yaml files by --folder, or in tool_packs"]
-    print_lines(*lines, *left_out_lines(shelf.left_out))
+    print_lines(*lines, *left_out_lines(registry.left_out))
 
 
 def _line(offer: Offer, width: int) -> str:

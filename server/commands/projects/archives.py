@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from winnow.server.commands.projects.common import Name, collect_figures, open_catalogue, print_project
+from winnow.server.commands.projects.common import ProjectArgument, collect_figures, open_catalogue, print_project
 from winnow.server.commands.terminal.output import (
-    Embedder,
+    EmbedderOption,
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -33,10 +33,10 @@ app = command()
     + examples("winnow project export papers papers.zip", "winnow project export team/notes notes.zip --force")
 )
 def export(
-    name: Name,
+    name: ProjectArgument,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="the archive to write")],
     force: Annotated[bool, typer.Option("--force", help="replace an existing file")] = False,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Write a project into one file."""
@@ -67,8 +67,8 @@ def import_(
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="name of the project; default: that in the file")
     ] = "",
-    embedder: Embedder = None,
-    store: Store = None,
+    embedder: EmbedderOption = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Create a project from an exported file."""

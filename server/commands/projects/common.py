@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from winnow.server.backends.catalogue import Catalogue
     from winnow.server.models import ProjectInfo
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="a project")]
+ProjectArgument = Annotated[str, typer.Argument(metavar="NAME", help="a project")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import typer
 
 from winnow.server.commands.projects import archives, removal
 from winnow.server.commands.projects.common import (
-    Name,
+    ProjectArgument,
     collect_figures,
     facts_of,
     find_project,
@@ -23,7 +23,7 @@ from winnow.server.commands.projects.common import (
 )
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     complete,
     examples,
@@ -124,7 +124,7 @@ Citations = Annotated[
     )
 )
 def create(
-    name: Name,
+    name: ProjectArgument,
     top_k: TopK = None,
     max_chars: MaxChars = None,
     fusion: FusionOption = None,
@@ -135,7 +135,7 @@ def create(
     repository: Repository = "",
     languages: Languages = None,
     citation_style: Citations = None,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Create a project, empty; its settings can be given at once."""
@@ -171,7 +171,7 @@ def create(
     ),
 )
 def change(
-    name: Name,
+    name: ProjectArgument,
     top_k: TopK = None,
     max_chars: MaxChars = None,
     fusion: FusionOption = None,
@@ -186,7 +186,7 @@ def change(
         list[str] | None,
         typer.Option("--reset", metavar="SETTING", help="give this setting its default first, or all; may repeat"),
     ] = None,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Change settings of a project."""
@@ -207,7 +207,7 @@ def change(
 
 
 @app.command(epilog=examples("winnow project show papers", "winnow project show team/notes --json"))
-def show(name: Name, store: Store = None, as_json: Json = False) -> None:
+def show(name: ProjectArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Show a project: its settings, what it holds, and where that came from."""
     with report_errors(as_json=as_json), open_catalogue(store) as opened:
         figures = collect_figures(opened.settings, opened.catalogue, name)
@@ -215,7 +215,7 @@ def show(name: Name, store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(name="list", epilog=examples("winnow project list", "winnow project list --json"))
-def list_projects(store: Store = None, as_json: Json = False) -> None:
+def list_projects(store: StoreOption = None, as_json: Json = False) -> None:
     """List the projects of the store: those that were created or hold documents."""
     with report_errors(as_json=as_json), open_catalogue(store) as opened:
         rows = [_summary(info, opened.catalogue) for info in opened.catalogue.existing_projects()]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from winnow.server.commands.projects.common import (
-    Name,
+    ProjectArgument,
     collect_figures,
     find_project,
     open_catalogue,
@@ -19,7 +19,7 @@ from winnow.server.commands.projects.common import (
 )
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -46,9 +46,9 @@ _UNTIL = "until the next winnow project purge or winnow reindex"
     + examples("winnow project delete papers", "winnow project delete team/notes --yes")
 )
 def delete(
-    name: Name,
+    name: ProjectArgument,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Delete a project; it can be restored for a while."""
@@ -75,7 +75,7 @@ def delete(
 
 
 @app.command(epilog=examples("winnow project restore papers", "winnow project restore team/notes --json"))
-def restore(name: Name, store: Store = None, as_json: Json = False) -> None:
+def restore(name: ProjectArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Undo the deletion of a project."""
     from winnow.server.projects.removal import restore_project
 
@@ -92,7 +92,7 @@ def restore(name: Name, store: Store = None, as_json: Json = False) -> None:
 )
 def purge(
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Remove deleted projects for good, with their claims, and give their space back to the disk."""
@@ -120,9 +120,9 @@ def purge(
     + examples("winnow project rename papers library", "winnow project rename notes team/notes --json")
 )
 def rename(
-    name: Name,
+    name: ProjectArgument,
     new: Annotated[str, typer.Argument(metavar="NEW", help="its new name")],
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Give a project another name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from winnow.server.commands.projects.common import open_catalogue
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -27,7 +27,7 @@ def _have_subcommands() -> None:
 
 
 @app.command(epilog=examples("winnow cache clear", "winnow cache clear --store notes --json"))
-def clear(store: Store = None, as_json: Json = False) -> None:
+def clear(store: StoreOption = None, as_json: Json = False) -> None:
     """Have every server of the store rank and answer anew. Cursors of pages that are being read end."""
     with report_errors(as_json=as_json), open_catalogue(store) as opened:
         projects = opened.catalogue.renew_generations()

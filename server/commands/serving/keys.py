@@ -12,7 +12,7 @@ import typer
 
 from winnow.server.commands.terminal.output import (
     Json,
-    Store,
+    StoreOption,
     command,
     complete,
     examples,
@@ -49,7 +49,7 @@ _SHOWN_ONCE = (
 )
 _LIFETIME = re.compile(r"(\d{1,5})\s*([hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-Name = Annotated[str, typer.Argument(metavar="KEY", help="a key, by its name or its id")]
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="a key, by its name or its id")]
 
 
 @app.command(epilog=_EPILOG)
@@ -76,7 +76,7 @@ def add(
             help="end of the key: 12h, 90d, 8w, or the day at whose beginning it ends, as 2027-01-31 (UTC)",
         ),
     ] = None,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Add a key and show it, once."""
@@ -97,7 +97,7 @@ def add(
 
 
 @app.command(name="list", epilog=examples("winnow key list", "winnow key list --json"))
-def list_keys(store: Store = None, as_json: Json = False) -> None:
+def list_keys(store: StoreOption = None, as_json: Json = False) -> None:
     """List the keys of a store, also those that are revoked or have expired."""
     from winnow.server.keys.key_file import read_keys
 
@@ -114,7 +114,7 @@ def list_keys(store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow key revoke laptop", "winnow key revoke 1f0c9a2b --json"))
-def revoke(name: Name, store: Store = None, as_json: Json = False) -> None:
+def revoke(name: KeyArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """End a key for good, also for connections that are open."""
     from winnow.server.keys.key_file import revoke_key
 
@@ -127,7 +127,7 @@ def revoke(name: Name, store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow key rotate laptop", "winnow key rotate 1f0c9a2b --json"))
-def rotate(name: Name, store: Store = None, as_json: Json = False) -> None:
+def rotate(name: KeyArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Replace a key by a new one with the same rights, and show it, once. The earlier one ends at once."""
     from winnow.server.keys.key_file import rotate_key
 
@@ -137,7 +137,7 @@ def rotate(name: Name, store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow key remove laptop", "winnow key remove 1f0c9a2b --json"))
-def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
+def remove(name: KeyArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Take a revoked or expired key off the list. Its lines in the audit log stay."""
     from winnow.server.keys.key_file import remove_key
 

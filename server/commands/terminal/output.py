@@ -20,14 +20,14 @@ from winnow.server.errors import ErrorCode, WinnowError, own_words
 from winnow.server.text.printable import printable, visible_json
 
 Json = Annotated[bool, typer.Option("--json", help="print one JSON document instead of text")]
-Store = Annotated[
+StoreOption = Annotated[
     str | None, typer.Option("--store", metavar="DIR", help="folder of the index", show_default=False)
 ]
-Project = Annotated[
+ProjectOption = Annotated[
     str | None, typer.Option("--project", metavar="NAME", help="project in the store", show_default=False)
 ]
 
-Embedder = Annotated[
+EmbedderOption = Annotated[
     str | None,
     typer.Option(
         "--embedder",
@@ -37,7 +37,7 @@ Embedder = Annotated[
     ),
 ]
 
-Runner = Annotated[
+RunnerOption = Annotated[
     str | None,
     typer.Option(
         "--sandbox",

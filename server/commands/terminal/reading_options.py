@@ -29,7 +29,7 @@ Hidden = Annotated[
     Literal["keep", "drop"],
     typer.Option("--hidden", help="text that a person does not see in PDF and office files"),
 ]
-References = Annotated[
+ReferencesOption = Annotated[
     Path | None,
     typer.Option(
         "--references",

@@ -14,8 +14,8 @@ import typer
 
 from winnow.server.commands.terminal.output import (
     Json,
-    Project,
-    Store,
+    ProjectOption,
+    StoreOption,
     command,
     complete,
     examples,
@@ -35,7 +35,7 @@ from winnow.server.commands.terminal.reading_options import (
     NoApi,
     NoIgnore,
     Ocr,
-    References,
+    ReferencesOption,
     Repository,
     Tags,
     ZoteroApi,
@@ -73,7 +73,7 @@ zotero ingest takes them.
     "winnow sources add runbooks/ --environment prod --include '*.md' --exclude drafts/",
     "winnow sources add --zotero --collection Thesis --project thesis",
 )
-Name = Annotated[str, typer.Argument(metavar="ID", help="a source, by its id or one of its paths")]
+SourceArgument = Annotated[str, typer.Argument(metavar="ID", help="a source, by its id or one of its paths")]
 
 
 @app.command(epilog=_EPILOG)
@@ -92,7 +92,7 @@ def add(
     name: Annotated[
         str, typer.Option("--id", metavar="ID", help="name of the source; default: from its first path")
     ] = "",
-    project: Project = None,
+    project: ProjectOption = None,
     doc_tag: DocTag = "",
     environment: EnvironmentLabel = None,
     repository: Repository = "",
@@ -105,9 +105,9 @@ def add(
     ] = None,
     hidden: Hidden = "drop",
     ocr: Ocr = False,
-    references: References = None,
+    references: ReferencesOption = None,
     no_ignore: NoIgnore = False,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Add folders and files to watch."""
@@ -146,7 +146,7 @@ def add(
 
 
 @app.command(name="list", epilog=examples("winnow sources list", "winnow sources list --json"))
-def list_sources(store: Store = None, as_json: Json = False) -> None:
+def list_sources(store: StoreOption = None, as_json: Json = False) -> None:
     """List the sources: whether they are watched, what was indexed, and deletions that wait for you."""
     from winnow.server.watching.sources import read_sources
 
@@ -157,7 +157,7 @@ def list_sources(store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow sources remove docs", "winnow sources remove ~/notes"))
-def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
+def remove(name: SourceArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Watch a source no longer. Its documents stay in the index."""
     from winnow.server.watching.sources import change_sources, find_source, read_sources
 
@@ -172,7 +172,7 @@ def remove(name: Name, store: Store = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=examples("winnow sources confirm docs", "winnow sources confirm ~/notes --json"))
-def confirm(name: Name, store: Store = None, as_json: Json = False) -> None:
+def confirm(name: SourceArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Make the deletions that a watcher held back because they were many at once."""
     from winnow.server.watching.sources import find_source, read_sources
 

@@ -15,9 +15,9 @@ import typer
 
 from winnow.server.commands.terminal.output import (
     FAILED,
-    Embedder,
-    Project,
-    Store,
+    EmbedderOption,
+    ProjectOption,
+    StoreOption,
     command,
     examples,
     print_json_line,
@@ -61,9 +61,9 @@ def watch(
         list[Path] | None, typer.Argument(metavar="[PATH...]", help="folders and files to add and watch")
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="scan every source once, then end")] = False,
-    project: Project = None,
-    embedder: Embedder = None,
-    store: Store = None,
+    project: ProjectOption = None,
+    embedder: EmbedderOption = None,
+    store: StoreOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="print each change of a state as a line of JSON")
     ] = False,

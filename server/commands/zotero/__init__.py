@@ -12,10 +12,10 @@ from winnow.server.commands.ingest.by_engine import ingest_in_engine
 from winnow.server.commands.ingest.report import print_report
 from winnow.server.commands.terminal.output import (
     FAILED,
-    Embedder,
+    EmbedderOption,
     Json,
-    Project,
-    Store,
+    ProjectOption,
+    StoreOption,
     command,
     examples,
     print_json,
@@ -78,7 +78,7 @@ def libraries(
     data_folder: DataFolder = None,
     api: ZoteroApi = None,
     no_api: NoApi = False,
-    store: Store = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """List the libraries: their works, and which of their files are on this machine."""
@@ -106,14 +106,14 @@ def ingest(
     data_folder: DataFolder = None,
     api: ZoteroApi = None,
     no_api: NoApi = False,
-    project: Project = None,
+    project: ProjectOption = None,
     ocr: Ocr = False,
     hidden: Hidden = "drop",
     allow_deletions: Annotated[
         bool, typer.Option("--allow-deletions", help="delete what is gone, however much that is")
     ] = False,
-    embedder: Embedder = None,
-    store: Store = None,
+    embedder: EmbedderOption = None,
+    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Put libraries of Zotero into the index."""

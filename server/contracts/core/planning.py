@@ -28,7 +28,7 @@ MAX_QUOTES_EACH, MAX_QUOTES_FOUND, MAX_EVIDENCE = 10, 20, 100
 MAX_RESEARCH_TOKENS = 16_000
 MAX_NAMED_SECTIONS = 3
 
-Kind = Literal["question", "words", "name", "related", "section", "given"]
+PerspectiveKind = Literal["question", "words", "name", "related", "section", "given"]
 PerspectiveId = Annotated[str, StringConstraints(min_length=2, max_length=4)]
 _Name = Annotated[str, StringConstraints(max_length=500)]
 _Sentence = Annotated[str, StringConstraints(max_length=500)]
@@ -49,7 +49,7 @@ class Perspective(Payload):
     """One side of a question: a query, why it is asked, and the sections that suggested it."""
 
     id: PerspectiveId
-    kind: Kind
+    kind: PerspectiveKind
     name: _Name
     query: _QueryText
     reason: _Sentence
@@ -138,7 +138,7 @@ class SearchedPerspective(Payload):
     """A perspective that was searched: how well the documents answer it, and its number of quotes."""
 
     id: PerspectiveId
-    kind: Kind
+    kind: PerspectiveKind
     name: _Name
     query: _QueryText
     reason: _Sentence

@@ -13,17 +13,17 @@ from typing import Literal
 from winnow.server.graph.extraction.rules import Rule
 from winnow.server.text.definitions import DEFINITION
 
-Kind = Literal["module", "class", "function", "identifier"]
+SymbolKind = Literal["module", "class", "function", "identifier"]
 
 _ROOTS = frozenset({"src", "lib", "python"})  # folders that hold packages and are not packages
 _PYTHON = re.compile(r"\.pyi?\Z")
 # Kind -> keywords that open such a definition; other keywords define an "identifier".
-_KEYWORDS: Mapping[Kind, str] = {
+_KEYWORDS: Mapping[SymbolKind, str] = {
     "class": "class interface struct enum trait",
     "function": "def func function fn",
     "module": "module namespace",
 }
-_KIND_BY_KEYWORD: Mapping[str, Kind] = MappingProxyType(
+_KIND_BY_KEYWORD: Mapping[str, SymbolKind] = MappingProxyType(
     {word: kind for kind, words in _KEYWORDS.items() for word in words.split()}
 )
 _MAX_DEFINITIONS = 2000  # in one file; more are generated code
@@ -37,7 +37,7 @@ class Definition:
 
     name: str
     short: str
-    type: Kind
+    type: SymbolKind
     start: int
     rule: Rule
 

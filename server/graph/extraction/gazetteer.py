@@ -29,7 +29,7 @@ _TOKEN = re.compile(r"[^\W_]+|[^\w\s]|_")
 # Scripts without spaces between words: a name matches as a substring.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
+EntityName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
 Type = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
@@ -39,9 +39,9 @@ class _StrictModel(BaseModel):
 
 
 class _EntityTable(_StrictModel):
-    name: Name
+    name: EntityName
     type: Type = "term"
-    aliases: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+    aliases: Annotated[tuple[EntityName, ...], Field(max_length=100)] = ()
     patterns: Annotated[tuple[Pattern, ...], Field(max_length=20)] = ()
 
 

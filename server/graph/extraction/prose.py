@@ -17,7 +17,7 @@ from winnow.server.text.markup.template_code import resolve_heading
 # The replacement character: in no document, and no pattern matches it as a word or a space.
 GAP = "\0"
 
-Kind = Literal["inline", "reference", "wiki", "role"]
+LinkKind = Literal["inline", "reference", "wiki", "role"]
 
 _FENCE = re.compile(
     r"^[ \t>]{0,40}(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*)$", re.M
@@ -76,7 +76,7 @@ class ProseLink:
     ``role`` is the name of a reStructuredText role, or "".
     """
 
-    kind: Kind
+    kind: LinkKind
     text: str
     target: str
     start: int
@@ -156,7 +156,7 @@ def _collect_bracketed(
     match: re.Match[str], definitions: dict[str, str], links: list[ProseLink], code: list[Snippet]
 ) -> tuple[int, int] | None:
     text, target = match["text"], match["angle"] or match["target"]
-    kind: Kind = "inline"
+    kind: LinkKind = "inline"
     if target is None:
         label = _normalise_label(match["label"] or text)
         kind, target = "reference", definitions.get(label)

@@ -37,7 +37,7 @@ _QUOTED_START = re.compile(rb"^>(>*From )", re.M)
 
 
 @dataclass(slots=True)
-class _Found:
+class _MessageContent:
     """What was found in the parts of a message."""
 
     blocks: list[str] = field(default_factory=list)
@@ -141,7 +141,7 @@ def _parse(data: bytes) -> Message:
 
 
 def _write(draft: MarkdownDraft, message: Message, box: _Mailbox, number: int) -> None:
-    found = _Found()
+    found = _MessageContent()
     _visit(message, found, 0)
     box.messages += 1
     box.attachments += found.attachments[: _MOST_ATTACHMENTS - len(box.attachments)]
@@ -202,7 +202,7 @@ def _decode(data: bytes | str, charset: str) -> str:
 # --- parts
 
 
-def _visit(part: Message, found: _Found, depth: int) -> None:
+def _visit(part: Message, found: _MessageContent, depth: int) -> None:
     """Add the text of a part and of the parts within it."""
     found.parts += 1
     if depth > _DEEPEST_PART or found.parts > _MOST_PARTS:
@@ -229,7 +229,7 @@ def _children(part: Message) -> list[Any]:
     return payload if isinstance(payload, list) else []
 
 
-def _visit_alternatives(children: list[Message], found: _Found, depth: int) -> None:
+def _visit_alternatives(children: list[Message], found: _MessageContent, depth: int) -> None:
     """Add the plain text of a message, or the first alternative with words."""
     ordered = sorted(children, key=lambda child: child.get_content_type() != "text/plain")
     for child in ordered:

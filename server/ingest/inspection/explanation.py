@@ -97,7 +97,7 @@ def explain_file(path: Path, options: ReadOptions, *, allows_weaker: bool = Fals
 
 def _explain(parser: ParserProcess, raw: RawDocument) -> ExplainedDocument:
     """The document with its passages. Raises ``UnreadableFile`` where it cannot be split."""
-    parser.rehearse(raw)
+    parser.dry_run(raw)
     document = document_of("", "", raw)
     chunks = chunk(document, raw.text, raw.places)
     return ExplainedDocument(

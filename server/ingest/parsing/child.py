@@ -50,7 +50,7 @@ _FORMATS = "winnow.server.ingest.formats"
 READERS: dict[str, FormatReader] = {}
 _UNAVAILABLE: dict[str, str] = {}  # reader -> why it cannot be imported
 
-Answer = tuple[dict[str, Any], str]
+ReaderAnswer = tuple[dict[str, Any], str]
 
 
 # --- behind walls
@@ -94,7 +94,7 @@ def _serve_one(requests: BinaryIO, answers: BinaryIO, document: BinaryIO) -> Non
     _send(answers, ({**facts, LATE_IMPORTS: late.names} if late.names else facts, text))
 
 
-def _send(stream: BinaryIO, answer: Answer) -> None:
+def _send(stream: BinaryIO, answer: ReaderAnswer) -> None:
     facts, text = answer
     frames.send(stream, frames.dump(facts), text.encode("utf-8", "replace"))
 
@@ -169,7 +169,7 @@ def _clear_alarm() -> None:
 # --- requests
 
 
-def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tuple[Answer, bool]:
+def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tuple[ReaderAnswer, bool]:
     """The answer, and whether the process must end before another request.
 
     "flaw" is the reason why the file cannot be read; "failure" is what happened to its reader, and another reader
@@ -181,8 +181,8 @@ def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tu
                 return _parse_markup(request), False
             case "bibliography":
                 return _read_bibliography(request), False
-            case "rehearse":
-                return _rehearse(request), False
+            case "dry_run":
+                return _dry_run(request), False
             case _:
                 return _read_file(request, open_document), True
     except UnreadableFile as error:
@@ -197,7 +197,7 @@ def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tu
         return ({"failure": f"its parser failed ({type(error).__name__})"}, ""), True
 
 
-def _parse_markup(request: dict[str, Any]) -> Answer:
+def _parse_markup(request: dict[str, Any]) -> ReaderAnswer:
     kind: DocumentType = request["kind"]
     assert kind in get_args(DocumentType)
     (raw,) = parse(kind, str(request["text"]), str(request["uri"]))
@@ -205,14 +205,14 @@ def _parse_markup(request: dict[str, Any]) -> Answer:
     return {"title": raw.title}, raw.text
 
 
-def _read_bibliography(request: dict[str, Any]) -> Answer:
+def _read_bibliography(request: dict[str, Any]) -> ReaderAnswer:
     packed = pack(read_bibliography(str(request["text"]), str(request["suffix"])))
     if len(packed.encode("utf-8", "replace")) > frames.MAX_TEXT_BYTES:
         raise UnreadableFile(f"its entries take more than {frames.MAX_TEXT_BYTES >> 20} MiB; split it")
     return {}, packed
 
 
-def _rehearse(request: dict[str, Any]) -> Answer:
+def _dry_run(request: dict[str, Any]) -> ReaderAnswer:
     """Split and mine the document as the ingest will, to show that both end within the limits."""
     uri, metadata = str(request["uri"]), request["metadata"]
     document = Document(
@@ -231,7 +231,7 @@ def _rehearse(request: dict[str, Any]) -> Answer:
     return {"chunks": len(chunks)}, ""
 
 
-def _read_file(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> Answer:
+def _read_file(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> ReaderAnswer:
     name = request["reader"]
     options = ReadOptions(request["keeps_hidden"], tuple(request["passwords"]), request["uses_ocr"])
     with open_document() as document:

@@ -1,7 +1,7 @@
 """Parses documents in child processes, so that no document can stall, crash, exhaust or take over an ingest.
 
 Theory of operation. Everything that is not plain text is parsed in a child: markup (HTML, reStructuredText, roff)
-and files of the formats in ``ingest/formats``. A text that is long, or has a very long line, is *rehearsed* there:
+and files of the formats in ``ingest/formats``. A text that is long, or has a very long line, gets a *dry run*:
 the child splits it into chunks and mines it for the graph, as the ingest does afterwards with the same result, so
 that a document which takes too much time or memory does so in the child.
 
@@ -43,7 +43,7 @@ from winnow.server.text.sizes import count_of, name_numbers
 # documents. A page of a PDF takes about 10 ms and 20 kB; by OCR 20 s and 100 kB.
 _SECONDS: Mapping[str, tuple[float, float, float]] = {
     "parse": (10.0, 10.0, 170.0),
-    "rehearse": (20.0, 30.0, 500.0),
+    "dry_run": (20.0, 30.0, 500.0),
     "bibliography": (20.0, 30.0, 500.0),
     "read": (20.0, 5.0, 300.0),
     "ocr": (60.0, 600.0, 4 * 3600.0),
@@ -51,7 +51,7 @@ _SECONDS: Mapping[str, tuple[float, float, float]] = {
 _MIB = 1024 * 1024
 # Kinds whose parsers take time and memory that grow faster than the text, or recurse with its depth.
 _PARSED_IN_CHILD: frozenset[DocumentType] = frozenset({"html", "rst", "manual"})
-# A longer text, or one with a longer line, is rehearsed; a shorter one takes at most a few seconds.
+# A longer text, or one with a longer line, gets a dry run; a shorter one takes at most a few seconds.
 _LONG_CHARS, _LONG_LINE_CHARS = 256 * 1024, 20_000
 LARGEST_DOCUMENT_BYTES = 512 * _MIB
 _LARGEST_BIBLIOGRAPHY_BYTES = 32 * _MIB
@@ -148,11 +148,11 @@ class ParserProcess:
         facts, body = self._ask_about_text({"do": "parse", "kind": kind, "uri": uri, "text": text}, text)
         yield RawDocument(uri, kind, _checked(answers.check_title, facts), body)
 
-    def rehearse(self, raw: RawDocument) -> None:
+    def dry_run(self, raw: RawDocument) -> None:
         """Raise ``UnreadableFile`` for a document that cannot be split or mined within the limits."""
         if len(raw.text) <= _LONG_CHARS and max(map(len, raw.text.split("\n"))) <= _LONG_LINE_CHARS:
             return
-        request = {"do": "rehearse", "kind": raw.type, "uri": raw.uri, "title": raw.title, "text": raw.text}
+        request = {"do": "dry_run", "kind": raw.type, "uri": raw.uri, "title": raw.title, "text": raw.text}
         facts = {"metadata": dict(raw.metadata), "body_start": raw.body_start}
         self._ask_about_text({**request, **facts, "places": list(map(astuple, raw.places))}, raw.text)
 

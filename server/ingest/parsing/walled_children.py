@@ -41,7 +41,7 @@ _ENVIRONMENT: Mapping[str, str] = {
     "OMP_NUM_THREADS": "1",
 }
 # The document is a descriptor of the child: where it is on this machine could only end up in its text.
-_UNTOLD = frozenset({"path"})
+_WITHHELD = frozenset({"path"})
 MODULE = "winnow.server.ingest.parsing.child"
 _PACKAGES = ("site-packages", "dist-packages")
 
@@ -82,7 +82,7 @@ class WalledChildren:
         )
         descriptor = document.fileno() if document else -1
         try:
-            body = frames.dump({name: value for name, value in request.items() if name not in _UNTOLD})
+            body = frames.dump({name: value for name, value in request.items() if name not in _WITHHELD})
             end = self._children.run(ChildRequest(body, descriptor, limits, _ANSWER_BYTES))
         except SandboxUnavailable as error:
             self._restart()

@@ -29,7 +29,7 @@ class Origin:
 class PreparedDocument:
     """A document ready to be written: its entry, the chunks that need points, the points to delete.
 
-    ``relabelled`` points keep their vectors and get the document's labels. ``is_doubtful``: existing points of the
+    ``relabelled`` points keep their vectors and get the document's labels. ``is_dirty``: existing points of the
     document are changed, so that until all is written they may have labels that the catalogue does not have.
     """
 
@@ -37,7 +37,7 @@ class PreparedDocument:
     fresh: tuple[Chunk, ...]
     stale: tuple[str, ...]
     relabelled: tuple[str, ...]
-    is_doubtful: bool
+    is_dirty: bool
 
     @property
     def size(self) -> int:

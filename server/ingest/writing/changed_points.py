@@ -34,7 +34,7 @@ def prepare(
         fresh,
         stale=tuple(sorted(former - ids)),
         relabelled=tuple(kept),
-        is_doubtful=bool(kept or former & written),
+        is_dirty=bool(kept or former & written),
     )
 
 

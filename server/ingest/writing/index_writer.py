@@ -65,8 +65,8 @@ class IndexWriter:
         stale += [id for document in batch.deleted for id in self._chunk_ids(document)]
         if batch.is_change:
             self._mark_unfinished()
-            if doubtful := [each.entry.document.id for each in batch.prepared if each.is_doubtful]:
-                target.catalogue.mark_doubtful(doubtful)
+            if dirty := [each.entry.document.id for each in batch.prepared if each.is_dirty]:
+                target.catalogue.mark_dirty(dirty)
             for points in batch.points.portions(on_computed) if batch.points else ():
                 target.store.upsert(points)
             for each in batch.prepared:
@@ -91,10 +91,8 @@ class IndexWriter:
         self._mark_unfinished()
         expected, present = set(target.catalogue.chunk_ids(target.project)), set(target.store.ids(target.project))
         target.store.delete(sorted(present - expected))
-        doubtful = [
-            each.id for each in target.catalogue.indexed_documents(target.project) if not each.context_hash
-        ]
-        missing = sorted((expected - present).union(*map(self._chunk_ids, doubtful)))
+        dirty = [each.id for each in target.catalogue.indexed_documents(target.project) if not each.context_hash]
+        missing = sorted((expected - present).union(*map(self._chunk_ids, dirty)))
         for start in range(0, len(missing), _CHUNKS_PER_REPAIR):
             passages = target.catalogue.passages(missing[start : start + _CHUNKS_PER_REPAIR], target.project)
             rows = [(passage.document, passage.chunk) for passage in passages.values()]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from winnow.server.claims.records import MODEL_PREFIX, ClaimPair, Verdict
+from winnow.server.claims.records import MODEL_PREFIX, ClaimPair, ClaimVerdict
 from winnow.server.errors import WinnowError
 from winnow.server.operations.base import RequestContext
 from winnow.server.runtime.deadlines import (
@@ -35,9 +35,9 @@ class ClaimCandidate:
     other_text: str
 
 
-def find_contradictions(context: RequestContext, candidates: Sequence[ClaimCandidate]) -> list[Verdict]:
+def find_contradictions(context: RequestContext, candidates: Sequence[ClaimCandidate]) -> list[ClaimVerdict]:
     """The verdicts of the model, those of contradiction alone; a model that fails is a warning of the call."""
-    found: list[Verdict] = []
+    found: list[ClaimVerdict] = []
     try:
         with use_deadline(deadline_after(min(_SECONDS, current_deadline().remaining() / 2))):
             model = context.index.nli_model()
@@ -55,8 +55,8 @@ def find_contradictions(context: RequestContext, candidates: Sequence[ClaimCandi
     return found
 
 
-def _verdict(pair: ClaimPair, model: str) -> Verdict:
-    return Verdict(
+def _verdict(pair: ClaimPair, model: str) -> ClaimVerdict:
+    return ClaimVerdict(
         claim_id=pair.claim_id,
         other_id=pair.other_id,
         judgement="contradicts",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from winnow.server.claims.comparing import compare_entries
-from winnow.server.claims.life_cycle import check_notebook, comparisons_of, weigh
+from winnow.server.claims.life_cycle import check_notebook, comparisons_of, update_friction
 from winnow.server.claims.records import Comparison, Entry, IntegrationStatus
 from winnow.server.claims.store import Notebook, View
 from winnow.server.claims.verifying import CurrentIndex
@@ -77,7 +77,7 @@ class OpenNotebook:
             )
         return found
 
-    def settle(self) -> None:
+    def bring_up_to_date(self) -> None:
         """Check the quotes if documents changed, and compare entries that were written without a model."""
         self._check_evidence()
         if (model := self.model) is None:
@@ -108,7 +108,7 @@ class OpenNotebook:
         """Compare an entry with its neighbours, and store what follows for all of them."""
         if (model := self.model) is not None:
             self.store.compare(entry.id, self._compare_with_neighbours(model, entry))
-        weigh(self.store, [entry.id])
+        update_friction(self.store, [entry.id])
 
     def judge_candidates(self, entries: Sequence[Entry]) -> None:
         """Ask the operator's model about the nearest candidates of entries, and store what follows from it."""
@@ -120,7 +120,7 @@ class OpenNotebook:
         if not verdicts:
             return
         self.store.judge(self.view.notebook, verdicts)
-        weigh(self.store, [entry.id for entry in entries])
+        update_friction(self.store, [entry.id for entry in entries])
 
     def candidates(self, entry: Entry) -> list[ClaimCandidate]:
         """The pairs of claims of this entry and others that have no verdict, the nearest first."""

@@ -26,7 +26,7 @@ def claims_view(context: RequestContext, project: str) -> View | None:
     A notebook that cannot be read adds a warning to the answer and no claims.
     """
     claims = context.index.claims
-    if "claims" not in context.settings.packs or claims.is_elsewhere or not claims.has_file:
+    if "claims" not in context.settings.packs or claims.is_remote or not claims.has_file:
         return None
     try:
         book = open_notebook(context, project)

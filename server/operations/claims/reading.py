@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from winnow.server import intake, tiers
+from winnow.server import text_charges, tiers
 from winnow.server.claims.comparing import contradictions
-from winnow.server.claims.life_cycle import standing_of
-from winnow.server.claims.records import Claim, Comparison, Entry, Verdict, entry_of
+from winnow.server.claims.life_cycle import read_integration_status
+from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, entry_of
 from winnow.server.contracts.claims.answers import MAX_TOPICS, PART_CHARS
 from winnow.server.contracts.claims.arguments import (
     EntryClaims,
@@ -38,7 +38,7 @@ CLAIMS_CUT = "{shown} of {found} claims are shown with their evidence; wild_clai
 def entry_claims(context: RequestContext, request: EntryClaims) -> Answer:
     """Answer with the claims of entries, in the order that was asked for. One query reads them all."""
     book = open_notebook(context, request.project)
-    book.settle()
+    book.bring_up_to_date()
     found = book.store.read(book.view, request.entry_ids)
     asked = list(dict.fromkeys(request.entry_ids))
     rows: list[tiers.Row] = [
@@ -58,7 +58,7 @@ def _mean(claims: tuple[Claim, ...]) -> float:
 def related_entries(context: RequestContext, request: RelatedEntries) -> Answer:
     """Answer with the entries that an entry was compared with, those that contradict it first."""
     book = open_notebook(context, request.project)
-    book.settle()
+    book.bring_up_to_date()
     entry = book.require(request.entry_id)
     verdicts = book.store.verdicts([entry.id])
     compared = {each.other_id: each for each in book.comparisons_of(entry)}
@@ -93,10 +93,10 @@ def _is_wanted(row: dict[str, Any], direction: str) -> bool:
 def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
     """Answer with an entry: its status, its claims with evidence, and what else it has unless claims are named."""
     book = open_notebook(context, request.project)
-    book.settle()
+    book.bring_up_to_date()
     entry = book.require(request.entry_id)
     comparisons = book.comparisons_of(entry)
-    stands = standing_of(book.store, entry)
+    stands = read_integration_status(book.store, entry)
     size = context.caller.budget.of("full")
     asked = choose_claims(entry.id, read_claims(book, entry), request.claims)
     claims = tiers.fit_rows(asked, size.tokens // 2, size.bytes // 2)
@@ -124,8 +124,8 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
     }
     is_cut = len(claims.rows) < len(asked)
     warnings = (CLAIMS_CUT.format(shown=len(claims.rows), found=len(asked)),) if is_cut else ()
-    pieces = [intake.piece(entry.id, text) for text in (payload["content"], tiers.dumps(payload["claims"]))]
-    return Answer(payload, "full", 1, claims.tokens, warnings, taken=intake.total(pieces))
+    pieces = [text_charges.piece(entry.id, text) for text in (payload["content"], tiers.dumps(payload["claims"]))]
+    return Answer(payload, "full", 1, claims.tokens, warnings, charged_text=text_charges.total(pieces))
 
 
 def choose_claims(entry_id: str, rows: Sequence[dict[str, Any]], numbers: Sequence[int]) -> list[dict[str, Any]]:
@@ -226,7 +226,7 @@ def list_topics(context: RequestContext, request: ListTopics) -> Answer:
 def find_friction(context: RequestContext, request: FindFriction) -> Answer:
     """Answer with the entries that are contradicted most; recorded contradictions count at any friction."""
     book = open_notebook(context, request.project, request.topic_prefix, request.integration_status)
-    book.settle()
+    book.bring_up_to_date()
     verdicts, others = _recorded_contradictions(book)
     contested = book.store.most_contested(book.view, request.min_friction, request.limit)
     found = {entry.id: entry for entry in contested} | book.store.read(book.view, sorted(others))
@@ -248,25 +248,25 @@ def find_friction(context: RequestContext, request: FindFriction) -> Answer:
     return answer_rows(context, rows)
 
 
-def _recorded_contradictions(book: OpenNotebook) -> tuple[list[Verdict], dict[str, Entry]]:
+def _recorded_contradictions(book: OpenNotebook) -> tuple[list[ClaimVerdict], dict[str, Entry]]:
     """The contradictions between claims of entries that the reader sees, as they are now, and these entries."""
     recorded = [each for each in book.store.verdicts_in(book.view.notebook) if each.judgement == "contradicts"]
     ids = {entry_of(id) for each in recorded for id in (each.claim_id, each.other_id)}
     entries = book.store.read(book.everything, sorted(ids))
     claims = {claim.id for entry in entries.values() for claim in entry.claims}
-    standing = [each for each in recorded if {each.claim_id, each.other_id} <= claims]
-    joined = {entry_of(id) for each in standing for id in (each.claim_id, each.other_id)}
-    return standing, {id: entry for id, entry in entries.items() if id in joined}
+    verdicts = [each for each in recorded if {each.claim_id, each.other_id} <= claims]
+    joined = {entry_of(id) for each in verdicts for id in (each.claim_id, each.other_id)}
+    return verdicts, {id: entry for id, entry in entries.items() if id in joined}
 
 
-def _about(entry: Entry, verdicts: Sequence[Verdict]) -> list[Verdict]:
+def _about(entry: Entry, verdicts: Sequence[ClaimVerdict]) -> list[ClaimVerdict]:
     return [each for each in verdicts if entry.id in (entry_of(each.claim_id), entry_of(each.other_id))]
 
 
 def recent_changes(context: RequestContext, request: RecentChanges) -> Answer:
     """Answer with the entries that changed after a sequence, the oldest change first."""
     book = open_notebook(context, request.project)
-    book.settle()
+    book.bring_up_to_date()
     changes = book.store.recent(book.view, request.since_sequence, request.limit)
     rows: list[tiers.Row] = [
         {**entry_row(entry, _CLAIMS_SHOWN), **change_row(change)} for change, entry in changes
@@ -283,7 +283,7 @@ def recent_changes(context: RequestContext, request: RecentChanges) -> Answer:
 def notebook_status(context: RequestContext, request: NotebookStatus) -> Answer:
     """Answer with the counts of the notebook."""
     book = open_notebook(context, request.project)
-    book.settle()
+    book.bring_up_to_date()
     counts, model = book.store.counts(book.view), book.model
     topics = sorted(book.store.topics(book.view), key=lambda each: (-each.friction, each.topic))
     waiting = book.store.count_without_vectors(book.view.notebook, model.fingerprint) if model else 0

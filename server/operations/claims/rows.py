@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from winnow.server.claims.comparing import claim_friction, evidence_entropy
-from winnow.server.claims.records import Claim, Entry, Evidence, Verdict, entry_of
+from winnow.server.claims.records import Claim, ClaimVerdict, Entry, Evidence, entry_of
 from winnow.server.claims.store import Change
 from winnow.server.contracts.claims.answers import MAX_ROW_CLAIMS
 from winnow.server.text.printable import one_line
@@ -123,7 +123,7 @@ def read_claim(claim: Claim, contradicting: Sequence[Claim] = (), judges: Sequen
 
 
 def contradiction_rows(
-    entry: Entry, verdicts: Sequence[Verdict], others: Mapping[str, Entry]
+    entry: Entry, verdicts: Sequence[ClaimVerdict], others: Mapping[str, Entry]
 ) -> list[dict[str, Any]]:
     """The verdicts that claims of this entry and of the given others contradict each other, from its side.
 

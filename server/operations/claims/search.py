@@ -21,7 +21,7 @@ _CUT = "{shown} of {found} entries fit into the answer; ask for fewer (top_k, ma
 def search_claims(context: RequestContext, request: ClaimSearch) -> Answer:
     """Answer with the entries whose claims fit the query best."""
     book = open_notebook(context, request.project, request.topic_prefix, request.integration_status)
-    book.settle()
+    book.bring_up_to_date()
     mode, warnings = request.mode, []
     if mode != "lexical" and book.model is None:
         warnings.append(NO_MODEL.format(why=context.index.embedder.why or "the model is not loaded"))

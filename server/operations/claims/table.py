@@ -27,11 +27,11 @@ def _where_kept(here: _Handler) -> _Handler:
     """The handler of an operation: ``here``, or the one of the same name over another server."""
 
     def handle(context: RequestContext, request: Any) -> Answer:
-        if not context.index.claims.is_elsewhere:
+        if not context.index.claims.is_remote:
             return here(context, request)
-        from winnow.server.operations.claims import elsewhere  # it brings an HTTP library
+        from winnow.server.operations.claims import remote_notebook  # it brings an HTTP library
 
-        there: _Handler = getattr(elsewhere, here.__name__)
+        there: _Handler = getattr(remote_notebook, here.__name__)
         return there(context, request)
 
     return handle

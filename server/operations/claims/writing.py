@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from winnow.server.claims.language.distilling import EXTRACTED_CONFIDENCE, distil
-from winnow.server.claims.life_cycle import standing_of
+from winnow.server.claims.life_cycle import read_integration_status
 from winnow.server.claims.records import (
     CLAIM_CHARS,
     CONTENT_CHARS,
@@ -25,9 +25,9 @@ from winnow.server.claims.records import (
     TOPIC,
     TOPIC_CHARS,
     Claim,
+    ClaimVerdict,
     Entry,
     Evidence,
-    Verdict,
     claim_id,
     entry_of,
     new_entry_id,
@@ -148,7 +148,7 @@ def write_entry(context: RequestContext, request: WriteEntry) -> Answer:
         next_claim=draft.next_claim,
     )
     written = book.store.add(book.view.notebook, _checked(context, entry, now))
-    return _settle(book, written)
+    return _finish_write(book, written)
 
 
 def revise_entry(context: RequestContext, request: ReviseEntry) -> Answer:
@@ -165,7 +165,7 @@ def revise_entry(context: RequestContext, request: ReviseEntry) -> Answer:
         entry = book.store.revise(book.view.notebook, _checked(context, revised, time.time()))
     if verdicts:
         book.store.judge(book.view.notebook, verdicts)
-    return _settle(book, entry, shows_claims=revised is not None or not verdicts)
+    return _finish_write(book, entry, shows_claims=revised is not None or not verdicts)
 
 
 def _revised(book: OpenNotebook, entry: Entry, request: ReviseEntry) -> Entry | None:
@@ -207,7 +207,7 @@ def _with_evidence(book: OpenNotebook, claims: tuple[Claim, ...], request: Revis
     return tuple(by_id.values())
 
 
-def _verdict(book: OpenNotebook, entry: Entry, given: GivenVerdict, author: str) -> Verdict:
+def _verdict(book: OpenNotebook, entry: Entry, given: GivenVerdict, author: str) -> ClaimVerdict:
     own = claim_id(entry.id, given.claim)
     if own not in {claim.id for claim in entry.claims}:
         raise _no_claim(own)
@@ -218,7 +218,7 @@ def _verdict(book: OpenNotebook, entry: Entry, given: GivenVerdict, author: str)
         )
     if given.other not in {claim.id for claim in other.claims}:
         raise _no_claim(given.other)
-    return Verdict(
+    return ClaimVerdict(
         claim_id=own,
         other_id=given.other,
         judgement=given.judgement,
@@ -294,7 +294,7 @@ def _checked(context: RequestContext, entry: Entry, now: float) -> Entry:
     return check_entry(entry, documents_of(context, entry.project), now)
 
 
-def _settle(book: OpenNotebook, entry: Entry, *, shows_claims: bool = True) -> Answer:
+def _finish_write(book: OpenNotebook, entry: Entry, *, shows_claims: bool = True) -> Answer:
     """Compare a written entry, weigh it and those that verdicts join to it, and answer.
 
     Who only judged claims has read them: ``shows_claims`` is False.
@@ -305,7 +305,7 @@ def _settle(book: OpenNotebook, entry: Entry, *, shows_claims: bool = True) -> A
     if shows_claims:
         book.judge_candidates([entry])
     entry = book.require(entry.id)
-    stands = standing_of(book.store, entry)
+    stands = read_integration_status(book.store, entry)
     candidates = book.candidates(entry)[:_CANDIDATES] if shows_claims else []
     payload = {
         "entry_id": entry.id,

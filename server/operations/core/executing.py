@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from winnow.server import intake
+from winnow.server import text_charges
 from winnow.server.contracts.core.planning import MAX_EVIDENCE, ExecuteResearch
 from winnow.server.contracts.kb import RetrieveEvidence
 from winnow.server.models import Filters, Passage
@@ -49,7 +49,7 @@ _WEAK = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _PerspectiveResult:
     """A perspective and what a search for it found; ``evidence`` is None where there was no time to search."""
 
     row: Mapping[str, Any]
@@ -101,7 +101,7 @@ def execute_research(context: RequestContext, request: ExecuteResearch) -> Answe
         page.tokens,
         tuple(dict.fromkeys((*cursor.moved(generation, BY_ID), *notes, *warnings))),
         noted={"cursors": int(cursor.offset > 0), "quotes": len(page.rows)},
-        taken=intake.of_rows(page.rows, "section_id", "quote"),
+        charged_text=text_charges.of_rows(page.rows, "section_id", "quote"),
     )
 
 
@@ -120,11 +120,13 @@ def _plan(
 
 def _search(
     context: RequestContext, request: ExecuteResearch, suggestions: Sequence[Suggestion]
-) -> Iterator[_Found]:
+) -> Iterator[_PerspectiveResult]:
     for number, suggestion in enumerate(suggestions, start=1):
         row = build_perspective(number, suggestion)
         has_time = number == 1 or current_deadline().remaining() > _LEAST_SECONDS
-        yield _Found(row, retrieve_evidence(context, _evidence_request(request, suggestion)) if has_time else None)
+        yield _PerspectiveResult(
+            row, retrieve_evidence(context, _evidence_request(request, suggestion)) if has_time else None
+        )
 
 
 def _evidence_request(request: ExecuteResearch, suggestion: Suggestion) -> RetrieveEvidence:
@@ -140,7 +142,7 @@ def _evidence_request(request: ExecuteResearch, suggestion: Suggestion) -> Retri
     )
 
 
-def _rank(found: Sequence[_Found]) -> list[tuple[_Merged, float]]:
+def _rank(found: Sequence[_PerspectiveResult]) -> list[tuple[_Merged, float]]:
     """The quotes of all perspectives, each once, best first, with scores relative to the best.
 
     Equal scores are in the order of ranks, then of perspectives.
@@ -204,7 +206,7 @@ def _build_row(rank: int, merged: _Merged, score: float, passage: Passage) -> di
 
 
 def _build_envelope(
-    found: Sequence[_Found], ranked: Sequence[tuple[_Merged, float]], rows: Sequence[Mapping[str, Any]]
+    found: Sequence[_PerspectiveResult], ranked: Sequence[tuple[_Merged, float]], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     return {
         "perspectives": [_searched(each) for each in found],
@@ -222,7 +224,7 @@ def _build_envelope(
     }
 
 
-def _searched(each: _Found) -> dict[str, Any]:
+def _searched(each: _PerspectiveResult) -> dict[str, Any]:
     judged = each.evidence.payload if each.evidence else {"verdict": "not_found", "confidence": 0.0}
     return {
         **{name: value for name, value in each.row.items() if name != "section_ids"},
@@ -232,7 +234,7 @@ def _searched(each: _Found) -> dict[str, Any]:
     }
 
 
-def _gap(each: _Found) -> dict[str, Any] | None:
+def _gap(each: _PerspectiveResult) -> dict[str, Any] | None:
     """What is missing of a perspective; None if the documents answer it."""
     if each.evidence is None:
         return {"perspective": each.id, "reason": _NO_TIME, "missing_terms": []}

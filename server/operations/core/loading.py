@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server import intake, tiers
+from winnow.server import text_charges, tiers
 from winnow.server.contracts.core.loading import LoadDocument
 from winnow.server.contracts.documents import ReadDocument
 from winnow.server.errors import WinnowError
@@ -59,7 +59,9 @@ def load_document(context: RequestContext, request: LoadDocument) -> Answer:
         fitted.tokens,
         cursor.moved(generation, BY_ID),
         noted={"cursors": int(request.cursor is not None)},
-        taken=intake.total(intake.piece(first["document_id"], row["text"]) for row in rows[: len(fitted.rows)]),
+        charged_text=text_charges.total(
+            text_charges.piece(first["document_id"], row["text"]) for row in rows[: len(fitted.rows)]
+        ),
     )
 
 

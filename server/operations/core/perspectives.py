@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from winnow.server.contracts.core.planning import MAX_NAMED_SECTIONS, Kind
+from winnow.server.contracts.core.planning import MAX_NAMED_SECTIONS, PerspectiveKind
 from winnow.server.errors import WinnowError
 from winnow.server.graph.base import MAX_NODES
 from winnow.server.graph.records import Node, normalise_name
@@ -61,7 +61,7 @@ _NO_GRAPH = "no graph of this project answers: the perspectives are from the que
 class Suggestion:
     """A perspective before it has a number."""
 
-    kind: Kind
+    kind: PerspectiveKind
     name: str
     query: str
     reason: str

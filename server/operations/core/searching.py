@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from winnow.server import intake
+from winnow.server import text_charges
 from winnow.server.contracts.core.searching import VectorQuery
 from winnow.server.contracts.kb import KbSearch, KbSearchOptions
 from winnow.server.locators import cited_fields
@@ -36,8 +36,8 @@ def search_vectors(context: RequestContext, request: VectorQuery) -> Answer:
     rows = answer.payload["results"]
     # Identical calls get identical data, whichever session they are from.
     payload = {name: value for name, value in answer.payload.items() if name != "session_id"}
-    taken = intake.of_rows(rows, "id", "snippet")
-    return replace(answer, payload={**payload, "count": len(rows)}, taken=taken)
+    charged_text = text_charges.of_rows(rows, "id", "snippet")
+    return replace(answer, payload={**payload, "count": len(rows)}, charged_text=charged_text)
 
 
 def _build_row(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server import intake
+from winnow.server import text_charges
 from winnow.server.contracts.documents import MAX_READ_BYTES, MAX_READ_TOKENS, ReadDocument
 from winnow.server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from winnow.server.errors import WinnowError
@@ -61,7 +61,9 @@ def read_document(context: RequestContext, request: ReadDocument) -> Answer:
         **work_fields(document.metadata),
     }
     warnings = (*_page_warnings(context, request, document, end, last), *_warnings(context, request, end, last))
-    return Answer(payload, "excerpt", 1, payload["tokens"], warnings, taken=intake.piece(document.id, shown))
+    return Answer(
+        payload, "excerpt", 1, payload["tokens"], warnings, charged_text=text_charges.piece(document.id, shown)
+    )
 
 
 def _find_span(context: RequestContext, request: ReadDocument, document: Document, length: int) -> tuple[int, int]:

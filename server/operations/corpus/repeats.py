@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from winnow.server import intake
+from winnow.server import text_charges
 from winnow.server.backends.base import DocumentStore
 from winnow.server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
 from winnow.server.errors import WinnowError
@@ -63,7 +63,7 @@ class _Repeated:
 
 
 @dataclass(slots=True)
-class _Run:
+class _ParagraphRun:
     """A maximal run: its paragraphs in order, its places, its text."""
 
     digests: tuple[bytes, ...]
@@ -130,7 +130,7 @@ def find_repeats(context: RequestContext, request: FindRepeats) -> Answer:
         page.tokens,
         (*cursor.moved(generation, ""), *repeats.warnings),
         noted={"cursors": int(request.cursor is not None)},
-        taken={key: size for row in page.rows for key, size in _taken(row).items()},
+        charged_text={key: size for row in page.rows for key, size in _charged_text(row).items()},
     )
 
 
@@ -145,14 +145,14 @@ class _Repeats:
     characters: int = 0
     why: str = ""
 
-    def find(self, min_chars: int) -> list[_Run]:
+    def find(self, min_chars: int) -> list[_ParagraphRun]:
         """The maximal runs of at least ``min_chars`` that stand in several places, the largest first."""
         slots = self._fill_slots()
         repeated = self._collect(slots)
         runs = [run for run in _join(repeated) if run.chars >= min_chars]
         return sorted(runs, key=lambda run: run.order)
 
-    def locate(self, runs: Sequence[_Run]) -> None:
+    def locate(self, runs: Sequence[_ParagraphRun]) -> None:
         """Add the text and the first places of each run."""
         by_first = {run.digests[0]: run for run in runs}
         wanted = len(by_first)
@@ -255,7 +255,7 @@ def _with_neighbours(
         before, here = here.digest, after
 
 
-def _find_runs(by_first: Mapping[bytes, _Run], text: str) -> Iterator[tuple[_Run, int, int]]:
+def _find_runs(by_first: Mapping[bytes, _ParagraphRun], text: str) -> Iterator[tuple[_ParagraphRun, int, int]]:
     """The runs in a text that have room for a place, with their first and last characters.
 
     No two runs share a paragraph, so one is finished before the next one begins.
@@ -275,7 +275,7 @@ def _slot_of(digest: bytes) -> int:
     return int.from_bytes(digest[:4], "big") % _SLOTS
 
 
-def _join(repeated: dict[bytes, _Repeated]) -> Iterator[_Run]:
+def _join(repeated: dict[bytes, _Repeated]) -> Iterator[_ParagraphRun]:
     """The maximal runs: chains of paragraphs of which each always stands beside the next."""
     following = {digest: _next_of(digest, one, repeated) for digest, one in repeated.items()}
     inner = {after for after in following.values() if after is not None}
@@ -287,7 +287,7 @@ def _join(repeated: dict[bytes, _Repeated]) -> Iterator[_Run]:
             chain.append(after)
             chars += repeated[after].chars
             after = following[after]
-        yield _Run(tuple(chain), one.copies, chars)
+        yield _ParagraphRun(tuple(chain), one.copies, chars)
 
 
 def _next_of(digest: bytes, one: _Repeated, repeated: dict[bytes, _Repeated]) -> bytes | None:
@@ -297,12 +297,12 @@ def _next_of(digest: bytes, one: _Repeated, repeated: dict[bytes, _Repeated]) ->
     return one.after if is_joined and one.after != digest else None
 
 
-def _taken(row: Any) -> intake.Intake:
+def _charged_text(row: Any) -> text_charges.ChargedText:
     """The text of a row, which a run is charged for as text of the first document that has it."""
-    return intake.piece(row["places"][0]["document_id"], row["text"]) if row["places"] else {}
+    return text_charges.piece(row["places"][0]["document_id"], row["text"]) if row["places"] else {}
 
 
-def _build_row(run: _Run) -> dict[str, Any]:
+def _build_row(run: _ParagraphRun) -> dict[str, Any]:
     text = shorten(printable(run.text[: 2 * MAX_REPEAT_CHARS]), MAX_REPEAT_CHARS)
     return {"text": text, "chars": run.chars, "copies": run.copies, "places": run.places}
 

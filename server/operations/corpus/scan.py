@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from winnow.server import intake
+from winnow.server import text_charges
 from winnow.server.contracts.corpus import MAX_MATCH_CHARS, Scan
 from winnow.server.locators import address_of, locator_fields
 from winnow.server.models import Place
@@ -16,7 +16,7 @@ from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
 from winnow.server.operations.corpus.sheet_rows import narrow_to_rows
 from winnow.server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, is_text_key, key_of
-from winnow.server.operations.corpus.walking import Found, ScannedDocument, Walk
+from winnow.server.operations.corpus.walking import PlacedMatch, ScannedDocument, Walk
 from winnow.server.operations.paging import (
     TIME_ENDED,
     AnswerPage,
@@ -100,7 +100,7 @@ class _MatchRows:
         self._size = size
         self.total.merge(tally)
 
-    def _build_row(self, scanned: ScannedDocument, found: Found) -> dict[str, Any]:
+    def _build_row(self, scanned: ScannedDocument, found: PlacedMatch) -> dict[str, Any]:
         place = (scanned.document.uri, found.start, found.end)
         if self.shown.match is None:
             require_handed_over(found.end - found.start, "a match", *place)
@@ -150,7 +150,7 @@ class _KeyRows:
 
 
 def _build_row(
-    scanned: ScannedDocument, found: Found, groups: Sequence[str | None], shown: ShownLength, around: int
+    scanned: ScannedDocument, found: PlacedMatch, groups: Sequence[str | None], shown: ShownLength, around: int
 ) -> dict[str, Any]:
     document = scanned.document
     chunk = None if found.chunk is None else scanned.chunks[found.chunk]
@@ -183,7 +183,7 @@ def _size(row: Mapping[str, Any]) -> int:
     return len(row["match"]) + sum(len(group) for group in row["groups"] if group is not None)
 
 
-def _exact_places(scanned: ScannedDocument, found: Found) -> Sequence[Place]:
+def _exact_places(scanned: ScannedDocument, found: PlacedMatch) -> Sequence[Place]:
     return narrow_to_rows(scanned.places, found.start, found.end, scanned.length, scanned.characters)
 
 
@@ -228,17 +228,19 @@ def _build_answer(
         page.tokens,
         (*warnings, *((shown.warning(cut, is_grouped=request.group_by is not None),) if cut else ())),
         noted={"cursors": int(request.cursor is not None)},
-        taken=intake.total(_taken(row, request.group_by) for row in page.rows),
+        charged_text=text_charges.total(_charged_text(row, request.group_by) for row in page.rows),
     )
 
 
-def _taken(row: Any, group_by: str | None) -> intake.Intake:
+def _charged_text(row: Any, group_by: str | None) -> text_charges.ChargedText:
     """The text of documents in a row: what stands around a match, and what it and its groups have beyond that."""
     if group_by is not None:  # a key that is no text is a path, a folder or headings
-        return intake.piece("", row["key"]) if is_text_key(group_by) else {}
+        return text_charges.piece("", row["key"]) if is_text_key(group_by) else {}
     seen = row["context"]
     texts = [text for text in (row["match"], *row["groups"]) if text and " ".join(text.split()) not in seen]
-    return intake.total(intake.piece(row["document_id"], text) for text in dict.fromkeys((seen, *texts)))
+    return text_charges.total(
+        text_charges.piece(row["document_id"], text) for text in dict.fromkeys((seen, *texts))
+    )
 
 
 def _next(walk: Walk, after: ScanCursor, page: AnswerPage) -> tuple[str | None, str]:

@@ -10,7 +10,7 @@ from typing import Any
 from winnow.server.errors import WinnowError
 from winnow.server.operations.corpus.matched_text import KEY_CHARS, ShownLength, require_handed_over
 from winnow.server.operations.corpus.patterns import Pattern
-from winnow.server.operations.corpus.walking import Found, ScannedDocument
+from winnow.server.operations.corpus.walking import PlacedMatch, ScannedDocument
 from winnow.server.text.printable import one_line
 
 MAX_KEYS = 100_000
@@ -21,7 +21,7 @@ _NAMES = ShownLength(None, KEY_CHARS)
 _MATCH = "match"
 DOCUMENT_KEYS = ("document", "file")  # rows without group_by have the path as `file`
 
-Key = Callable[[ScannedDocument, Found], str]
+Key = Callable[[ScannedDocument, PlacedMatch], str]
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class Tally:
     documents: int = 0
     _chunk: int | None = None
 
-    def add(self, found: Found) -> None:
+    def add(self, found: PlacedMatch) -> None:
         """Count a match of a document; ``close`` counts the document."""
         self.matches += 1
         if found.chunk != self._chunk:
@@ -97,7 +97,7 @@ def key_of(group_by: str, pattern: Pattern, shown: ShownLength) -> Key:
     return lambda scanned, found: _text_key(scanned, found, number, shown)
 
 
-def _text_key(scanned: ScannedDocument, found: Found, number: int, shown: ShownLength) -> str:
+def _text_key(scanned: ScannedDocument, found: PlacedMatch, number: int, shown: ShownLength) -> str:
     """A match or one of its groups as a key. Raises INVALID_REQUEST for one that is too long."""
     key = shown.cut_key(scanned.decode(found.match.span(number)) or "")
     require_handed_over(len(key), "a key", scanned.document.uri, found.start, found.end)
@@ -119,7 +119,7 @@ def _describe_groups(names: Iterable[str], groups: int) -> str:
     return f"document, folder, section, match, or a group of the pattern; {numbered}{also}"
 
 
-def _section_key(scanned: ScannedDocument, found: Found) -> str:
+def _section_key(scanned: ScannedDocument, found: PlacedMatch) -> str:
     headings = () if found.chunk is None else scanned.chunks[found.chunk].heading_path
     return _NAMES.cut_key(" > ".join((scanned.document.uri, *headings)))
 

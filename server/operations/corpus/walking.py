@@ -36,7 +36,7 @@ class OutOfTime(Exception):
     """The time of the walk has passed within a document."""
 
 
-class Found(NamedTuple):  # made for each match: a frozen dataclass takes four times as long
+class PlacedMatch(NamedTuple):  # made for each match: a frozen dataclass takes four times as long
     """A match, its place in characters, and the number of its chunk (None without chunks)."""
 
     match: Match
@@ -128,7 +128,9 @@ class ScannedDocument:
         return min(bisect_right(ends, start), len(ends) - 1) if ends else None
 
 
-def _merge(scanned: ScannedDocument, found: Sequence[Found], seen: Sequence[QuoteMatch]) -> Iterator[Found]:
+def _merge(
+    scanned: ScannedDocument, found: Sequence[PlacedMatch], seen: Sequence[QuoteMatch]
+) -> Iterator[PlacedMatch]:
     """The matches in the text as it is, and those in the text as it is seen that none of the first is part of."""
     ends = [each.end for each in found]
     others = []
@@ -137,7 +139,7 @@ def _merge(scanned: ScannedDocument, found: Sequence[Found], seen: Sequence[Quot
         if following < len(found) and found[following].start < place.end:
             continue
         span = TextMatch(*scanned.searched_span(place.start, place.end))
-        others.append(Found(span, place.start, place.end, scanned.chunk_at(place.start)))
+        others.append(PlacedMatch(span, place.start, place.end, scanned.chunk_at(place.start)))
     yield from sorted((*found, *others), key=lambda each: each.start)
 
 
@@ -193,7 +195,7 @@ class Walk:
                 self._count(document.number, document.chunks, scanned.length)
         self.is_complete = not self.last
 
-    def matches(self, scanned: ScannedDocument, pattern: Pattern) -> Iterator[Found]:
+    def matches(self, scanned: ScannedDocument, pattern: Pattern) -> Iterator[PlacedMatch]:
         """The matches in a document, in order. Raises ``OutOfTime``."""
         found = self._found(scanned, pattern)
         if not pattern.phrase:
@@ -202,7 +204,7 @@ class Walk:
         seen = find_phrase(pattern.phrase, SourceText(scanned.text), case=pattern.is_cased)
         yield from _merge(scanned, list(found), seen)
 
-    def _found(self, scanned: ScannedDocument, pattern: Pattern) -> Iterator[Found]:
+    def _found(self, scanned: ScannedDocument, pattern: Pattern) -> Iterator[PlacedMatch]:
         """The matches of the pattern itself."""
         byte = character = 0
         scanned.is_composed = pattern.is_composed
@@ -215,12 +217,12 @@ class Walk:
                 continue
             start, end = match.span()
             if is_ascii:
-                yield Found(match, start, end, scanned.chunk_at(start))
+                yield PlacedMatch(match, start, end, scanned.chunk_at(start))
                 continue
             character += len(data[byte:start].decode())
             after = character + len(data[start:end].decode())
             first, last = composed.span(character, after) if composed else (character, after)
-            yield Found(match, first, last, scanned.chunk_at(first))
+            yield PlacedMatch(match, first, last, scanned.chunk_at(first))
             byte, character = end, after
 
     def _is_over(self) -> bool:

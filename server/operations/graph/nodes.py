@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from winnow.server import intake, tiers
+from winnow.server import text_charges, tiers
 from winnow.server.contracts.base import Scope
 from winnow.server.contracts.graph import MAX_WEIGHT, SNIPPET_CHARS
 from winnow.server.errors import WinnowError
@@ -120,8 +120,8 @@ class GraphView:
         for degree in self.store.degrees(self.project, node.id, self.scope) if is_chunk_id(node.id) else ():
             counts[degree.direction][degree.type] = degree.count
         for edge, _ in () if self.claims is None else self.claims.edges_of([node.id]):
-            way = counts["out" if edge.source == node.id else "in"]
-            way[edge.type] = way.get(edge.type, 0) + 1
+            direction = counts["out" if edge.source == node.id else "in"]
+            direction[edge.type] = direction.get(edge.type, 0) + 1
         return counts
 
 
@@ -329,8 +329,8 @@ def build_page_answer(
         page.tokens,
         (*cursor.moved(here.generation, ""), *warnings),
         noted={"cursors": int(request.cursor is not None)},
-        taken=intake.total(
-            intake.piece(row["section_ids"][0], row["snippet"])
+        charged_text=text_charges.total(
+            text_charges.piece(row["section_ids"][0], row["snippet"])
             for row in page.rows
             if isinstance(row, dict) and "snippet" in row
         ),
@@ -378,9 +378,9 @@ def _first_passages(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _passages(view: GraphView, chunk_ids: Sequence[str]) -> dict[str, Passage]:
     """The chunks that the catalogue still has and the filters admit."""
-    library = view.context.index
-    passages = library.catalogue.passages(chunk_ids, view.project)
-    return {id: passage for id, passage in passages.items() if library.admits(view.filters, passage.document)}
+    store = view.context.index
+    passages = store.catalogue.passages(chunk_ids, view.project)
+    return {id: passage for id, passage in passages.items() if store.admits(view.filters, passage.document)}
 
 
 def _add_snippets(view: GraphView, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from winnow.server import intake, tiers
+from winnow.server import text_charges, tiers
 from winnow.server.contracts.graph import DEFAULT_VENDOR_ROWS, FindVendorInfo
 from winnow.server.errors import WinnowError
 from winnow.server.graph.records import Edge, Node
@@ -100,8 +100,10 @@ def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer
         page.tokens,
         (*cursor.moved(here.generation, ""), *warnings, *unknown),
         noted={"cursors": int(request.cursor is not None)},
-        taken=intake.total(
-            intake.whole(entity["section_ids"][0], entity["content"]) for entity in entities if "content" in entity
+        charged_text=text_charges.total(
+            text_charges.whole(entity["section_ids"][0], entity["content"])
+            for entity in entities
+            if "content" in entity
         ),
     )
 

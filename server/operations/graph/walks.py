@@ -68,7 +68,7 @@ def graph_describe(context: RequestContext, request: GraphDescribe) -> Answer:
     named = resolve_nodes(view, request.ids)
 
     def row(node: Node) -> dict[str, Any]:
-        counted = {f"edges_{way}": counts for way, counts in view.degrees(node).items() if counts}
+        counted = {f"edges_{direction}": counts for direction, counts in view.degrees(node).items() if counts}
         return {**render_node(node), **counted, "section_ids": passages_of(view, node)}
 
     warnings = (*named.warnings, *_mention_warnings(named.nodes, None))

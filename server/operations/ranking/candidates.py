@@ -79,7 +79,7 @@ class CandidateList:
     asked: ParsedQuery | None = None
 
     @property
-    def way(self) -> str:
+    def ranking_method(self) -> str:
         """How this was ranked, in the form that cursors contain."""
         return self.legs + WALKED if self.walked else self.legs
 
@@ -89,17 +89,19 @@ def rank_chunks(
     query: str,
     filters: Filters,
     wanted: int = MAX_TOP_K,
-    way: str = "",
+    ranking_method: str = "",
     sparse_weight: float | None = None,
     syntax: Syntax = "fields",
 ) -> CandidateList:
-    """The ``wanted`` best chunks by both legs. ``way``: how the previous page was ranked, to rank this one alike.
+    """The ``wanted`` best chunks by both legs. ``ranking_method``: that of the previous page, which is repeated.
 
     ``sparse_weight``: the weight of the lexical leg, 0 to 1; None for the default.
     """
     asked = _parse(context, query, filters, syntax)
     generation = generation_of(context, filters)
-    ranking, cache_hit = _cached_ranking(context, asked, generation, MAX_TOP_K, way, "vector_only", sparse_weight)
+    ranking, cache_hit = _cached_ranking(
+        context, asked, generation, MAX_TOP_K, ranking_method, "vector_only", sparse_weight
+    )
     kept: list[Candidate] = []
     for batch in _batches(ranking.hits, wanted):
         kept += load_candidates(context, batch, asked.filters)
@@ -121,7 +123,7 @@ def rank_distinct(
     filters: Filters,
     wanted: int,
     per_document: int,
-    way: str = "",
+    ranking_method: str = "",
     mode: SearchMode = "auto",
     syntax: Syntax = "fields",
 ) -> CandidateList:
@@ -137,7 +139,7 @@ def rank_distinct(
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
     notes = SearchNotes()
     while len(kept) < wanted and depth <= _MAX_DEPTH:
-        ranking, is_cached = _cached_ranking(context, asked, generation, depth, way, mode)
+        ranking, is_cached = _cached_ranking(context, asked, generation, depth, ranking_method, mode)
         cache_hit = cache_hit and is_cached
         notes.add({} if is_cached else ranking.stages)
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
@@ -178,13 +180,13 @@ def fetch_by_id(
     The score is that of the chunk in a search of everything that the filters admit, at any depth. A passage id of
     the caller's session stands for its chunk.
     """
-    library = context.index
+    store = context.index
     generation = generation_of(context, filters)
     asked = _parse(context, query, filters, syntax) if query else None
     within = asked.filters if asked else filters
     chunk_of = {id: _chunk_id_of(context, id) for id in ids}
-    known = library.catalogue.passages(list(chunk_of.values()), filters.project)
-    admitted = {chunk: passage for chunk, passage in known.items() if library.admits(within, passage.document)}
+    known = store.catalogue.passages(list(chunk_of.values()), filters.project)
+    admitted = {chunk: passage for chunk, passage in known.items() if store.admits(within, passage.document)}
     hits, warnings = _score_chunks(context, asked, list(admitted)) if asked else ({}, ())
     named = [(id, chunk_of[id]) for id in ids]
     candidates = [Candidate(admitted[chunk], hits.get(chunk)) for _, chunk in named if chunk in admitted]
@@ -233,11 +235,9 @@ _EMPTY = Ranking((), "lexical-only", "none")
 
 def generation_of(context: RequestContext, filters: Filters) -> int:
     """A number that grows with every change of the index or the graph."""
-    project, library = filters.project, context.index
+    project, store = filters.project, context.index
     if project not in context.generations:
-        context.generations[project] = library.catalogue.generation(project) + library.retriever.generation(
-            project
-        )
+        context.generations[project] = store.catalogue.generation(project) + store.retriever.generation(project)
     return context.generations[project]
 
 
@@ -246,15 +246,15 @@ def _cached_ranking(
     asked: ParsedQuery,
     generation: int,
     depth: int,
-    way: str,
+    ranking_method: str,
     mode: SearchMode,
     sparse_weight: float | None = None,
 ) -> tuple[Ranking, bool]:
     """The ranking, and whether it came from the cache."""
     own, rankings = context.index.catalogue.project_settings(asked.filters.project), context.rankings
     fusion = (own.fusion or context.settings.fusion) if sparse_weight is None else "convex"
-    walk: Walk = "none" if way and not way.endswith(WALKED) else _WALKS[mode]
-    by_words = way.startswith("lexical-only")
+    walk: Walk = "none" if ranking_method and not ranking_method.endswith(WALKED) else _WALKS[mode]
+    by_words = ranking_method.startswith("lexical-only")
     key = (asked, fusion, own.hybrid, generation, depth, walk, sparse_weight)
     cached = rankings.get(key) if not by_words else None
     if cached is not None:

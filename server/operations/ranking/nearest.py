@@ -14,7 +14,7 @@ from itertools import islice
 
 from winnow.server.backends.base import FACTS
 from winnow.server.models import Filters, NumberRange
-from winnow.server.operations.base import Library
+from winnow.server.operations.base import Store
 from winnow.server.text.matching import field_numbers, fold_label
 from winnow.server.text.printable import one_line
 
@@ -40,17 +40,17 @@ class _Part:
     list_near: Callable[[], str]
 
 
-def empty_filter_warnings(library: Library, bounds: Filters, reach: Filters, asked: Filters) -> tuple[str, ...]:
+def empty_filter_warnings(store: Store, bounds: Filters, reach: Filters, asked: Filters) -> tuple[str, ...]:
     """A warning for each filter that no document matches; or one if they match only apart. Usually none.
 
     ``bounds`` is the scope of the settings, ``reach`` the same narrowed by the scope of the call.
     """
-    if asked == Filters(asked.project) or library.has_documents(asked):
+    if asked == Filters(asked.project) or store.has_documents(asked):
         return ()
-    if not library.has_documents(reach):
-        return (f"no document is in scope{_describe_scope(reach)}{_list_near_scope(library, bounds, reach)}",)
-    parts = list(_parts(library, reach, asked))
-    empty = [part for part in parts if not library.has_documents(part.alone)]
+    if not store.has_documents(reach):
+        return (f"no document is in scope{_describe_scope(reach)}{_list_near_scope(store, bounds, reach)}",)
+    parts = list(_parts(store, reach, asked))
+    empty = [part for part in parts if not store.has_documents(part.alone)]
     if not empty:
         return (f"no document matches all filters together, though each matches some: {_list_parts(parts)}",)
     return tuple(
@@ -58,29 +58,29 @@ def empty_filter_warnings(library: Library, bounds: Filters, reach: Filters, ask
     )
 
 
-def near_documents(library: Library, reach: Filters, name: str) -> str:
+def near_documents(store: Store, reach: Filters, name: str) -> str:
     """The documents whose paths or titles are near a name that none has: their paths, which can be read."""
-    paths = library.catalogue.paths(reach)
-    titles = library.catalogue.titles(reach)
+    paths = store.catalogue.paths(reach)
+    titles = store.catalogue.titles(reach)
     words = _WORDS.findall(name.casefold())[:_NAMED]
     names = dict.fromkeys((*titles, *paths))  # the title of a file that states none is its name
     having = (known for known in names if words and all(word in known.casefold() for word in words))
     compared = dict.fromkeys((*titles[:_COMPARED], *paths[:_COMPARED]))
     near = list(islice(having, _NAMED)) or _similar(name, compared) or _having_words(name, paths)
-    found = (document.uri for known in near for document in library.catalogue.find_documents(reach, known))
+    found = (document.uri for known in near for document in store.catalogue.find_documents(reach, known))
     return list_near(name, list(islice(dict.fromkeys(found), _NAMED)), "", is_sorted=True)
 
 
-def near_field(library: Library, reach: Filters, field: str) -> str:
+def near_field(store: Store, reach: Filters, field: str) -> str:
     """That no document has this field, and the names near it."""
-    names = sorted(library.fields(reach).union(FACTS))
+    names = sorted(store.fields(reach).union(FACTS))
     return f"no document in reach has a field {_quote(field)}; " + list_near(field, names, "")
 
 
-def near_operator(library: Library, filters: Filters, field: str, value: str) -> str:
+def near_operator(store: Store, filters: Filters, field: str, value: str) -> str:
     """What is near the value of a query's operator, such as ``vendor:acne``; "" if nothing is."""
     near = _OPERATORS.get(field)
-    return near(library, filters, value) if near else ""
+    return near(store, filters, value) if near else ""
 
 
 def list_near(asked: str, known: Sequence[str], otherwise: str = "", *, is_sorted: bool = False) -> str:
@@ -97,11 +97,11 @@ def list_near(asked: str, known: Sequence[str], otherwise: str = "", *, is_sorte
     return f"nearest: {named}" if close else f"there are: {named}"
 
 
-def _parts(library: Library, reach: Filters, asked: Filters) -> Iterator[_Part]:
+def _parts(store: Store, reach: Filters, asked: Filters) -> Iterator[_Part]:
     """The filters of a call that are not its scope, each alone."""
 
     def part(name: str, value: str, alone: Filters, near: _Near) -> _Part:
-        return _Part(name, value, alone, lambda: near(library, reach, value))
+        return _Part(name, value, alone, lambda: near(store, reach, value))
 
     spelled = replace(reach, spellings=asked.spellings)
     if asked.vendor:
@@ -128,37 +128,37 @@ def _parts(library: Library, reach: Filters, asked: Filters) -> Iterator[_Part]:
         yield part("a date after", asked.updated_after, dated, _near_date)
 
 
-_Near = Callable[[Library, Filters, str], str]
+_Near = Callable[[Store, Filters, str], str]
 
 
 def _near_label(key: str) -> _Near:
-    def near(library: Library, reach: Filters, value: str) -> str:
-        known = sorted(library.labels(reach).values[key])
+    def near(store: Store, reach: Filters, value: str) -> str:
+        known = sorted(store.labels(reach).values[key])
         return list_near(value, known, "a document without such a label matches no filter on it")
 
     return near
 
 
-def _near_path(library: Library, reach: Filters, value: str) -> str:
-    if library.has_documents(replace(reach, path=value)):  # path_prefix, which ends at a folder or file
+def _near_path(store: Store, reach: Filters, value: str) -> str:
+    if store.has_documents(replace(reach, path=value)):  # path_prefix, which ends at a folder or file
         return f"it is no folder or file; as a glob or the beginning of a path it matches: path {_quote(value)}"
-    return list_near(value, _near_paths(value, library.catalogue.paths(reach)), "", is_sorted=True)
+    return list_near(value, _near_paths(value, store.catalogue.paths(reach)), "", is_sorted=True)
 
 
 def _near_value(field: str) -> _Near:
-    def near(library: Library, reach: Filters, value: str) -> str:
-        if field not in library.fields(reach).union(FACTS):
-            return near_field(library, reach, field)
-        return list_near(value, library.catalogue.field_values(reach, field, _VALUES), "this field has no values")
+    def near(store: Store, reach: Filters, value: str) -> str:
+        if field not in store.fields(reach).union(FACTS):
+            return near_field(store, reach, field)
+        return list_near(value, store.catalogue.field_values(reach, field, _VALUES), "this field has no values")
 
     return near
 
 
 def _near_numbers(field: str) -> _Near:
-    def near(library: Library, reach: Filters, value: str) -> str:
-        if field not in library.fields(reach).union(FACTS):
-            return near_field(library, reach, field)
-        values = (value for value, _ in library.catalogue.iterate_values(reach, field))
+    def near(store: Store, reach: Filters, value: str) -> str:
+        if field not in store.fields(reach).union(FACTS):
+            return near_field(store, reach, field)
+        values = (value for value, _ in store.catalogue.iterate_values(reach, field))
         numbers = sorted(number for value in values for number in field_numbers(value))
         if not numbers:
             return "this field has no numbers"
@@ -167,8 +167,8 @@ def _near_numbers(field: str) -> _Near:
     return near
 
 
-def _near_date(library: Library, reach: Filters, value: str) -> str:
-    dates = library.labels(reach).dates
+def _near_date(store: Store, reach: Filters, value: str) -> str:
+    dates = store.labels(reach).dates
     if not dates:
         return "no document in reach states a date"
     first, last = (datetime.fromtimestamp(date, UTC).date().isoformat() for date in (dates[0], dates[-1]))
@@ -239,9 +239,9 @@ def _describe_scope(reach: Filters) -> str:
     return f": {one_line(' and '.join(named), 200)}; a document without such a label is never in there"
 
 
-def _list_near_scope(library: Library, bounds: Filters, reach: Filters) -> str:
+def _list_near_scope(store: Store, bounds: Filters, reach: Filters) -> str:
     """What is near the labels of a call's scope that no document within the settings' scope has."""
-    known = library.labels(bounds).values
+    known = store.labels(bounds).values
     labels = {
         "environment": ("environment", (reach.environment,), (bounds.environment,)),
         "repositories": ("repository", reach.repositories, bounds.repositories),

@@ -18,7 +18,7 @@ from winnow.server.errors import WinnowError
 from winnow.server.runtime.logs import log
 from winnow.server.settings import Settings
 
-Kind = Literal["server", "internal"]
+SpanKind = Literal["server", "internal"]
 
 _TRACEPARENT, _TRACESTATE = "traceparent", "tracestate"
 _MOST_CHARS = 512  # of a trace context; the format has 55 and a list of at most 512
@@ -45,7 +45,7 @@ class _Tracing:
         self._tracer = self._provider.get_tracer("winnow", __version__)
 
     @contextmanager
-    def span(self, name: str, kind: Kind, attributes: Mapping[str, Any]) -> Iterator[None]:
+    def span(self, name: str, kind: SpanKind, attributes: Mapping[str, Any]) -> Iterator[None]:
         kinds = self.api.SpanKind
         with self._tracer.start_as_current_span(
             name,
@@ -112,7 +112,7 @@ def shut_down_traces() -> None:
 
 
 @contextmanager
-def span(name: str, kind: Kind = "internal", /, **attributes: str | float) -> Iterator[None]:
+def span(name: str, kind: SpanKind = "internal", /, **attributes: str | float) -> Iterator[None]:
     """Around a piece of work. ``attributes``: names and numbers, never a text of a caller or a document."""
     if _tracing is None:
         yield

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
-from winnow.server import intake, tiers
+from winnow.server import text_charges, tiers
 from winnow.server.claims.comparing import LEAST_CONTESTED
 from winnow.server.claims.http_notebook import HttpNotebook
 from winnow.server.claims.records import CLAIM_CHARS, NAME_CHARS, Claim, Evidence, claim_id
@@ -103,7 +103,7 @@ def reach_notebook(context: RequestContext, project: str | None) -> FarNotebook:
     book = open_notebook(context, project)
     if book.view.notebook.owner:
         raise WinnowError("SCOPE_VIOLATION", _OF_KEYS)
-    return FarNotebook(book, context.index.claims.elsewhere)
+    return FarNotebook(book, context.index.claims.remote_notebook)
 
 
 def _list_rows(model: type[BaseModel], answer: Mapping[str, Any], name: str, most: int) -> list[dict[str, Any]]:
@@ -188,8 +188,8 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
     payload = {**found, "claims": list(claims.rows), "status_why": _WHY[found["integration_status"]]}
     warnings = (CLAIMS_CUT.format(shown=len(claims.rows), found=len(found["claims"])),) if cut else ()
     pieces = (found["content"], tiers.dumps(payload["claims"]))
-    taken = intake.total([intake.piece(found["entry_id"], text) for text in pieces])
-    return Answer(payload, "full", 1, claims.tokens, warnings, taken=taken)
+    charged_text = text_charges.total([text_charges.piece(found["entry_id"], text) for text in pieces])
+    return Answer(payload, "full", 1, claims.tokens, warnings, charged_text=charged_text)
 
 
 def check_claims(far: FarNotebook, claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

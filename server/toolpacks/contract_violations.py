@@ -42,7 +42,7 @@ class BreakFile(BaseModel):
 _FILE = PrivateRecords("tool-packs.json", BreakFile, "mend it, or delete it and its tools are offered again")
 
 
-class Strikes:
+class ContractViolations:
     """The breaks of the packs of one store. Thread-safe. Without a store, this process alone counts them."""
 
     def __init__(self, store: Path) -> None:

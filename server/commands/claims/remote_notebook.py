@@ -11,19 +11,19 @@ from winnow.server.settings import Settings
 _PAGE, _MOST = 50, 100_000
 
 
-def list_entries_elsewhere(settings: Settings, topic: str) -> list[dict[str, Any]]:
+def list_remote_entries(settings: Settings, topic: str) -> list[dict[str, Any]]:
     """The entries of the project's notebook in the order of their last changes, as rows of ``wild_claims``.
 
     Raises ``WinnowError`` as ``HttpNotebook.ask`` does.
     """
     from winnow.server.contracts.claims.answers import ChangeRow, ClaimsEntry
-    from winnow.server.opening import open_library
+    from winnow.server.opening import open_claim_library
     from winnow.server.operations.claims.foreign_answers import read_rows
 
     prefix, last = topic.strip("/"), 0
     ids: dict[str, None] = {}
-    with closing(open_library(settings)) as library:
-        ask, project = library.elsewhere.ask, settings.project
+    with closing(open_claim_library(settings)) as library:
+        ask, project = library.remote_notebook.ask, settings.project
         while len(ids) < _MOST:
             query = {"since_sequence": last, "limit": _PAGE}
             changes = read_rows(ChangeRow, ask("GET", project, "/observe", query), "changes", _PAGE)
@@ -40,7 +40,7 @@ def list_entries_elsewhere(settings: Settings, topic: str) -> list[dict[str, Any
     return [row for row in found if not prefix or f"{row['topic']}/".startswith(f"{prefix}/")]
 
 
-def show_elsewhere(settings: Settings, name: str, *, as_json: bool) -> None:
+def show_remote_entry(settings: Settings, name: str, *, as_json: bool) -> None:
     """Print an entry as ``wild_read`` answers it: its quotes are looked for in the documents here."""
     from winnow.server.tools.claims.wild_read import TOOL
 
