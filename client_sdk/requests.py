@@ -56,9 +56,9 @@ _KNOWN_IDS: Mapping[str, str] = MappingProxyType(
     }
 )
 # Operations that answer themselves what becomes of unknown ids.
-_TAKES_MISSING = ("fetch",)
+TAKES_MISSING = ("fetch",)
 # Values that are not sent. kb.read warns of a part where no length was asked for.
-_UNSENT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+UNSENT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "semantic_search": {"syntax": "fields"},
         "hybrid_search": {"syntax": "fields"},
@@ -67,7 +67,7 @@ _UNSENT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 # Parameters that an operation takes within ``options``, and their defaults.
-_OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {"kb.search": {"max_per_doc": 1}, "kb.read_excerpt": {"format": "text"}}
 )
 _TOP_K = 5  # of kb.search
@@ -87,10 +87,10 @@ def request_page(method: str, given: Mapping[str, Any]) -> Results:
     ``missing`` among the parameters: what becomes of ids that are unknown (see ``refuse_missing``).
     """
     arguments = build_arguments(method, given)
-    missing = None if method in _TAKES_MISSING else arguments.pop("missing", "raise")
+    missing = None if method in TAKES_MISSING else arguments.pop("missing", "raise")
     if method == "semantic_search" and missing == "raise" and arguments.keys() & {"filters", "vendor_filter"}:
         missing = "skip"  # these leave out ids that are known, too
-    if method in _EMPTY and not arguments[_EMPTY[method]]:  # a script filtered out all rows: not an error
+    if method in EMPTY and not arguments[EMPTY[method]]:  # a script filtered out all rows: not an error
         return Results({"results": [], "mode": arguments.get("level"), "missing_ids": []})
     try:
         return _request(method, arguments, missing)
@@ -101,7 +101,7 @@ def request_page(method: str, given: Mapping[str, Any]) -> Results:
 
 
 # Operations that are not asked about no id at all, and the argument with the ids.
-_EMPTY: Mapping[str, str] = MappingProxyType({"fetch": "ids", "claims.claims": "entry_ids"})
+EMPTY: Mapping[str, str] = MappingProxyType({"fetch": "ids", "claims.claims": "entry_ids"})
 
 
 def _request(method: str, arguments: Mapping[str, Any], missing: str | None) -> Results:
@@ -127,12 +127,12 @@ def build_arguments(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     arguments = {name: value for name, value in given.items() if value is not None}
     for name in arguments.keys() & _CONVERSIONS.keys():
         arguments[name] = _CONVERSIONS[name](arguments[name])
-    for name, unsent in _UNSENT.get(method, {}).items():
+    for name, unsent in UNSENT.get(method, {}).items():
         if arguments.get(name) == unsent:
             del arguments[name]
     if method == "kb.search":  # one page with all rows: they cost a script no tokens
         arguments.setdefault("page_size", arguments.get("top_k", _TOP_K))
-    return _fold_options(arguments, _OPTIONS.get(method, {}))
+    return _fold_options(arguments, OPTIONS.get(method, {}))
 
 
 def _fold_options(arguments: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

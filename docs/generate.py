@@ -23,7 +23,7 @@ from winnow.server.prompts.library import load_prompts
 from winnow.server.reference.guides import playbook, recipes
 from winnow.server.reference.schemas import answer_table, arguments_table, table
 from winnow.server.reference.sdk import sdk_reference
-from winnow.server.reference.sdk_source import MODULES, build_module
+from winnow.server.reference.sdk_source import MODULES, build_module, build_monty_module
 from winnow.server.settings import Settings
 from winnow.server.tools import TOOLS, Tool
 from winnow.server.transports.resources import PAGES as PAGES_BY_URI
@@ -247,6 +247,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "decisions/README.md": decisions_page,
     "../README.md": readme,
     **{f"../client_sdk/{name}.py": partial(build_module, name) for name in MODULES},
+    "../sandbox/child/monty_functions.py": build_monty_module,
 }
 
 

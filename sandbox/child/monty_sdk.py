@@ -12,9 +12,11 @@ from functools import cache
 from importlib.resources import files
 
 from winnow.client_sdk.calls import GREP_FIELDS
+from winnow.client_sdk.requests import EMPTY, OPTIONS, TAKES_MISSING, UNSENT
 from winnow.client_sdk.rows import ALIASES, COMMON_FIELDS, FIELDS, OPTIONAL_FIELDS, PLACE_FIELDS
 
 from .monty_calls import CALLS
+from .monty_functions import FUNCTIONS
 
 # Functions of the SDK that arrange rows.
 SHAPING = (
@@ -65,7 +67,7 @@ def prelude() -> str:
     tree.body = [statement for statement in tree.body if not _is_left_out(statement)]
     plain = ast.unparse(ast.fix_missing_locations(_Plain().visit(tree)))
     tables = "\n".join(f"{name} = {value!r}" for name, value in _TABLES.items())
-    return f"{CALLS}\n{tables}\n{plain}\n{_OBJECTS}"
+    return f"{CALLS}\n{FUNCTIONS}\n{tables}\n{plain}\n{_OBJECTS}"
 
 
 # What the SDK of the whole language knows of rows.
@@ -75,6 +77,10 @@ _TABLES = {
     "_ALIASES": dict(ALIASES),
     "_OPTIONAL": dict(OPTIONAL_FIELDS),
     "_GREP_FIELDS": GREP_FIELDS,
+    "_EMPTY": dict(EMPTY),
+    "_OPTIONS": dict(OPTIONS),
+    "_TAKES_MISSING": TAKES_MISSING,
+    "_UNSENT": dict(UNSENT),
     "_PLACE_FIELDS": PLACE_FIELDS,
 }
 # Replacements for names of the module; names of types that are used in annotations only are left out.

@@ -172,3 +172,53 @@ def _build_tables(names: list[str], owner: str, kind: str) -> str:
     )
     declared = f'class {kind}:\n    """These functions as methods."""\n\n    __slots__ = ()\n\n{methods}'
     return f"{table}{naming if owner else ''}\n\n\n{declared.rstrip()}"
+
+
+# The classes of the smaller language whose methods are functions of the SDK, by the module of those.
+_MONTY_CLASSES: Mapping[str, str] = MappingProxyType(
+    {"kb_calls": "KnowledgeBase", "graph_calls": "KnowledgeGraph", "claim_calls": "ClaimNotebook"}
+)
+# Functions that are attributes of ``kb``, too, where there is no inheritance.
+_OF_KB = ("semantic_search", "search_many", "grep", "scan", "count", "documents", "repeats", "read", "fetch")
+_MONTY_MARK = """\
+\"\"\"The functions of the SDK that call operations, in the smaller language (see ``monty_calls``).
+
+Written by docs/generate.py from the operations that they call. Change it there.
+\"\"\"
+"""
+
+
+def build_monty_module() -> str:
+    """The source of the module of ``sandbox`` with these functions in the language of Monty."""
+    parts = [part for module in MODULES for part in _build_monty_classes(module)]
+    body = "\n\n".join(parts)
+    return f'{_MONTY_MARK}\nfrom __future__ import annotations\n\nFUNCTIONS = """\n{body}\n"""\n'
+
+
+def _build_monty_classes(module: str) -> Iterator[str]:
+    declared = [*_scripts_of(module)]
+    if module not in _MONTY_CLASSES:
+        for operation, script in declared:
+            name = _last(script.name or operation.name)
+            kind = "".join(word.capitalize() for word in name.split("_"))
+            yield f"class {kind}:\n{_build_monty_method('__call__', operation, script)}"
+        return
+    shared = "".join(f"        self.{name} = {name}\n" for name in _OF_KB)
+    start = f"    def __init__(self):\n{shared}" if module == "kb_calls" else ""
+    methods = [_build_monty_method(_last(each.name), each, script) for each, script in declared]
+    yield f"class {_MONTY_CLASSES[module]}:\n{start}" + "\n".join(methods)
+
+
+def _build_monty_method(name: str, operation: Operation, script: Script) -> str:
+    names = script.parameters.split()
+    untyped = [re.sub(r": [^=]*(?: = |$)", "=", _build_parameter(each, operation, script)) for each in names]
+    head = f"    def {name}({', '.join(['self', *(each.rstrip('=') for each in untyped)])}):"
+    request = "_request_row" if script.is_row else "_request_page"
+    given = ", ".join(f'"{each}": {each}' for each in names if each != "*")
+    call = f'        return {request}("{operation.name}", {{{given}}})'
+    return f"{_wrap(head, 12)}\n{_wrap(call, 12)}"
+
+
+def _wrap(line: str, indent: int) -> str:
+    """The line, broken after commas where it is too long."""
+    return "\n".join(textwrap.wrap(line, _LINE, subsequent_indent=" " * indent, break_on_hyphens=False))
