@@ -66,4 +66,4 @@ class CallResult:
 
 
 # Renders what a transport sends of a result besides its payload: that counts as usage, too.
-Beside = Callable[[CallResult], str]
+RenderEnvelope = Callable[[CallResult], str]

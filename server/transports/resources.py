@@ -161,9 +161,9 @@ def _build_passage(uri: str, passage: Passage) -> ReadResourceResult:
 
 
 def _build_result(
-    uri: str, text: str, mime_type: str, beside: dict[str, object] | None = None
+    uri: str, text: str, mime_type: str, meta: dict[str, object] | None = None
 ) -> ReadResourceResult:
-    content = TextResourceContents(uri=uri, mime_type=mime_type, text=text, _meta=beside)
+    content = TextResourceContents(uri=uri, mime_type=mime_type, text=text, _meta=meta)
     return ReadResourceResult(contents=[content])
 
 

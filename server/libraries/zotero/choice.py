@@ -1,4 +1,4 @@
-"""What is taken of Zotero: which libraries, collections and tags, and by which door."""
+"""A choice of libraries, collections and tags of Zotero, and of the transport to them."""
 
 from __future__ import annotations
 
