@@ -172,7 +172,7 @@ def _build_extras(context: RequestContext, options: KbSearchOptions, candidate: 
 
 
 def place_for_scripts(context: RequestContext, passage: Passage) -> dict[str, Any]:
-    """Where a passage is, for quotes and excerpts of scripts; direct callers have its id and its title."""
+    """The place of a passage, for quotes and excerpts of scripts; direct callers have its id and its title."""
     if context.caller.budget.is_direct:
         return {}
     known = tiers.build_metadata(passage, None)

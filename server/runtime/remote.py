@@ -58,7 +58,7 @@ class Circuit:
 
     @property
     def state(self) -> State:
-        """What the next call meets: half-open if it would try the backend, or another one does."""
+        """The state that the next call meets: half-open if it would try the backend, or another one does."""
         with self._lock:
             if not self._is_open:
                 return "closed"

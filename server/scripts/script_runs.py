@@ -145,7 +145,7 @@ class _Meter:
         self.left = dict(self.allowed.rows)
 
     def budget(self) -> Mapping[str, Any]:
-        """What the run may still take in, for ``budget()`` of the SDK; rows only where they are limited."""
+        """The remaining budget of the run, for ``budget()`` of the SDK; rows only where they are limited."""
         rows = {_SCRIPT_NAMES[kind]: left for kind, left in self.left.items()}
         return {
             "text_bytes": {"left": self.text.left, "of": self.text.limit},

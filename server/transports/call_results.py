@@ -1,4 +1,4 @@
-"""What the dispatcher returns: tools as they are listed, and results of calls. Every transport renders these."""
+"""Results of the dispatcher: tools as they are listed, and results of calls. Every transport renders these."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ async def read_prompts(application: ApplicationServices) -> PromptLibrary:
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """How a call ended, for the logs. ``tokens`` are those of all that was sent."""
+    """The end of a call, for the logs. ``tokens`` are those of all that was sent."""
 
     trace_id: str
     verdict: str

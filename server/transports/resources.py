@@ -96,7 +96,7 @@ PAGES: Mapping[str, HelpPage] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ResourceContent:
-    """What the session ``session_id`` holds under a URI: a passage, a script's result as JSON, or neither."""
+    """The content of the session ``session_id`` under a URI: a passage, a script's result as JSON, or neither."""
 
     session_id: str = ""
     passage: StoredPassage | None = None

@@ -1,4 +1,4 @@
-"""What a watcher says about the paths it watches, in a file that other processes read.
+"""The status of watched paths, in a file that other processes read.
 
 The file is written by the watcher alone. It is up to date only while a process holds the store's watcher lock.
 """
@@ -80,7 +80,7 @@ def write_status(store: Path, paths: Iterable[PathStatus]) -> None:
 
 
 def read_status(store: Path) -> WatcherStatus:
-    """What is known about the watcher of a store. A file that cannot be read counts as none."""
+    """The known status of the watcher of a store. A file that cannot be read counts as none."""
     try:
         holder = find_holder(store, WATCHER)
     except WinnowError:

@@ -1,4 +1,4 @@
-"""Reads the chosen libraries of Zotero through a transport, and keeps what versions make reusable until the next run.
+"""Reads the chosen libraries of Zotero through a transport, and keeps what the next run can reuse by versions.
 
 A library that cannot be read as a whole is left out with its reason, and loses nothing; the others go on.
 """
@@ -30,7 +30,7 @@ _NOT_READ = "{why}; its documents were kept"
 class FoundLibraries:
     """The libraries that were read, and those that were not, with the reasons.
 
-    ``unread`` are ids of libraries that exist. ``by`` is the transport ("api" or "database"), ``note`` says why it is
+    ``unread`` are ids of libraries that exist. ``by`` is the transport, "api" or "database"; ``note`` why it is
     not the API, "" where it is or where the database was asked for.
     """
 

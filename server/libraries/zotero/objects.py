@@ -1,4 +1,4 @@
-"""Objects of a Zotero library as its API has them in JSON, checked and bounded, whichever transport they came through.
+"""Objects of a Zotero library as its API has them in JSON, checked and bounded, from either transport.
 
 An object that is not as expected is kept as a flaw, so that one bad entry does not hide the others; an entry
 without a key says that the answer as a whole is not from Zotero.

@@ -23,7 +23,7 @@ _OTHER_ZOTERO = (
 
 @dataclass(frozen=True, slots=True)
 class Zotero:
-    """An open transport, which one it is ("api" or "database"), where files are, and why it is not the API, if so."""
+    """An open transport, its name ("api" or "database"), where files are, and why it is not the API, if so."""
 
     transport: ZoteroTransport
     by: str

@@ -1,4 +1,4 @@
-"""What the façade can do, as data: discovery, the schemas of tools, and prompts."""
+"""Descriptions of the façade as data: discovery, the schemas of tools, and prompts."""
 
 from __future__ import annotations
 

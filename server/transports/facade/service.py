@@ -29,7 +29,7 @@ from winnow.server.transports.facade.replays import Replays, check_key, fingerpr
 
 @dataclass(frozen=True, slots=True)
 class FacadeClient:
-    """A client: the name of its connection (``server.sessions.identities``), and its address as limits count it."""
+    """A client: its connection (``server.sessions.identities``), and its address as limits count it."""
 
     connection: str
     address: str = ""
