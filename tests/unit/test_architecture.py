@@ -399,10 +399,8 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
 
 # Public class name -> why two modules may define it.
 SAME_NAME: Mapping[str, str] = {"KnowledgeBase": "scripts import the SDK's under the name that they know"}
-# Rooms whose docstrings may open with a question: agents read those of the first three.
-QUESTIONS_IN = (
-    "client_sdk", "server.contracts", "server.data", "server.commands", "server.ingest", "server.libraries",
-)  # fmt: skip
+# Agents read the docstrings of these: their words are part of the interface.
+QUESTIONS_IN = ("client_sdk", "server.contracts", "server.data")
 MAX_MODULES = 16
 # Folder -> why it may hold more modules than that.
 LARGE_FOLDERS: Mapping[str, str] = {

@@ -136,7 +136,7 @@ def ingest(
 def make_choice(
     names: Any, collections: Any, tags: Any, data_folder: Path | None, api: str | None, *, no_api: bool
 ) -> ZoteroChoice:
-    """What is taken of Zotero. Raises ``WinnowError`` for a name that Zotero cannot have."""
+    """The choice of Zotero's libraries. Raises ``WinnowError`` for a name that Zotero cannot have."""
     from pydantic import ValidationError
 
     from winnow.server.libraries.zotero.choice import ZoteroChoice

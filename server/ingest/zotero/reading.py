@@ -42,7 +42,7 @@ class FoundLibraries:
 
     @property
     def files(self) -> int:
-        """How many files are on this machine."""
+        """The number of files on this machine."""
         return sum(file.path is not None for each in self.libraries for work in each.works for file in work.files)
 
 

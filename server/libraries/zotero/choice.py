@@ -50,7 +50,7 @@ class ZoteroChoice(BaseModel):
         return is_placed and {fold_label(tag) for tag in self.tags} <= {fold_label(tag) for tag in tags}
 
     def describe(self) -> str:
-        """What is taken, in a few words.
+        """The choice, in a few words.
 
         >>> ZoteroChoice(libraries=("library",), collections=("Thesis",)).describe()
         'library, in Thesis'

@@ -67,7 +67,7 @@ class NotZotero(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AnnotationMark:
-    """What an annotation has beside its key. ``page`` is the physical one from 1, 0 without one."""
+    """The fields of an annotation beside its key. ``page`` is the physical one from 1, 0 without one."""
 
     text: str = ""
     comment: str = ""
