@@ -121,7 +121,7 @@ _AUDITED_CALLS = 100  # of one run, each with its arguments' fingerprint; a reco
 _READ_ON = "read_result('{}') has it in the next script"
 
 # The usage so far, and the latest output of the script ("" if there is nothing new).
-Progress = Callable[[Usage, str], Awaitable[None]]
+OnUsage = Callable[[Usage, str], Awaitable[None]]
 # Where rows are limited, the names of the kinds in a script: budget().rows.previews
 _SCRIPT_NAMES: Mapping[str, str] = MappingProxyType(
     {_NAMES: "names", _PREVIEWS: "previews", _DOCUMENTS: "documents"}
@@ -297,7 +297,7 @@ class Scripts:
         *,
         client: str = "",
         timeout: float | None = None,
-        progress: Progress | None = None,
+        progress: OnUsage | None = None,
         description: str = "",
     ) -> Outcome:
         """Run one script and return its outcome; nothing that the script does raises an exception here.

@@ -24,7 +24,7 @@ _WHY_CHARS = 300
 
 _Count = Annotated[int, Field(ge=0, le=2**53)]
 _Time = Annotated[float, Field(ge=0, le=4e9)]  # a hundred years
-State = Literal["starting", "events", "polling", "away", "failed"]
+WatchState = Literal["starting", "events", "polling", "away", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class PathStatus:
     source: str
     path: str
     project: str
-    state: State = "starting"
+    state: WatchState = "starting"
     why: str = ""
     files: _Count = 0
     indexing: str = ""
