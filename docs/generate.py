@@ -127,12 +127,12 @@ def _prompts() -> Iterator[str]:
 
 
 def sdk_page() -> str:
-    """What a script may call, what it gets, and what one run may use."""
+    """The page of the SDK: its functions, their results, and the limits of a run."""
     return _page(["# The script SDK", GENERATED, sdk_reference()])
 
 
 def playbook_page() -> str:
-    """How an agent is taught to use the tools, whole."""
+    """The whole playbook that teaches an agent to use the tools."""
     title, _, text = playbook().partition("\n\n")
     return _page([title, GENERATED, text])
 

@@ -30,7 +30,7 @@ def ingest_works(works: Sequence[Mapping[str, Any]], pages: Mapping[str, str] | 
 
 
 def citations(*query: str) -> dict[str, str]:
-    """What ``winnow cite`` prints in each style for the documents with these names, or for a query."""
+    """The output of ``winnow cite`` in each style for the documents with these names, or for a query."""
     said: dict[str, str] = {}
     for style in STYLES:
         done = winnow("cite", *query, "--style", style, "--store", "store")

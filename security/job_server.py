@@ -35,7 +35,7 @@ def make_folders() -> tuple[Path, Path]:
 def call_all(
     server: AbstractAsyncContextManager[Any], calls: Sequence[tuple[str, Mapping[str, Any]]]
 ) -> list[dict[str, Any]]:
-    """What the calls of one agent return, jobs as they are at their end; a refusal is its reason under "refused".
+    """The answers to the calls of one agent, jobs as at their end; a refusal is its reason under "refused".
 
     ``server``: of ``open_application``.
     """
@@ -68,6 +68,6 @@ def has_secret() -> bool:
 
 
 def can_read(path: Path | str) -> bool:
-    """What a server without roots would do: whether the secret is in the file, or in a note of the folder."""
+    """The behaviour of a server without roots: whether the secret is in the file, or in a note of the folder."""
     found = Path(path) / "note.md" if Path(path).is_dir() else Path(path)
     return SECRET in found.read_text("utf-8")

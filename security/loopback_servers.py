@@ -121,13 +121,13 @@ def serve_unprotected() -> Iterator[int]:
 
 
 def breaches_unprotected(breached: Callable[[int], bool]) -> bool:
-    """What ``breached(port)`` returns for a server that checks nothing."""
+    """The result of ``breached(port)`` for a server that checks nothing."""
     with serve_unprotected() as port:
         return breached(port)
 
 
 def breaches_product(breached: Callable[[int], bool]) -> bool:
-    """What ``breached(port)`` returns for ``winnow serve --http``."""
+    """The result of ``breached(port)`` for ``winnow serve --http``."""
     with serve_product() as port:
         return breached(port)
 

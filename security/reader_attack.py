@@ -26,7 +26,7 @@ _FORMAT = Format("pdf", ("attack",))
 
 
 def behind_walls(code: str, *more: str, seconds: float = 20.0) -> list[str]:
-    """What an ingest gets of files with this code, read one after another: a text, or a reason with "! " before.
+    """The results of an ingest of files with this code, read in turn: a text, or a reason with "! " before.
 
     ``seconds``: of processor time for each.
     """

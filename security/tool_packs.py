@@ -40,7 +40,7 @@ def write_pack(script: str = "", **changes: Any) -> Path:
 
 
 def read_packs() -> tuple[int, str]:
-    """How many packs of the folder are offered, and why the others are not."""
+    """The number of packs of the folder that are offered, and the reasons why the others are not."""
     registry = _open_registry()
     return len(registry.packs), "; ".join(each.why for each in registry.left_out)
 

@@ -40,5 +40,5 @@ def has_secret() -> bool:
 
 
 def count_documents() -> int:
-    """How many documents are in the index."""
+    """The number of documents in the index."""
     return int(json.loads(winnow("documents", *STORE, "--json").stdout)["total"]["documents"])

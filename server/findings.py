@@ -1,4 +1,4 @@
-"""What the checks of ``winnow doctor`` return."""
+"""The findings of the checks of ``winnow doctor``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in a file a span of its document's text is: pages, slides, rows of a sheet, ... in numbers and in words.
+"""Places in a file of spans of its document's text: pages, slides, rows of a sheet, ... in numbers and in words.
 
 A place holds the characters from its start to the start of the next one; of several places that begin at one
 character, the last one holds them and the others are empty. A span is in the places that hold its first and its
@@ -40,7 +40,7 @@ _PAGE_NOUNS: Mapping[DocumentType, str] = MappingProxyType({"slides": "slide", "
 
 
 def address_of(document: Document | DocumentText) -> str:
-    """What opens the file of a document: its path; for one from a library of Zotero an address that Zotero opens.
+    """The address of the file of a document: its path; for one from a library of Zotero, one that Zotero opens.
 
     Only the ingest names sources, so no file can claim to be from Zotero. A link to a page is made by ``locate``.
     """

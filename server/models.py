@@ -76,7 +76,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a file was read: by which reader, and what did not become text.
+    """The reading of a file: its reader, and what did not become text.
 
     ``pages`` counts pages, slides or sheets; 0 for files without them. ``hidden_runs`` counts runs of text that
     a person does not see, ``hidden_kept`` says whether they are in the text. ``needs_ocr`` are the pages without
@@ -306,7 +306,7 @@ SPARSE_MODEL = "winnow/bm25"
 
 @dataclass(frozen=True, slots=True)
 class CollectionFacts:
-    """What a vector engine says about the collection that holds a project's points.
+    """A vector engine's report on the collection that holds a project's points.
 
     ``size`` counts the points that some filters admit, exactly. ``vectors`` are the names of the vectors that a
     point may have. ``indexes`` are the keys of the payload with an index, and its kind ("keyword", "float").

@@ -101,12 +101,12 @@ class Backends:
         return self.catalogue.has_documents(filters)
 
     def waits(self) -> Mapping[str, WaitSummary]:
-        """How long searches waited for writers, by backend. (Reads of the catalogue never wait.)"""
+        """The times that searches waited for writers, by backend. (Reads of the catalogue never wait.)"""
         graph = {"graph": self.graph.waits.summary} if isinstance(self.graph, SqliteGraph) else {}
         return {"vectors": self.store.waits.summary, **graph}
 
     def figures(self, projects: Sequence[str]) -> StoreFigures:
-        """How much the store holds of these projects, and how its model is used."""
+        """Figures of the store about these projects and the use of its model."""
         sizes, vectors = self.sizes_of(projects)
         return StoreFigures(sizes, vectors, self.embedder.figures)
 

@@ -18,7 +18,7 @@ from winnow.server.configuration.value_types import (
     EmbedderName,
     Factor,
     Folders,
-    Labels,
+    LabelSetting,
     Names,
     NotebookAddress,
     Roots,
@@ -67,13 +67,13 @@ class Settings(BaseModel):
     projects: Names = Field(
         default=(), max_length=1000, description="projects that may be searched; empty: only `project`"
     )
-    doc_tags: Labels = Field(
+    doc_tags: LabelSetting = Field(
         default=(), max_length=1000, description="search only documents with one of these doc tags; empty: all"
     )
     environment: Environment | Literal[""] = Field(
         default="", description="search only documents of this environment: dev, prod or scratch; empty: all"
     )
-    repositories: Labels = Field(
+    repositories: LabelSetting = Field(
         default=(), max_length=1000, description="search only documents of these repositories; empty: all"
     )
     embedding: Literal["auto", "off"] = Field(

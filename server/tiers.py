@@ -149,7 +149,7 @@ _AROUND_TOKENS = 105
 
 
 def _count_fitting(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> tuple[int, str]:
-    """How many rows fit, and which limit is reached. Counting rows one by one never underestimates their sum."""
+    """The number of rows that fit, and the limit reached. A count row by row never underestimates their sum."""
     size = Size(0, 0)
     for count, item in enumerate(rows):
         size += measure([item])

@@ -52,7 +52,7 @@ _IDLE_SECONDS = 5.0  # until threads of libraries wait
 
 
 class ChildProgram(Protocol):
-    """What the children of a fork server run: a module, named by the parent, with these two functions.
+    """Protocol of the module that the children of a fork server run. The parent names it.
 
     Both are called with the options that the parent gave.
     """

@@ -205,7 +205,7 @@ def _copy_of_data(member: Any) -> Any:
 
 
 def _named() -> Iterable[Any]:
-    """What scripts have by name. The guards among the builtins have names that no source can spell."""
+    """The names of scripts and their values. The guards among the builtins have names that no source can spell."""
     for module in _FACADES.values():
         yield from members_of(module).values()
     for name, value in script_builtins.get_builtins().items():
@@ -275,7 +275,7 @@ class SkillProvider(Protocol):
 
 
 def offered_functions() -> Iterable[Any]:
-    """What scripts have by name and is no class."""
+    """The names of scripts that are no classes, and their values."""
     return (value for value in _named() if not isinstance(value, type))
 
 

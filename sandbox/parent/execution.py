@@ -29,7 +29,7 @@ from winnow.sandbox.runners.runner import ChildDeath, ChildGone, RunnerChild
 from winnow.sandbox.runners.turns import Turn
 
 from .output_tail import OutputTail
-from .progress import Progress, ProgressReporter
+from .progress import OnUsage, ProgressReporter
 
 log = logging.getLogger("sandbox")
 
@@ -268,7 +268,7 @@ class Execution:
         self._answering: asyncio.Timeout | None = None
 
     async def complete(
-        self, code: str, deadline: float, count_tokens: CountTokens | None, on_progress: Progress | None
+        self, code: str, deadline: float, count_tokens: CountTokens | None, on_progress: OnUsage | None
     ) -> Outcome:
         """Send the script to the child, serve it, kill the child, and return the outcome."""
         reporter = ProgressReporter(on_progress, self._usage)

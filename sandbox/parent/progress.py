@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from winnow.sandbox.protocol.outcome import Usage
 
 # Called with the usage so far and the script's latest message ("" where there is no new one).
-Progress = Callable[[Usage, str], Awaitable[None]]
+OnUsage = Callable[[Usage, str], Awaitable[None]]
 
 MESSAGE_CHARS = 200
 _INTERVAL_SECONDS = 1.0
@@ -24,7 +24,7 @@ _FLUSH_SECONDS = 0.5  # for a notification that is being sent when the script en
 class ProgressReporter:
     """Sends the progress notifications of one execution, from `start` to `close`."""
 
-    def __init__(self, on_progress: Progress | None, usage: Callable[[], Usage]) -> None:
+    def __init__(self, on_progress: OnUsage | None, usage: Callable[[], Usage]) -> None:
         self._on_progress = on_progress
         self._usage = usage
         self._message = ""
@@ -55,7 +55,7 @@ class ProgressReporter:
         if self._task is not None:
             self._task.cancel()
 
-    async def _send_forever(self, on_progress: Progress) -> None:
+    async def _send_forever(self, on_progress: OnUsage) -> None:
         last_sent = time.monotonic() - _INTERVAL_SECONDS
         while True:
             with contextlib.suppress(TimeoutError):

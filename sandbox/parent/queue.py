@@ -80,7 +80,7 @@ class ScriptQueue:
         self._release(client)
 
     def _expected_seconds(self) -> float:
-        """How long a script takes: the mean of recent ones, or what those that run have taken, if that is more."""
+        """The expected duration of a script: the mean of recent ones, or of those that run, if that is more."""
         now = time.monotonic()
         ages = [now - begun for begun in self._begun]
         return max(self._mean_seconds, sum(ages) / max(1, len(ages)))

@@ -36,7 +36,7 @@ from winnow.sandbox.runners.runner import Runner, RunnerChild
 from winnow.sandbox.walls.tiers import find_tier, is_accepted
 
 from .execution import CallHandler, Execution
-from .progress import Progress
+from .progress import OnUsage
 from .queue import ScriptQueue, ScriptQueueFull
 
 log = logging.getLogger("sandbox")
@@ -124,7 +124,7 @@ class Sandbox:
         call: HostCall | None = None,
         limits: Limits | None = None,
         count_tokens: CountTokens | None = None,
-        on_progress: Progress | None = None,
+        on_progress: OnUsage | None = None,
         left: Left | None = None,
         skills: Mapping[str, Any] | None = None,
     ) -> Outcome:
@@ -161,7 +161,7 @@ class Sandbox:
         limits: Limits,
         host: CallHandler,
         count_tokens: CountTokens | None,
-        on_progress: Progress | None,
+        on_progress: OnUsage | None,
         skills: Mapping[str, Any] | None,
     ) -> Outcome:
         started = time.monotonic()

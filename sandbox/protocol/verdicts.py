@@ -115,7 +115,7 @@ def result_too_large(value: Any, size: int, bound: int, unit: str) -> Outcome:
 
 
 def sizes_of(error: ScriptError) -> dict[str, int]:
-    """How large something was and how large it may be, as far as the error says it."""
+    """The size and the limit that an error states, as far as it does."""
     return {name: value for name, value in (("size", error.size), ("max", error.max)) if value is not None}
 
 

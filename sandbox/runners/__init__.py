@@ -1,1 +1,1 @@
-"""What runs scripts: the fork server, single child processes, Monty; and the table of them."""
+"""Runners of scripts: the fork server, single child processes, Monty; and the table of them."""

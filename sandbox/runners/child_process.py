@@ -121,7 +121,7 @@ class SpawnedChild:
         return resident
 
     def read_usage(self) -> ChildDeath | None:
-        """What it has used so far; None when it is dead."""
+        """The usage so far; None when it is dead."""
         with contextlib.suppress(psutil.Error):
             if self._members[0].status() != psutil.STATUS_ZOMBIE:
                 self.resident_bytes()

@@ -119,7 +119,7 @@ class ForkedChild:
             return 0
 
     def read_usage(self) -> ChildDeath | None:
-        """What it has used so far; None where /proc does not show it, or the child is dead already."""
+        """The usage so far; None where /proc does not show it, or the child is dead already."""
         try:
             pid = self._read_pid()
             with open(f"/proc/{pid}/schedstat") as file:

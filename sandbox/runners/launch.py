@@ -28,7 +28,7 @@ _ENVIRONMENT: Mapping[str, str] = {"LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSE
 
 @dataclass(frozen=True, slots=True)
 class ForkServerProgram:
-    """What the children of a fork server run: a module (``zygote.ChildProgram``), and options of its functions.
+    """The program of children of a fork server: a module (``zygote.ChildProgram``), and options of its functions.
 
     ``folders`` are searched for packages, after the folder of this package; ``environment`` is for the libraries
     that it imports. ``is_walled`` is False in tests only.

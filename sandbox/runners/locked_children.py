@@ -43,7 +43,7 @@ _LENGTH = struct.Struct(">I")
 
 @dataclass(frozen=True, slots=True)
 class ChildRequest:
-    """What one child gets: a body, the descriptor of a file (-1: none), and its limits.
+    """The request to one child: a body, the descriptor of a file (-1: none), and its limits.
 
     ``answer_bytes`` is the largest body of a part of the answer; the answer has one part for each number.
     """
@@ -56,7 +56,7 @@ class ChildRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChildEnd:
-    """How a child ended.
+    """The end of a child.
 
     ``parts`` of its answer; empty where there is no whole answer. ``signal``: the one that killed it, 0 for none.
     ``is_late``: it was killed because its time on the clock was over. ``is_oversized``: its answer was too large.

@@ -59,7 +59,7 @@ class ProgramCall:
 
 @dataclass(frozen=True, slots=True)
 class ProgramEnd:
-    """How a program ended: its output, the end of what it wrote to standard error, and its exit code.
+    """The end of a program: its output, the end of what it wrote to standard error, and its exit code.
 
     ``code`` is negative for a signal. ``is_late``, ``is_oversized``: it was killed at its time, or because its
     output was longer than ``output_bytes``; ``is_cancelled``: because its caller left; ``is_out_of_memory``:
@@ -224,7 +224,7 @@ def _request(call: ProgramCall) -> bytes:
 
 @dataclass(slots=True)
 class _Conversation:
-    """What the program reads and writes, until it ends or is ended."""
+    """The input and output of a program, until it ends or is ended."""
 
     processes: _Processes
     call: ProgramCall

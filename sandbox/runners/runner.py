@@ -1,4 +1,4 @@
-"""What the parent knows of a runner and its children: two protocols, and how a child ends.
+"""The parent's view of a runner and its children: two protocols, and the end of a child.
 
 A runner starts locked children, each for one script; parent/sandbox.py and parent/execution.py use it by these
 protocols. runner_table.py has the runners by name.
@@ -29,7 +29,7 @@ _WARNING = getattr(signal, "SIGUSR1", None)
 
 @dataclass(frozen=True, slots=True)
 class ChildDeath:
-    """How a child ended: the signal that killed it or 0, and what it used."""
+    """The death of a child: the signal that killed it or 0, and what it used."""
 
     signal: int
     cpu_ms: float
@@ -69,7 +69,7 @@ class RunnerChild(Protocol):
         """Resident memory of all its processes now; 0 where it is unknown."""
 
     def read_usage(self) -> ChildDeath | None:
-        """What it has used so far; None where it is unknown, or the child is dead already."""
+        """The usage so far; None where it is unknown, or the child is dead already."""
 
     def warn(self) -> None:
         """Signal that its time is nearly up, where its system and its interpreter have such a signal."""

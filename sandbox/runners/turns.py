@@ -1,4 +1,4 @@
-"""How long a conversation with a child keeps the event loop before others have their turn."""
+"""Turns on the event loop: a conversation with a child keeps it for a bounded time."""
 
 from __future__ import annotations
 

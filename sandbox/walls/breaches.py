@@ -1,4 +1,4 @@
-"""What the walls forbid, tried: each function returns whether it worked, or whether what a wall sets is not set.
+"""Attempts at what the walls forbid: each returns whether it worked, or whether what a wall sets is not set.
 
 Most are the self-test of one wall; `CANARIES` are tried behind all walls together.
 """

@@ -110,7 +110,7 @@ class MemoryGroup:
         self._write("cgroup.procs", pid)
 
     def count_kills(self) -> int:
-        """How many processes of the group its limit has killed."""
+        """The number of processes of the group that its limit has killed."""
         with contextlib.suppress(OSError):
             for line in (self._folder / self._names.events).read_text().splitlines():
                 name, _, count = line.partition(" ")

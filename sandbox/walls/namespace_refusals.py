@@ -16,7 +16,7 @@ _FILTERED = "2"  # of a process that is behind a system-call filter
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """What the kernel says of namespaces. Numbers are texts, "" for a file that this kernel does not have."""
+    """The kernel's settings for namespaces. Numbers are texts, "" for a file that this kernel does not have."""
 
     filter_mode: str
     apparmor_restricts: str
@@ -74,6 +74,6 @@ _GRANTS: Mapping[str, str] = MappingProxyType(
 
 
 def advise_on_namespaces(facts: HostFacts) -> str:
-    """What refuses namespaces on such a host, and the commands that grant them; "" where nothing is known."""
+    """The cause that refuses namespaces on such a host, and the commands that grant them; "" if unknown."""
     found = [cause(facts) for cause in _CAUSES]
     return "; ".join(_GRANTS[name] for name in found if name)

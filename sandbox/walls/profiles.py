@@ -1,4 +1,4 @@
-"""What the walls of a child allow: profiles for scripts, for readers of files, for programs of the operator."""
+"""Profiles of the walls of a child: for scripts, for readers of files, for programs of the operator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DOCUMENT = 4  # in a reader: the file that it reads, opened read-only by its par
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one kind of child may do.
+    """The permissions of one kind of child.
 
     ``last_descriptor``: those up to it are kept, and no further one can be opened. ``readable`` and ``writable``
     are descriptors of `read` and `write`. ``reads_file``: it has a file at `DOCUMENT`, in which it may seek, and

@@ -54,7 +54,7 @@ _ALL_PORTS: None = None
 
 @dataclass(slots=True)
 class ProgramResources(WallResources):
-    """What raising the walls of one program needs.
+    """The resources that raising the walls of one program needs.
 
     ``readable`` are files and folders beside those of the system. ``ports`` are the TCP ports that it may connect
     to: None for all, empty for no network at all.

@@ -349,7 +349,7 @@ def _load_number() -> list[bytes]:
 
 
 def _program_checks(profile: Profile, column: int) -> list[bytes]:
-    """What a program of the operator is refused."""
+    """The checks that refuse system calls to a program of the operator."""
     no_namespace = _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_SET, _NEW_NAMESPACES, 0, 1) + _REFUSE + _PASS
     sockets = _allow_only(0, (_INET, _INET6, _NETLINK)) if profile.is_online else _REFUSE
     return [

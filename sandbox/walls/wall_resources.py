@@ -1,4 +1,4 @@
-"""What raising the walls of one child needs: its limits, its profile, its descriptors."""
+"""The resources that raising the walls of one child needs: its limits, its profile, its descriptors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rest of the server expects of a store and of a model. Vendors live in the files beside this one."""
+"""Protocols of a store and of a model. Vendors live in the files beside this one."""
 
 from __future__ import annotations
 
@@ -316,7 +316,7 @@ class Reranker(Protocol):
     """A second ranking stage that reads query and passage together. Safe to call from several threads."""
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How well each text answers the query, 0 to 1. May raise any exception; the ranking ignores it."""
+        """The score of each text for the query, 0 to 1. May raise any exception; the ranking ignores it."""
 
 
 class ContradictionModel(Protocol):
@@ -327,7 +327,7 @@ class ContradictionModel(Protocol):
         """Its name and a digest of its files."""
 
     def contradiction(self, one: str, other: str) -> float:
-        """How probable it is that two texts contradict each other, 0 to 1. May raise any exception."""
+        """The probability that two texts contradict each other, 0 to 1. May raise any exception."""
 
 
 ModelState = Literal["loading", "ready", "missing", "off"]

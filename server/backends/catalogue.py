@@ -102,7 +102,7 @@ _CHUNK = 'id, document_id, ordinal, heading_path, text, start, "end", tokens'
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Where the catalogue's vectors are: a folder's name (or the end of a collection's), and their dimension."""
+    """The place of the vectors: a folder's name (or the end of a collection's), and their dimension."""
 
     vectors: str
     dimension: int
@@ -121,7 +121,7 @@ class Catalogue(DocumentPlaces, ProjectRows):
         self._database = Database(path, _LAYOUT.prepare)
 
     def languages(self, project: str) -> dict[str, int]:
-        """How many documents of a project are in each language; "" stands for unknown."""
+        """The number of documents of a project in each language; "" stands for unknown."""
         query = "SELECT language, count(*) FROM documents WHERE project = ? GROUP BY language ORDER BY language"
         return dict(self._database.rows(query, project))
 
@@ -232,7 +232,7 @@ class Catalogue(DocumentPlaces, ProjectRows):
 
     @property
     def binding(self) -> Binding:
-        """Where the vectors are."""
+        """The place of the vectors."""
         return Binding(*self._database.rows("SELECT vectors, dimension FROM catalogue")[0])
 
     def bind(self, binding: Binding) -> None:

@@ -69,7 +69,7 @@ class DocumentPlaces(DocumentTexts):
         return bool(self._database.rows(query, *values))
 
     def readings_within(self, filters: Filters) -> Iterator[DocumentReading]:
-        """How each of the documents that these filters admit was read, by uri."""
+        """The reading of each document that these filters admit, by uri."""
         with self._database.decoding():
             columns = f"uri, source, type, coalesce({_CHARACTERS}, 0), {CHUNKS}, {_READING}"
             for uri, source, type, characters, chunks, reading in self._rows_within(filters, columns, 0):

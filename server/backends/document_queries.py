@@ -131,7 +131,7 @@ class FilteredDocuments:
         return []
 
     def count_documents(self, filters: Filters) -> tuple[int, int]:
-        """How many documents these filters admit, and how many chunks those have."""
+        """The number of documents that these filters admit, and of their chunks."""
         where, values = where_clause(self._resolve(filters, dates=True))
         query = f"SELECT count(*), coalesce(sum({_CHUNKS}), 0) FROM documents{where}"
         ((documents, chunks),) = self._database.rows(query, *values)

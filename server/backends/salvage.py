@@ -36,7 +36,7 @@ _ORPHANS = (
 
 @dataclass(frozen=True, slots=True)
 class Salvage:
-    """What was copied.
+    """The counts of what was copied.
 
     ``is_bound``: the new catalogue knows the vectors of the former one. ``unread``: tables of which rows are lost.
     """

@@ -268,7 +268,7 @@ def _open_descriptor(path: Path) -> DescriptorUse | None:
 
 
 def check_integrity(path: Path) -> str:
-    """What SQLite's own check finds wrong with an existing file, "" for nothing. Changes nothing."""
+    """The fault that SQLite's own check finds in an existing file, "" for nothing. Changes nothing."""
     address = f"{path.resolve().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)) as connection:

@@ -1,4 +1,4 @@
-"""What the rest of the server expects of a store's reads by filters, and of its projects."""
+"""Protocols of a store's reads by filters, and of its projects."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FilteredReads(Protocol):
         """The document with this id or uri, else those with this title, in any case."""
 
     def count_documents(self, filters: Filters) -> tuple[int, int]:
-        """How many documents these filters admit, and how many chunks those have."""
+        """The number of documents that these filters admit, and of their chunks."""
 
     def list_documents(self, filters: Filters, sort: str, offset: int, limit: int) -> list[DocumentRecord]:
         """A part of the documents that these filters admit, in this order."""
@@ -54,7 +54,7 @@ class FilteredReads(Protocol):
 
 
 class ProjectReads(Protocol):
-    """What is known of projects; a part of ``DocumentStore``."""
+    """Reads of projects; a part of ``DocumentStore``."""
 
     def projects(self) -> list[ProjectInfo]: ...
 
@@ -71,7 +71,7 @@ class ProjectReads(Protocol):
         """The fingerprint that all documents of the project share; "" where they have none or several."""
 
     def languages(self, project: str) -> dict[str, int]:
-        """How many documents of a project are in each language (ISO 639-1); "" stands for unknown."""
+        """The number of documents of a project in each language (ISO 639-1); "" stands for unknown."""
 
     def generation(self, project: str) -> int:
         """Grows with every change of the project's index; 0 for a project that does not exist."""

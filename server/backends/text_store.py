@@ -1,4 +1,4 @@
-"""What the rest of the server expects of a store that all text is read from, one document after the other."""
+"""Protocol of a store that all text is read from, one document after the other."""
 
 from __future__ import annotations
 
@@ -52,4 +52,4 @@ class TextStore(Protocol):
         """Those of these chunks whose documents have places or, in their metadata, a citekey."""
 
     def readings_within(self, filters: Filters) -> Iterator[DocumentReading]:
-        """How each of the documents that these filters admit was read, by uri."""
+        """The reading of each document that these filters admit, by uri."""

@@ -71,7 +71,7 @@ class EntryFacts(BaseModel):
 
 
 class BackupManifest(BaseModel):
-    """What a backup says of itself."""
+    """The manifest of a backup."""
 
     model_config = _STRICT
 

@@ -44,7 +44,7 @@ from winnow.server.watching.sources import WatchedSource, read_sources
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """What a backup holds, and what it lacks.
+    """The contents of a backup, and what it lacks.
 
     ``imported``: projects with documents that no file on this machine has any more. ``damaged_jobs``: the names of
     records of jobs that cannot be read.

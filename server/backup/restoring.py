@@ -85,7 +85,7 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """What a restore did, in the counts of ``BackupReport``. ``kept``: the new names of what was replaced.
+    """The outcome of a restore, in the counts of ``BackupReport``. ``kept``: the new names of what was replaced.
 
     ``revoked`` are the names of keys that were active in the backup and stay revoked, because the store had them
     revoked or removed; ``reactivated`` those that are active again, because the store had lost its keys.
@@ -128,7 +128,7 @@ def read_backup(file: BinaryIO, name: str) -> Backup:
 
 
 def _references_of(project: BackedProject) -> Mapping[str, str]:
-    """Where the backup has not noted them: its bibliographies by their names, and every folder has one of them."""
+    """The references of a backup without a note of them: bibliographies by their names; each folder has one."""
     if project.references is not None:
         return project.references
     sources = [source for source in project.ingested_from if Path(source).is_absolute()]

@@ -43,7 +43,7 @@ _OPPOSITE: Mapping[Stance, Stance] = {"supports": "refutes", "refutes": "support
 
 @dataclass(frozen=True, slots=True)
 class Friction:
-    """How evenly documents disagree about a claim, 0 (not at all) to 1; the votes of both sides; the reason."""
+    """The disagreement of documents about a claim, 0 (not at all) to 1; the votes of both sides; the reason."""
 
     value: float
     supports: float
@@ -53,7 +53,7 @@ class Friction:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceEntropy:
-    """How mixed the stances of ``documents`` documents are, 0 to 1; 1 if all are as frequent, also without any."""
+    """The entropy of the stances of ``documents`` documents, 0 to 1; 1 if all are as frequent, or none."""
 
     value: float
     documents: int
@@ -127,7 +127,7 @@ def contradictions(verdicts: Iterable[ClaimVerdict]) -> list[tuple[str, str]]:
 
 
 def evidence_entropy(evidence: Sequence[Evidence]) -> EvidenceEntropy:
-    """How mixed the stances of verified evidence are, with one vote a document."""
+    """The entropy of the stances of verified evidence, with one vote a document."""
     votes = _votes(_stances(evidence))
     counts = [votes["supports"], votes["refutes"], votes["mentions"]]
     total = sum(counts) + len(counts)

@@ -38,7 +38,7 @@ _OWNER = re.compile(r"[0-9a-z-]{0,64}")  # the id of an access key or of the own
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did: changes that were appended, those that the notebook had, entries that it refused.
+    """The outcome of an import: changes that were appended, those that the notebook had, entries that it refused.
 
     ``statuses`` are those of the file's other entries where it was written; None where the file does not say them.
     """
@@ -117,7 +117,7 @@ def back_up(store: SqliteClaimStore, target: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What the first line says: the notebook, and the statuses of entries, None where it does not say them."""
+    """The first line: the notebook, and the statuses of entries, None where it does not say them."""
 
     notebook: Notebook
     statuses: Mapping[str, IntegrationStatus] | None

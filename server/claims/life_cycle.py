@@ -51,7 +51,7 @@ class ChangedStatus:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a check of a notebook found: the number of entries about which anything changed, the evidence by
+    """The findings of a check of a notebook: the number of entries about which anything changed, the evidence by
     status, quotes that stand nowhere now (the first thousand), and entries whose friction or status is another.
     """
 

@@ -1,4 +1,4 @@
-"""What happens to the notebooks of a project that is renamed or removed."""
+"""Moves and removals of notebooks whose project is renamed or removed."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _Note = Annotated[str, Field(max_length=NOTE_CHARS)]
 
 
 class ClaimRecord(BaseModel):
-    """What all records of claims share: frozen, no field that they do not know."""
+    """The common base of records of claims: frozen, no field that they do not know."""
 
     # Built on first use: a server that answers a handshake imports them, and may never need them.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
@@ -102,7 +102,7 @@ class Claim(ClaimRecord):
 
 
 class ClaimVerdict(ClaimRecord):
-    """What an agent, a person or a model says about two claims of different entries. ``by`` names who."""
+    """The verdict of an agent, a person or a model on two claims of different entries. ``by`` names who."""
 
     claim_id: _ClaimId
     other_id: _ClaimId

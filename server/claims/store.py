@@ -1,4 +1,4 @@
-"""What the rest of the server expects of a store of entries: notebooks, views of them, and their changes."""
+"""Protocol of a store of entries: notebooks, views of them, and their changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Notebook:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a reader sees of a notebook: entries of these topics and this status, "" for all.
+    """A reader's view of a notebook: entries of these topics and this status, "" for all.
 
     Of entries that wait for approval it sees those of its own ``session``; with ``sees_all`` every one.
     ``topic_prefix`` ends at a level: "memory" has "memory/paging" and not "memory-maps".

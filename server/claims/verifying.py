@@ -53,7 +53,7 @@ _LENGTH_SHARE, _MOST_SUCCESSORS = 0.25, 200
 
 
 class IndexedTexts(Protocol):
-    """What is read of the index; a part of ``DocumentStore``."""
+    """The reads of the index; a part of ``DocumentStore``."""
 
     def generation(self, project: str) -> int: ...
 
@@ -313,7 +313,7 @@ def _in_full(source: SourceText, match: QuoteMatch) -> str:
 def _note(
     evidence: Evidence, found: Evidence, match: QuoteMatch, passage: Chunk | None, pages: tuple[int, int] | None
 ) -> str:
-    """What to know about a quote that stands in its document; "" for nothing. ``pages``: its first and last."""
+    """A note about a quote that stands in its document; "" for nothing. ``pages``: its first and last."""
     shown = shorten(one_line(evidence.quote), 60)
     if _is_succeeded(evidence, found):
         return (

@@ -126,7 +126,7 @@ def _count_verdicts(records: Sequence[Record]) -> dict[str, int]:
 
 
 def _tell_left_out(records: Sequence[Record], most: int, what: str) -> list[str]:
-    """How many of the records are in the table, where that is not all."""
+    """The number of records in the table, where that is not all."""
     if len(records) <= most:
         return []
     return [f"the last {most:,} of {len(records):,} {what}; --last N shows more"]

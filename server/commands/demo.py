@@ -44,7 +44,7 @@ The same over a folder of yours:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """What was indexed, the true answer, and each arm's result; ``scripted`` is None where no script can run."""
+    """The indexed documents, the true answer, and each arm's result; ``scripted`` is None without scripts."""
 
     indexed: IngestReport
     truth: TaskAnswer

@@ -85,7 +85,7 @@ def _is_same_folder(source: Settings, target: Settings) -> bool:
 
 
 def _left_behind(store: Path) -> list[str]:
-    """How many notebooks, keys and jobs a store has, in words."""
+    """The numbers of notebooks, keys and jobs of a store, in words."""
     from winnow.server.claims.notebook_heads import were_written
     from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
     from winnow.server.jobs.job_files import JobFiles

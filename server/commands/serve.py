@@ -195,7 +195,7 @@ async def serve_settings(
 
 
 def _open_log_file(settings: Settings) -> logging.Handler | None:
-    """What writes the log to the file of the settings; None for stderr. Raises ``WinnowError``."""
+    """The writer of the log to the file of the settings; None for stderr. Raises ``WinnowError``."""
     if settings.log_file is None:
         return None
     from winnow.server.runtime.reports.log_files import SharedLogFile

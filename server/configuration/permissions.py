@@ -10,7 +10,7 @@ from winnow.server.configuration.sources import SourceRank
 
 
 class Setter(Enum):
-    """Who may set a setting: the value is the farthest source that is accepted."""
+    """The sources that may set a setting: the value is the farthest source that is accepted."""
 
     OPERATOR = SourceRank.OPERATOR_FILE
     """The operator, who starts the process: by flag, variable, or the file named by ``WINNOW_CONFIG``."""

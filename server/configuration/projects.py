@@ -1,4 +1,4 @@
-"""How the settings ``project`` and ``projects`` of several sources fit together."""
+"""The combination of the settings ``project`` and ``projects`` of several sources."""
 
 from __future__ import annotations
 

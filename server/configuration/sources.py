@@ -28,7 +28,7 @@ MOST_BYTES = 256 * 1024  # a file with every setting and a thousand projects is 
 
 
 class SourceRank(IntEnum):
-    """How near a source is to the command: a smaller rank wins."""
+    """The rank of a source by its nearness to the command: a smaller rank wins."""
 
     FLAG = 0
     ENVIRONMENT = 1

@@ -105,6 +105,6 @@ def _resolve_root(name: str | Path) -> Path:
 
 Roots = Annotated[tuple[Path, ...], BeforeValidator(_resolve_roots)]
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-Labels = Annotated[tuple[Label, ...], BeforeValidator(split_names)]
+LabelSetting = Annotated[tuple[Label, ...], BeforeValidator(split_names)]
 ToolSets = Annotated[tuple[ToolSet, ...], BeforeValidator(split_names), AfterValidator(_check_tool_sets)]
 Factor = Annotated[float, Field(ge=0.1, le=10)]

@@ -42,7 +42,7 @@ def _wrap_in_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-Labels = Annotated[list[Label], BeforeValidator(_wrap_in_list)]
+LabelList = Annotated[list[Label], BeforeValidator(_wrap_in_list)]
 SessionId = Annotated[str, StringConstraints(max_length=200)]
 # For fields that may be null, and may be absent from a row: only a default that the schema does not show allows
 # both.
@@ -56,8 +56,8 @@ class LegacyFilters(SearchFilters):
 
     model_config = ConfigDict(extra="allow", hide_input_in_errors=True)
 
-    doc_tag: Labels = Field(default_factory=list, max_length=50, description="any of these doc tags")
-    tags: Labels = Field(default_factory=list, max_length=50, description="all of these tags")
+    doc_tag: LabelList = Field(default_factory=list, max_length=50, description="any of these doc tags")
+    tags: LabelList = Field(default_factory=list, max_length=50, description="all of these tags")
 
 
 class SearchSections(Arguments):

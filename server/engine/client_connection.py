@@ -132,7 +132,7 @@ class ClientConnection(Connection):
             self.abort()
 
     def facts(self, now: float) -> Message:
-        """What ``winnow engine status`` shows of a client."""
+        """The row of a client in ``winnow engine status``."""
         return {
             "pid": self._peer.pid,
             "project": self.settings.project,

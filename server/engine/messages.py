@@ -165,7 +165,7 @@ class IngestRequest:
 
 
 def error_to_json(error: Exception) -> Message:
-    """What a caller may know of an error; an internal error reveals no detail."""
+    """The part of an error that a caller may know; an internal error reveals no detail."""
     known = error if isinstance(error, WinnowError) else internal_error()
     return {
         "reason": known.reason,

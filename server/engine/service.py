@@ -67,7 +67,7 @@ class _LazyStore:
             self.get()
 
     def waits(self) -> Message:
-        """How long readers waited for writers; empty before the store is open."""
+        """The times that readers waited for writers; empty before the store is open."""
         store = self._store
         return {name: asdict(summary) for name, summary in store.waits().items()} if store is not None else {}
 
@@ -275,7 +275,7 @@ class EngineService:
         )
 
     def _describe_clients(self) -> str:
-        """How many clients there are, in which processes, what they do, and how to end them."""
+        """The number of clients, their processes and work, and advice on ending them."""
         if not self.clients:
             return "has no other client and leaves now; try again"
         pids = sorted({client.facts(0.0)["pid"] for client in self.clients})

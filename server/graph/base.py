@@ -147,7 +147,7 @@ class Paths:
 
 @dataclass(frozen=True, slots=True)
 class RankQuery:
-    """What ``GraphStore.ranks`` ranks by: a random walk from ``seeds`` (node id -> weight).
+    """The basis of ``GraphStore.ranks``: a random walk from ``seeds`` (node id -> weight).
 
     The walk starts at the seeds, in proportion to their weights. It follows edges of these ``types`` (None: all)
     in both directions, by weight, with probability ``damping``, and restarts otherwise. ``limit`` is the greatest

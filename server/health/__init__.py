@@ -350,7 +350,7 @@ def _check_vectors(settings: Settings, fingerprint: str) -> Iterator[Finding]:
 
 
 def _find_model_damage(settings: Settings) -> str:
-    """What differs between the default model's files and their recorded digests; "" for other models."""
+    """The difference between the default model's files and their recorded digests; "" for other models."""
     from winnow.server.backends.models.minilm import find_damage
 
     return find_damage(settings.models, compares_digests=True) if settings.embedder.whole == "minilm" else ""

@@ -50,7 +50,7 @@ _ABOVE = "granted by the commands in the line of the tier"
 
 
 def _opt_in(tier: str, granting: str) -> str:
-    """How an operator gets scripts on a host of this tier."""
+    """Advice on getting scripts on a host of this tier."""
     from winnow.sandbox.walls.tiers import TIERS
 
     ways = [granting] if granting else ["follow the advice in the lines below"]
@@ -88,7 +88,7 @@ def _readers(settings: Settings) -> Iterator[Finding]:
 
 
 def _describe_readers(trial: WallsTrial, *, accepted: bool) -> tuple[str, bool, str]:
-    """How files are read here, whether they are, and what to do for more."""
+    """The finding about reading files here, and advice for more."""
     from winnow.sandbox.walls.tiers import TIERS
 
     if trial.tier:

@@ -1,4 +1,4 @@
-"""What to do about a file that was not read, by the reason that its reader states."""
+"""Advice about a file that was not read, by the reason that its reader states."""
 
 from __future__ import annotations
 

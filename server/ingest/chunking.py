@@ -270,7 +270,7 @@ def _split_part(text: str, start: int, end: int, *, is_prose: bool) -> list[_Blo
 
 
 def _capacity(text: str) -> int:
-    """How many tokens of this text fit into a chunk, in tens: fewer if it has many word pieces."""
+    """The number of tokens of this text that fit into a chunk, in tens: fewer if it has many word pieces."""
     return max(10 * int(LARGEST * count_tokens(text) / max(measure(text), 1) / 10), 2 * OVERLAP)
 
 

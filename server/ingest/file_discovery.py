@@ -68,7 +68,7 @@ class Root:
 
 @dataclass(slots=True)
 class Named:
-    """How many there are, and the names of the first."""
+    """The number of them, and the names of the first."""
 
     count: int = 0
     first: list[str] = field(default_factory=list)

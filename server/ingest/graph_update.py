@@ -55,7 +55,7 @@ class FactStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GraphTarget:
-    """Where graphs are written, the facts stored beside them, the user's own names and a digest of their file.
+    """The targets of graphs, the facts stored beside them, the user's own names and a digest of their file.
 
     ``folder`` has the disk space for extractions during an ingest; None for that of the system's temporary files.
     """

@@ -66,7 +66,7 @@ class KeptExtractions:
         return False
 
     def _read(self, start: int, size: int) -> bytes:
-        """What was written there; nothing where it is not returned."""
+        """The extractions that were written there; nothing where it is not returned."""
         with suppress(OSError):
             if self._file is not None:
                 self._file.seek(start)

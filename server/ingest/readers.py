@@ -87,7 +87,7 @@ Reader = Callable[[str, str], ReaderOutput]
 
 
 class DocumentParser(Protocol):
-    """What parses the files that are not read line by line; each method raises ``UnreadableFile``."""
+    """Protocol of a parser of files that are not read line by line; each method raises ``UnreadableFile``."""
 
     def parse(self, kind: DocumentType, text: str, uri: str) -> ReaderOutput:
         """Parse the text of a file of this kind into documents."""

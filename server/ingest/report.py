@@ -1,4 +1,4 @@
-"""What an ingest reports: progress while it runs, a report at its end."""
+"""Reports of an ingest: progress while it runs, a report at its end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def failure_of(name: str, reason: str) -> IngestFailure:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an ingest has come; what is counted here is durable, but for ``computed``.
+    """The progress of an ingest; what is counted here is durable, but for ``computed``.
 
     ``computed`` counts the passages of the batch that is being written whose points are there. ``fraction`` is
     the part that is done, 0 to 1, None where the total is unknown; ``documents_total`` is 0 then.
@@ -75,7 +75,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ReadingSummary:
-    """How the documents that an ingest wrote were read.
+    """The reading of the documents that an ingest wrote.
 
     ``readers`` counts documents by reader, those of text by their type. ``pages`` counts pages, slides and sheets,
     ``pages_by_type`` the same by the type of their documents, ``hidden_runs`` runs of text that a person does not

@@ -115,7 +115,7 @@ def _needs_rebuild(backends: Backends, project: str, fingerprint: str) -> bool:
 
 
 def _describe(report: IngestReport, request: JobRequest) -> Iterator[str]:
-    """What the caller should know of an ingest, each in one line."""
+    """The notes for the caller about an ingest, each in one line."""
     yield from report.warnings
     for failure in report.failures[:_FAILURES_SHOWN]:
         yield f"not read: {failure.name}: {failure.reason}"

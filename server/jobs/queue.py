@@ -49,7 +49,7 @@ class RunJob(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JobRunner:
-    """What runs jobs: ``open`` opens the index, which may take long and may fail; ``run`` runs one job."""
+    """A runner of jobs: ``open`` opens the index, which may take long and may fail; ``run`` runs one job."""
 
     open: Callable[[], object]
     run: RunJob

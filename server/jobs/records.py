@@ -32,7 +32,7 @@ class _Record(BaseModel):
 
 
 class JobRequest(_Record):
-    """What an agent asked for, and what the operator's settings allowed at that time.
+    """The request of an agent, and what the operator's settings allowed at that time.
 
     ``path`` is a file or folder, resolved, at or below ``root``, one of the operator's ``ingest_roots``. Both are
     "zotero" for libraries of Zotero: ``zotero`` says which, and linked files are read below ``linked_below``.
@@ -55,7 +55,7 @@ class JobRequest(_Record):
 
 
 class JobProgress(_Record):
-    """How far a job has come; what is counted is in the index.
+    """The progress of a job; what is counted is in the index.
 
     ``documents_total`` is 0 where it is unknown. ``current_file`` is being read, "" where none is. ``fraction`` is
     the part that is done, 0 to 1; it and ``seconds_left`` are None where they are unknown.
@@ -73,7 +73,7 @@ class JobProgress(_Record):
 
 
 class JobResult(_Record):
-    """What a job did. ``documents_processed`` counts written documents and those that had not changed."""
+    """The result of a job. ``documents_processed`` counts written documents and those that had not changed."""
 
     chunks_written: _Count
     documents_processed: _Count

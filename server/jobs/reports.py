@@ -40,7 +40,7 @@ def _describe_progress(progress: JobProgress) -> dict[str, Any]:
 
 
 def render_job(row: dict[str, Any]) -> list[str]:
-    """What ``describe_job`` returned as lines: the state, then the progress or the result."""
+    """The result of ``describe_job`` as lines: the state, then the progress or the result."""
     state = f"{row['state']}, cancelling" if row.get("cancelling") else row["state"]
     lines = [f"{row['job_id']}: {state}; project {row['project']}, {one_line(row['source'])}"]
     lines += _render_result(row) if row["state"] == "done" else _render_progress(row["progress"])

@@ -78,7 +78,7 @@ class KeyRing:
 
     @property
     def active_count(self) -> int:
-        """How many keys are accepted now."""
+        """The number of keys that are accepted now."""
         return len(self.active_keys())
 
     def active_keys(self) -> tuple[AccessKey, ...]:

@@ -18,7 +18,7 @@ _ID_BYTES, _SECRET_BYTES = 4, 32
 _TAIL_CHARS = 4
 _KEY = re.compile(r"winnow_([0-9a-f]{8})_([0-9a-f]{64})")
 
-State = Literal["active", "expired", "revoked"]
+KeyState = Literal["active", "expired", "revoked"]
 _Time = Annotated[int, Field(ge=0, le=253_402_300_799)]  # seconds since 1970, until the year 9999
 
 
@@ -81,7 +81,7 @@ class AccessKey(BaseModel):
     expires_at: _Time | None = None
     revoked_at: _Time | None = None
 
-    def state(self, now: float) -> State:
+    def state(self, now: float) -> KeyState:
         """Whether the key may be used at the time ``now``."""
         if self.revoked_at is not None:
             return "revoked"

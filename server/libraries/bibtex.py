@@ -593,7 +593,7 @@ def _more(kind: str, fields: Fields) -> Iterator[tuple[str, str]]:
 
 
 def _shadowed(kind: str, fields: Fields) -> Iterator[tuple[str, str]]:
-    """What the first of several fields for one fact hides: an institution beside a publisher, an event's title."""
+    """The fields hidden by the first of several for one fact: an institution beside a publisher, a title."""
     for names in _names_of_texts(kind).values():
         given = [name for name in names if decode(fields.get(name, ""))]
         for name in given[1:]:

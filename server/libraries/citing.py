@@ -23,7 +23,7 @@ STYLES: tuple[CitationStyle, ...] = get_args(CitationStyle)
 
 @dataclass(frozen=True, slots=True)
 class CitedPlace:
-    """Where in a work a citation is: "45" or "45-46" of pages, or other words ("slide 3"); a link to it."""
+    """The place of a citation in a work: "45" or "45-46" of pages, or other words ("slide 3"); a link to it."""
 
     pages: str = ""
     words: str = ""
@@ -184,7 +184,7 @@ def _describe_bibtex(item: LibraryItem) -> str:
 
 
 def _bibtex_container(item: LibraryItem, kind: str) -> dict[str, str]:
-    """What the work is in: a book has a title, a journal a name."""
+    """The container of the work: a book has a title, a journal a name."""
     if kind in ("incollection", "inproceedings") or "container-title" in dict(item.cased):
         return {"booktitle": _bibtex_title(item, "container-title", item.container)}
     return {"journal": _to_latex(item.container)}

@@ -117,7 +117,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """How text is escaped, and what is before and after italics and bold. The default is plain text."""
+    """The escaping of text, and what is before and after italics and bold. The default is plain text."""
 
     escape: Callable[[str], str] = str
     italic: str = ""
@@ -337,7 +337,7 @@ class _Name(Name):  # type: ignore[misc]
 
 
 class _Substitute(Substitute):  # type: ignore[misc]
-    """What stands in for names, and is not written again: the variables that were written, also in a macro."""
+    """The substitutes for names, which are not written again: the variables that were written, also in a macro."""
 
     def render(self, item: Any, context: Any = None, **options: Any) -> Any:
         kept = (context if context is not None else self).get_layout().repressed

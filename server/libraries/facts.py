@@ -1,4 +1,4 @@
-"""What a document says of the work it is: the facts of an item as metadata, and an item from such metadata."""
+"""Facts of a document about the work it is: the facts of an item as metadata, and an item from such metadata."""
 
 from __future__ import annotations
 

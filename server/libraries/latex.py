@@ -164,7 +164,7 @@ def _write_link(node: Any, l2tobj: Any) -> str:
 
 
 def _write_arguments(node: Any, l2tobj: Any) -> str:
-    r"""What a command that has no text of its own is about: ``\texttt{framed.sty}`` is a title."""
+    r"""The subject of a command that has no text of its own: ``\texttt{framed.sty}`` is a title."""
     given = node.nodeargd.argnlist if node.nodeargd else ()
     groups = (each for each in given or () if each is not None and getattr(each, "delimiters", ("", ""))[0] == "{")
     return "".join(l2tobj.nodelist_to_text(each.nodelist) for each in groups)

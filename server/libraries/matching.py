@@ -29,7 +29,7 @@ _NO_MATCH = "no entry has its path, its DOI, or its title and year"
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What a file says of the work it is: its DOI, its title as ``plain_title``, years on its first pages."""
+    """Facts of a file about the work it is: its DOI, its title as ``plain_title``, years on its first pages."""
 
     doi: str = ""
     title: str = ""

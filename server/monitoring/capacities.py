@@ -1,4 +1,4 @@
-"""What is limited in a server, how much of it is used, and the warning when most of it is.
+"""Capacities of a server, the use of each, and the warning when most of it is used.
 
 ``CAPACITIES`` is the table. A warning is logged once when a capacity is used to ``WARN_RATIO``, and again only
 after it was used to less than ``CLEAR_RATIO``: a figure that moves around the bound does not fill the log.

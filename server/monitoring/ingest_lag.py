@@ -1,4 +1,4 @@
-"""How far the index of a store lags behind its sources, from the files that watchers and jobs write."""
+"""The lag of the index of a store behind its sources, from the files that watchers and jobs write."""
 
 from __future__ import annotations
 

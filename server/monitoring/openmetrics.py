@@ -151,9 +151,9 @@ def _answers(name: str) -> Callable[[Figures], Iterator[Sample]]:
 
 
 def _refusals(figures: Figures) -> Iterator[Sample]:
-    for door, reasons in figures["refusals"].items():
+    for source, reasons in figures["refusals"].items():
         for reason, count in reasons.items():
-            yield "_total", {"door": door, "reason": reason}, count
+            yield "_total", {"door": source, "reason": reason}, count
 
 
 def _script_seconds(figures: Figures) -> Iterator[Sample]:

@@ -94,10 +94,10 @@ class Store(Protocol):
         """Whether any document matches these filters."""
 
     def waits(self) -> Mapping[str, WaitSummary]:
-        """How long reads waited for writers, by lock."""
+        """The times that reads waited for writers, by lock."""
 
     def figures(self, projects: Sequence[str]) -> StoreFigures:
-        """How much the store holds of these projects. Reads the catalogue: not for the event loop."""
+        """Figures of the store about these projects. Reads the catalogue: not for the event loop."""
 
     def close(self) -> None: ...
 
@@ -219,7 +219,7 @@ class Caller:
 
 
 class SessionStores(Protocol):
-    """What the scripts of sessions left: results that were too large to be sent, and saved values."""
+    """The leavings of the scripts of sessions: results that were too large to be sent, and saved values."""
 
     @property
     def results(self) -> ResultStore: ...

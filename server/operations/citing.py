@@ -24,7 +24,7 @@ _UNCITED = "documents without a citekey, which no bibliography has: {files}; the
 
 @dataclass(frozen=True, slots=True)
 class _CitedText:
-    """What a row is from: a document, and the passage of it where it is known."""
+    """The origin of a row: a document, and the passage of it where it is known."""
 
     document: Document
     passage: Passage | None = None
@@ -72,7 +72,7 @@ def _item(document: Document) -> LibraryItem | None:
 
 
 def _find_texts(context: RequestContext, rows: Sequence[CitedRow], filters: Filters) -> Mapping[str, _CitedText]:
-    """What each row is from, by its id. Raises NOT_FOUND where one is unknown or out of scope."""
+    """The origin of each row, by its id. Raises NOT_FOUND where one is unknown or out of scope."""
     ids = list(dict.fromkeys(row.id for row in rows))
     chunks = context.index.catalogue.passages([id for id in ids if is_chunk_id(id)], filters.project)
     found = {id: text for id in ids if (text := _find_text(context, id, chunks, filters))}

@@ -150,7 +150,7 @@ def expand_excerpt(context: RequestContext, request: ExpandExcerpt) -> Answer:
 
 
 def _charged_text_of(passage: _PassageInDocument, own: str, around: str) -> text_charges.ChargedText:
-    """What an expanded excerpt hands over: the passage or its beginning, and the text around it."""
+    """The charged text of an expanded excerpt: the passage or its beginning, and the text around it."""
     chunk = passage.stored.passage.chunk
     measure = text_charges.whole if own == passage.text else text_charges.piece
     return {**measure(chunk.id, own), **(text_charges.piece(chunk.document_id, around) if around else {})}

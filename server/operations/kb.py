@@ -49,11 +49,11 @@ def search_page(
     context: RequestContext,
     request: KbSearch,
     row: Render,
-    beside: Mapping[str, Any] = MappingProxyType({}),
+    further_fields: Mapping[str, Any] = MappingProxyType({}),
     *,
     shows_claims: bool = False,
 ) -> Answer:
-    """A page of rows that ``row`` renders. ``beside``: further fields of the payload.
+    """A page of rows that ``row`` renders. ``further_fields``: further fields of the payload.
 
     ``shows_claims``: the contract of the rows has claims that cite them.
     """
@@ -72,7 +72,7 @@ def search_page(
     if shows_claims:
         view = claims_view(context, filters.project)
         rows = add_claims(context, view, rows, [candidate.passage for candidate in candidates])
-    envelope: dict[str, Any] = {**beside, "session_id": context.session.id}
+    envelope: dict[str, Any] = {**further_fields, "session_id": context.session.id}
     if options.include_debug:
         envelope["debug"] = _debug_facts(ranking)
     page_cursor = Cursor(cursor.offset, fingerprint(request), ranking.generation, ranking.ranking_method)
@@ -172,7 +172,7 @@ def _build_extras(context: RequestContext, options: KbSearchOptions, candidate: 
 
 
 def place_for_scripts(context: RequestContext, passage: Passage) -> dict[str, Any]:
-    """Where a passage is, for quotes and excerpts of scripts; direct callers have its id and its title."""
+    """The place of a passage, for quotes and excerpts of scripts; direct callers have its id and its title."""
     if context.caller.budget.is_direct:
         return {}
     known = tiers.build_metadata(passage, None)

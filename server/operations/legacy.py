@@ -56,8 +56,10 @@ def search_sections(context: RequestContext, request: SearchSections) -> Answer:
         filters=filters,
         options=KbSearchOptions(max_per_doc=MAX_TOP_K, include_scores=request.include_debug, mode="vector_only"),
     )
-    beside = {"cursor": request.cursor}
-    answer = search_page(context, search, _build_section_row if request.include_debug else build_kb_row, beside)
+    further_fields = {"cursor": request.cursor}
+    answer = search_page(
+        context, search, _build_section_row if request.include_debug else build_kb_row, further_fields
+    )
     warnings = (*_session_warnings(request.session_id), *page_warnings, *top_warnings, *filter_warnings)
     return replace(answer, warnings=(*warnings, *answer.warnings))
 

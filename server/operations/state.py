@@ -1,4 +1,4 @@
-"""What the scripts of a session left: ``save``, ``load`` and ``saved``, and ``read_result`` of large results."""
+"""State of the scripts of a session: ``save``, ``load`` and ``saved``, and ``read_result`` of large results."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a search says of its answer: signals, and the question's words that no document in scope has."""
+    """The judgement of a search on its answer: signals, and the question's words that no document in scope has."""
 
     question: str
     signals: Signals

@@ -52,7 +52,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class Manifest(BaseModel):
-    """What an archive says of itself."""
+    """The manifest of an archive."""
 
     model_config = _STRICT
 

@@ -111,7 +111,7 @@ class UnusablePack(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """What a folder holds. ``notes`` are sentences about what may be a mistake, and is used all the same."""
+    """The contents of a folder. ``notes`` are sentences about what may be a mistake, and is used all the same."""
 
     prompts: tuple[Prompt, ...] = ()
     left_out: tuple[LeftOut, ...] = ()

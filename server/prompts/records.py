@@ -27,7 +27,7 @@ class Argument:
 
     @property
     def bounds(self) -> str:
-        """What it may be, in words."""
+        """The bounds of the argument, in words."""
         words = f"one of {', '.join(self.choices)}" if self.choices else f"1 to {self.max_chars:,} characters"
         return words if self.required else f"optional, {words}"
 

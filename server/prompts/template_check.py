@@ -1,4 +1,4 @@
-"""What the template of a prompt may consist of: texts, arguments, conditions, parts, and what the SDK says.
+"""Checks of the template of a prompt, made of texts, arguments, conditions, parts, and what the SDK says.
 
 Loops, variables, arithmetic and formats are refused: with each of them a few characters could fill the memory of a
 server, or keep it busy without end. Prompts need none of them, because their arguments are texts.
@@ -38,7 +38,7 @@ _MOST_TEXTS = 200
 
 @dataclass(frozen=True, slots=True)
 class TemplateRules:
-    """What the templates of one prompt are checked against.
+    """The rules that the templates of one prompt are checked against.
 
     ``texts`` are the body and the parts, by name. ``names`` are what a template may use, and ``functions`` what it
     may call, with one constant text; they raise ``KeyError`` for a text that they do not know.
@@ -106,7 +106,7 @@ class TemplateRules:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """What a text includes, and the names that it uses."""
+    """The inclusions of a text, and the names that it uses."""
 
     parts: tuple[str, ...]
     names: frozenset[str]

@@ -320,7 +320,7 @@ def _find_joined(quote: str, part: FoldedPart, *, case: bool = True) -> Iterator
 
 
 def _start_of_joined(pieces: Sequence[str], number: int, text: str, at: int) -> int | None:
-    """Where the first of the pieces begins, if those before this one, which begins at ``at``, stand before it."""
+    """The start of the first of the pieces, if those before this one, which begins at ``at``, stand before it."""
     for before, after in zip(reversed(pieces[:number]), reversed(pieces[1 : number + 1]), strict=True):
         at -= text.startswith(_joint(before, after), at - 1) if at else 0
         if not text.endswith(before, 0, at):
@@ -330,7 +330,7 @@ def _start_of_joined(pieces: Sequence[str], number: int, text: str, at: int) -> 
 
 
 def _end_of_joined(pieces: Sequence[str], number: int, text: str, at: int) -> int | None:
-    """Where the last of the pieces ends, if those after this one, which begins at ``at``, stand after it."""
+    """The end of the last of the pieces, if those after this one, which begins at ``at``, stand after it."""
     at += len(pieces[number])
     for before, after in pairwise(pieces[number:]):
         at += text.startswith(_joint(before, after), at)
@@ -341,17 +341,17 @@ def _end_of_joined(pieces: Sequence[str], number: int, text: str, at: int) -> in
 
 
 def _joint(before: str, after: str) -> str:
-    """What a text may have, or may lack, between two pieces of a quote."""
+    """The pattern of what a text may have, or lack, between two pieces of a quote."""
     return " " if before.endswith(("/", ",", ";", ")", "]")) or after.startswith("(") else "-"
 
 
 def _occurrences(part: str, text: str, start: int, end: int | None = None) -> Iterator[int]:
-    """Where a part stands in a text, not within words."""
+    """The places of a part in a text, not within words."""
     return (at for at in _starts(part, text, start, end) if not _is_within_word(text, at + len(part)))
 
 
 def _starts(part: str, text: str, start: int, end: int | None = None) -> Iterator[int]:
-    """Where a part begins in a text, not within a word."""
+    """The beginnings of a part in a text, not within a word."""
     at = text.find(part, start, end)
     while at >= 0:
         if _may_start(text, at):

@@ -89,7 +89,7 @@ class FoldedPart:
         return self.view.text[start : start + chars]
 
     def seen_at(self, at: int) -> int | None:
-        """Where this character of the whole text is in the view, unfolded; None for one within a mark."""
+        """The place of this character of the whole text in the view, unfolded; None for one within a mark."""
         return self.view.place(at - self.start)
 
     @cached_property
@@ -100,14 +100,14 @@ class FoldedPart:
 
 @dataclass(slots=True)
 class _Effort:
-    """How many characters of a text were folded in parts."""
+    """The number of characters of a text that were folded in parts."""
 
     chars: int = 0
 
 
 @dataclass(frozen=True)
 class _WordIndex:
-    """Where the words of a text begin, in its order, and which of them are each word in lower case, by number."""
+    """The starts of the words of a text, in its order, and the numbers of each word in lower case."""
 
     starts: Sequence[int]
     numbers: Mapping[str, Sequence[int]]
@@ -216,7 +216,7 @@ class SourceText:
 
     @cached_property
     def comments(self) -> Sequence[tuple[int, int]]:
-        """Where the comments of the text are, as in HTML."""
+        """The places of the comments of the text, as in HTML."""
         return [found.span() for found in _COMMENT.finditer(self.text)] if "<!--" in self.text else ()
 
     @cached_property
@@ -304,7 +304,7 @@ def split_words(text: str) -> list[Word]:
 
 
 def _each_word(text: str) -> Iterator[tuple[int, str]]:
-    """Where each word of a text begins, and the word."""
+    """The beginning of each word of a text, and the word."""
     for found in _WORD.finditer(text):
         word = found[0]
         if not word.isascii() and UNSPACED.search(word):
@@ -314,7 +314,7 @@ def _each_word(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _rarest_places(words: Sequence[str], text: str, counts: dict[str, int]) -> Sequence[int] | None:
-    """Where the halves of the word stand that is rarest in the text; None if they are too many to tell.
+    """The places of the halves of the word that is rarest in the text; None if they are too many to tell.
 
     ``counts``: how often parts of words are in the text, as far as that is known.
     """
@@ -353,7 +353,7 @@ def _halves(word: str) -> tuple[str, str]:
 
 
 def find_all(text: str, within: str) -> Iterator[int]:
-    """Where a text stands in another one, also where it overlaps itself."""
+    """The places of a text in another one, also where it overlaps itself."""
     at = within.find(text)
     while at >= 0:
         yield at

@@ -150,7 +150,7 @@ def contains_answer(texts: Iterable[str], answer: str) -> bool:
 
 
 def miss_of(question: Question, first: ShownAnswer, searched: Sequence[tuple[str, str]]) -> Miss | None:
-    """What the first answer lacked; ``searched`` are the passages that it quotes, as (document, text)."""
+    """The fault of the first answer; ``searched`` are the passages that it quotes, as (document, text)."""
     if question.is_answered(first.texts):
         return None
     right_texts = [text for document, text in searched if document in question.documents]

@@ -244,7 +244,7 @@ class Retriever:
         return _rank(search, partial(self._store.score_sparse, vector), limit, chunks)
 
     def inspect(self, filters: Filters, sample: int) -> CollectionFacts:
-        """What the vector engine says about the points that these filters admit. Raises what the store raises."""
+        """The vector engine's report on the points that these filters admit. Raises what the store raises."""
         return self._store.inspect(self._for_index(filters), sample)
 
     def score_terms(self, terms: Collection[str], chunks: Sequence[str]) -> Mapping[str, float]:

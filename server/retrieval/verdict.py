@@ -57,7 +57,7 @@ class WordScores:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What a search says of its answer.
+    """The signals of a search about its answer.
 
     ``covered``: the share of the question's content words that the best passage has, 0 to 1. ``missing``: the
     share that no document in scope has. In both a word counts by its score, which is higher for rare words.

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 # Upper bounds in seconds of the histograms of durations. The longest script may take 60 seconds.
 BUCKETS = (0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 30.0, 60.0)
-Door = Literal["call", "read", "http"]
+RefusalSource = Literal["call", "read", "http"]
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Metrics:
     single operations: ``cursors`` (pages after the first), ``duplicates`` (chunks dropped because their document
     had its share), ``quotes``, ``excerpts``, ``excerpts_truncated`` and ``harvest_alerts``. Scripts are counted by
     status, with their calls, the rows they read and the tokens they kept out of a model's context. Refusals are
-    counted by the door at which they happened and a reason: ``call`` and ``read`` with the reasons of
+    counted by the kind of request and a reason: ``call`` and ``read`` with the reasons of
     ``server.errors``, ``http`` with those of the façade, and before that with names of statuses.
     """
 
@@ -85,10 +85,10 @@ class Metrics:
             calls.verdicts[verdict] += 1
             calls.durations.add(seconds)
 
-    def count_refusal(self, door: Door, reason: str) -> None:
+    def count_refusal(self, source: RefusalSource, reason: str) -> None:
         """Count one request that was refused, or ended with an error. ``reason`` is one of a few names."""
         with self._lock:
-            self._refusals.setdefault(door, Counter())[reason] += 1
+            self._refusals.setdefault(source, Counter())[reason] += 1
 
     def count_wait(self, seconds: float) -> None:
         """Count the time that one script waited for a worker."""
@@ -113,7 +113,7 @@ class Metrics:
                 "answers": {tool: dict(counts) for tool, counts in sorted(self._answers.items())},
                 "calls": {tool: calls.to_json() for tool, calls in sorted(self._calls.items())},
                 "queue_waits": {"waits": self._waits, "seconds": round(self._waited, 3)},
-                "refusals": {door: dict(reasons) for door, reasons in sorted(self._refusals.items())},
+                "refusals": {source: dict(reasons) for source, reasons in sorted(self._refusals.items())},
                 "scripts": {
                     **{name: self._scripts[name] for name in _COUNTED},
                     "endings": dict(self._endings),

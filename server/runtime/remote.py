@@ -32,7 +32,7 @@ PLACES = 20
 _QUEUE_SECONDS = 5.0
 # A call that ended with its own time says nothing about a backend that it waited for less.
 _SILENT_SECONDS = 2.0
-State = Literal["closed", "open", "half-open"]
+CircuitState = Literal["closed", "open", "half-open"]
 
 
 def spread(seconds: float) -> float:
@@ -57,8 +57,8 @@ class Circuit:
         self.opened = self.refused = 0
 
     @property
-    def state(self) -> State:
-        """What the next call meets: half-open if it would try the backend, or another one does."""
+    def state(self) -> CircuitState:
+        """The state that the next call meets: half-open if it would try the backend, or another one does."""
         with self._lock:
             if not self._is_open:
                 return "closed"
@@ -225,4 +225,4 @@ def backend_figures() -> Mapping[str, Mapping[str, Any]]:
     return {backend.name: backend.figures() for backend in known}
 
 
-_ORDER: tuple[State, ...] = ("closed", "half-open", "open")
+_ORDER: tuple[CircuitState, ...] = ("closed", "half-open", "open")

@@ -121,7 +121,7 @@ _AUDITED_CALLS = 100  # of one run, each with its arguments' fingerprint; a reco
 _READ_ON = "read_result('{}') has it in the next script"
 
 # The usage so far, and the latest output of the script ("" if there is nothing new).
-Progress = Callable[[Usage, str], Awaitable[None]]
+OnUsage = Callable[[Usage, str], Awaitable[None]]
 # Where rows are limited, the names of the kinds in a script: budget().rows.previews
 _SCRIPT_NAMES: Mapping[str, str] = MappingProxyType(
     {_NAMES: "names", _PREVIEWS: "previews", _DOCUMENTS: "documents"}
@@ -145,7 +145,7 @@ class _Meter:
         self.left = dict(self.allowed.rows)
 
     def budget(self) -> Mapping[str, Any]:
-        """What the run may still take in, for ``budget()`` of the SDK; rows only where they are limited."""
+        """The remaining budget of the run, for ``budget()`` of the SDK; rows only where they are limited."""
         rows = {_SCRIPT_NAMES[kind]: left for kind, left in self.left.items()}
         return {
             "text_bytes": {"left": self.text.left, "of": self.text.limit},
@@ -297,7 +297,7 @@ class Scripts:
         *,
         client: str = "",
         timeout: float | None = None,
-        progress: Progress | None = None,
+        progress: OnUsage | None = None,
         description: str = "",
     ) -> Outcome:
         """Run one script and return its outcome; nothing that the script does raises an exception here.

@@ -1,1 +1,1 @@
-"""What one client's session holds: passages shown in part, large results, saved values, and its identity."""
+"""Contents of one client's session: passages shown in part, large results, saved values, and its identity."""

@@ -32,7 +32,7 @@ def count_of(number: int, one: str, several: str = "") -> str:
 
 
 def name_counts(counts: Mapping[_Name, int]) -> str:
-    """What was counted, the most frequent first.
+    """The counted items, the most frequent first.
 
     >>> name_counts({"invisible": 1, "too small": 1_200})
     'too small 1,200, invisible 1'

@@ -1,4 +1,4 @@
-"""How often each tool of the operator broke its contract, kept in the store's folder.
+"""The number of contract violations of each tool of the operator, kept in the store's folder.
 
 After three breaks a tool is taken off the list, in every server of the store and after a restart, until a file of
 its pack changes or the operator says that it is mended (``winnow pack mend``).

@@ -1,4 +1,4 @@
-"""What a tool pack runs, from the fields of its file: programs that exist, and checked templates."""
+"""The execution of a tool pack, from the fields of its file: programs that exist, and checked templates."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Locate = Callable[[str], Path]
 
 @singledispatch
 def build_execution(field: object, find: Locate, variables: Collection[str]) -> PackProgram | PackRequest:
-    """What an ``execution`` means. ``find`` locates a file of the pack; ``variables`` are those it may name.
+    """Build an execution from its field. ``find`` locates a file of the pack; ``variables`` are those it may name.
 
     Raises ``UnusableFile`` and ``TemplateRefused``.
     """

@@ -15,7 +15,7 @@ _MESSAGE_CHARS = 300
 
 
 class NoValue(Exception):
-    """What was read is not one JSON value, or has nothing where the answer should be; the message says which."""
+    """The input is not one JSON value, or has nothing where the answer should be; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)

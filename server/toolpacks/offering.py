@@ -74,7 +74,7 @@ class ToolRegistry:
 
     @property
     def left_out(self) -> Sequence[LeftOut]:
-        """What is not offered, and why."""
+        """The packs that are not offered, and why."""
         hidden = [LeftOut(str(offer.pack.file), offer.why_not) for offer in self.offers if offer.why_not]
         return [*self._read.left_out, *hidden]
 
@@ -109,7 +109,7 @@ def _find_missing_wall(is_online: bool) -> str:
 
 
 def _find_closed(pack: ToolPack, program: PackProgram) -> str:
-    """What the walls' user cannot read: the programs of a server that runs as root run as another user."""
+    """The files that the walls' user cannot read: programs of a server that runs as root run as another user."""
     paths = (pack.folder, program.script, program.program, *pack.readable)
     closed = next((found for path in paths if path and (found := find_closed(path))), None)
     return (

@@ -98,7 +98,7 @@ def locate(root: Path, start: Path, name: str) -> Path:
 
 
 def find_closed(path: Path) -> Path | None:
-    """What keeps other users from reading a file or a folder: itself, or one of its parents."""
+    """The path that keeps other users from reading a file or a folder: itself, or one of its parents."""
     real = path.resolve()
     closed = next((each for each in real.parents if not each.stat().st_mode & stat.S_IXOTH), None)
     return closed or (None if real.stat().st_mode & stat.S_IROTH else real)

@@ -41,7 +41,7 @@ answers.flush()
 
 
 def template_values(pack: ToolPack, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What templates of a pack may insert."""
+    """The values that templates of a pack may insert."""
     variables = {name: os.environ.get(name, "") for name in pack.environment}
     return {"input": given, "env": variables, "id": pack.id, "version": pack.version}
 

@@ -96,7 +96,7 @@ class ToolPack:
 
     @property
     def deprecation(self) -> str:
-        """What to call instead, as a sentence; "" where it is current."""
+        """Advice on the replacement, as a sentence; "" where it is current."""
         return f"Deprecated: call {self.successor} instead." if self.successor else ""
 
     @property

@@ -131,7 +131,7 @@ def _check_input(pack: ToolPack, given: Mapping[str, Any]) -> bytes:
 
 
 async def _answer_of(pack: ToolPack, given: Mapping[str, Any], stdin: bytes, store: Path) -> Any:
-    """What the pack answers, checked. Raises ``_ContractBroken``, ``TemplateRefused`` and ``WinnowError``."""
+    """The checked answer of the pack. Raises ``_ContractBroken``, ``TemplateRefused`` and ``WinnowError``."""
     if isinstance(pack.execution, PackProgram):
         data = await _run_program(pack, pack.execution, given, stdin, store)
     else:

@@ -55,7 +55,7 @@ class Schema:
     _validator: Any = field(repr=False)
 
     def explain(self, value: Any) -> str:
-        """What does not fit, in one line with its place; "" for a value that fits.
+        """The first mismatch, in one line with its place; "" for a value that fits.
 
         >>> read_schema({"type": "object", "properties": {"n": {"type": "integer"}}}).explain({"n": "x"})
         "n: is not of the type 'integer'"

@@ -31,7 +31,7 @@ class LimitsField(_Model):
 
 
 class CapsField(_Model):
-    """What a program may reach: the network by schemes or ports, and files beside those of its folder."""
+    """The capabilities of a program: the network by schemes or ports, and files beside those of its folder."""
 
     network: Annotated[list[Literal["http", "https", "any"] | _Port], Field(max_length=10)] = Field(
         default_factory=list
@@ -94,7 +94,7 @@ class SuccessField(_Model):
 
 
 class HintsField(_Model):
-    """What the tool does. ``readOnly``: it changes nothing, so keys that may only read may call it."""
+    """The effects of a tool. ``readOnly``: it changes nothing, so keys that may only read may call it."""
 
     readOnly: bool = False
     destructive: bool | None = None

@@ -23,7 +23,7 @@ from winnow.server.tiers import Size
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a tool may use while it answers one call.
+    """The context of one call of a tool.
 
     ``client`` identifies the caller: an HTTP session, or the one client of a pipe. ``progress`` takes the seconds
     elapsed and a message for people; it does nothing if the client did not ask for progress. ``operator_tools``:

@@ -1,4 +1,4 @@
-"""What the ``graph.*`` tools share: when they are offered, sentences of their descriptions, rows as text."""
+"""Shared parts of the ``graph.*`` tools: when they are offered, sentences of their descriptions, rows as text."""
 
 from __future__ import annotations
 

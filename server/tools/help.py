@@ -137,7 +137,7 @@ def _describe_pack(pack: ToolPack, tools: Sequence[Tool], context: Context) -> s
 
 
 def _advise_flags(topic: str, tools: Sequence[Tool], context: Context) -> str:
-    """What the operator does so that the tool of this name is listed; "" for any other topic."""
+    """Advice to the operator on listing the tool of this name; "" for any other topic."""
     named = next((tool for tool in tools if _normalize(tool.name) == _normalize(topic)), None)
     flags = named.missing_flags(context) if named else ""
     return f"it is a tool of the pack {named.pack}: start the server with {flags}" if named and flags else ""

@@ -1,4 +1,4 @@
-"""What the ``kb.*`` tools share: when they are offered, and their answers as text."""
+"""Shared parts of the ``kb.*`` tools: when they are offered, and their answers as text."""
 
 from __future__ import annotations
 

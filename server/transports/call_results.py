@@ -1,4 +1,4 @@
-"""What the dispatcher returns: tools as they are listed, and results of calls. Every transport renders these."""
+"""Results of the dispatcher: tools as they are listed, and results of calls. Every transport renders these."""
 
 from __future__ import annotations
 
@@ -66,4 +66,4 @@ class CallResult:
 
 
 # Renders what a transport sends of a result besides its payload: that counts as usage, too.
-Beside = Callable[[CallResult], str]
+RenderEnvelope = Callable[[CallResult], str]

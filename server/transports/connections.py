@@ -75,7 +75,7 @@ def allow_open_files() -> None:
 
 
 def most_connections() -> int:
-    """How many connections all addresses together may have, under the process's limit of open files."""
+    """The number of connections that all addresses together may have, under the process's limit of open files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_MOST_CONNECTIONS, soft - _OTHER_FILES)
 
@@ -135,7 +135,7 @@ class BoundedProtocol(H11Protocol):
         return sum(isinstance(other, BoundedProtocol) and other._address == address for other in self.connections)
 
     def most_of(self, peer: str) -> int:
-        """How many connections this address may have."""
+        """The number of connections that this address may have."""
         return self.most_connections() if is_in(peer, self.proxies) else self.max_connections
 
     def data_received(self, data: bytes) -> None:

@@ -29,7 +29,7 @@ from winnow.server.text.printable import one_line
 from winnow.server.tiers import Size, bound_warnings, dumps
 from winnow.server.tools import EARLIER_NAMES, TOOLS, WITHOUT_KB, Context, Tool, ToolResult
 from winnow.server.transports.access.harvest import HarvestAlert, HarvestGuard
-from winnow.server.transports.call_results import Beside, CallResult, ListedTool
+from winnow.server.transports.call_results import CallResult, ListedTool, RenderEnvelope
 from winnow.server.transports.limits import RateLimit
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _CORPUS_SECONDS = 60.0  # between two looks at the size of the corpus
 
 
 class ApplicationServices(Protocol):
-    """What a door needs of the application beside its tools."""
+    """The parts of the application, beside its tools, that a transport needs."""
 
     @property
     def settings(self) -> Settings:
@@ -83,7 +83,7 @@ async def read_prompts(application: ApplicationServices) -> PromptLibrary:
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """How a call ended, for the logs. ``tokens`` are those of all that was sent."""
+    """The end of a call, for the logs. ``tokens`` are those of all that was sent."""
 
     trace_id: str
     verdict: str
@@ -199,12 +199,12 @@ class Dispatcher:
         progress: Callable[[float, str], Awaitable[None]],
         address: str = "",
         *,
-        beside: Beside,
+        render_envelope: RenderEnvelope,
         is_fresh: bool = False,
     ) -> CallResult:
         """Answer one call of this client from this address ("" on a pipe).
 
-        ``beside`` renders what the transport sends besides the payload; its size is bounded and counts as usage.
+        ``render_envelope`` renders what the transport sends besides the payload: bounded, and counted as usage.
         ``is_fresh``: the answer is from no cache.
 
         Raises only when cancelled: errors are results too. A call that is cancelled has its line in the logs, too.
@@ -212,7 +212,9 @@ class Dispatcher:
         started, trace_id = time.perf_counter(), str(uuid.uuid4())
         trace_of_call.set(trace_id)
         try:
-            return await self._answer(tool, arguments, client, progress, address, beside, is_fresh, started)
+            return await self._answer(
+                tool, arguments, client, progress, address, render_envelope, is_fresh, started
+            )
         except asyncio.CancelledError:
             self._log_call(tool, arguments, client, _Ending(trace_id, _CANCELLED, _ms_since(started)))
             raise
@@ -224,7 +226,7 @@ class Dispatcher:
         client: str,
         progress: Callable[[float, str], Awaitable[None]],
         address: str,
-        beside: Beside,
+        render_envelope: RenderEnvelope,
         is_fresh: bool,
         started: float,
     ) -> CallResult:
@@ -242,7 +244,9 @@ class Dispatcher:
             size = await self._measure_payload(result)
             _check_payload(tool, result, size)
             duration_ms = _ms_since(started)
-            answer, sent = await self._measure(_build_result(tool, result, trace_id, duration_ms), size, beside)
+            answer, sent = await self._measure(
+                _build_result(tool, result, trace_id, duration_ms), size, render_envelope
+            )
             _check_total(tool, sent)
             alert = await self._watch_listing(tool, result, client, address)
         except WinnowError as raised:
@@ -253,7 +257,9 @@ class Dispatcher:
         if error is not None:
             result = _error_result(tool, error)
             size, duration_ms = await self._measure_payload(result), _ms_since(started)
-            answer, sent = await self._measure(_build_result(tool, result, trace_id, duration_ms), size, beside)
+            answer, sent = await self._measure(
+                _build_result(tool, result, trace_id, duration_ms), size, render_envelope
+            )
         self._kb.metrics.count_answer(tool.name, sent.tokens, sent.bytes, failed=result.failed)
         if result.failed:
             self._kb.metrics.count_refusal("call", result.payload["error"]["details"]["reason"])
@@ -307,9 +313,11 @@ class Dispatcher:
     def _spell_name(self, name: str) -> str:
         return name if self._settings.tool_names == "dotted" else _normalize(name)
 
-    async def _measure(self, draft: CallResult, size: Size, beside: Beside) -> tuple[CallResult, Size]:
+    async def _measure(
+        self, draft: CallResult, size: Size, render_envelope: RenderEnvelope
+    ) -> tuple[CallResult, Size]:
         """The result with its usage, and the size of all that is sent. ``size`` is that of the payload alone."""
-        text = beside(draft)
+        text = render_envelope(draft)
         sent = size + Size(await self._kb.count_tokens(text), len(text.encode("utf-8", "replace")))
         usage = {"tokens": sent.tokens, "bytes": sent.bytes, "tokenizer": self._kb.tokenizer}
         return replace(draft, usage=usage), sent

@@ -96,7 +96,7 @@ PAGES: Mapping[str, HelpPage] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ResourceContent:
-    """What the session ``session_id`` holds under a URI: a passage, a script's result as JSON, or neither."""
+    """The content of the session ``session_id`` under a URI: a passage, a script's result as JSON, or neither."""
 
     session_id: str = ""
     passage: StoredPassage | None = None
@@ -161,9 +161,9 @@ def _build_passage(uri: str, passage: Passage) -> ReadResourceResult:
 
 
 def _build_result(
-    uri: str, text: str, mime_type: str, beside: dict[str, object] | None = None
+    uri: str, text: str, mime_type: str, meta: dict[str, object] | None = None
 ) -> ReadResourceResult:
-    content = TextResourceContents(uri=uri, mime_type=mime_type, text=text, _meta=beside)
+    content = TextResourceContents(uri=uri, mime_type=mime_type, text=text, _meta=meta)
     return ReadResourceResult(contents=[content])
 
 

@@ -30,12 +30,15 @@ async def call_tool(
     """The answer of a call as MCP sends it; its usage is of both channels."""
     settings = dispatcher.settings
 
-    def beside(result: CallResult) -> str:
+    def render_envelope(result: CallResult) -> str:
         blocks = [*_blocks(result, settings)] if settings.structured_output_enabled else []
         sent = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in blocks]
         return dumps({"content": sent, "meta": result.meta, "isError": False})
 
-    return build_result(await dispatcher.call(tool, arguments, client, progress, address, beside=beside), settings)
+    return build_result(
+        await dispatcher.call(tool, arguments, client, progress, address, render_envelope=render_envelope),
+        settings,
+    )
 
 
 def build_result(result: CallResult, settings: Settings) -> CallToolResult:

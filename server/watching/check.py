@@ -37,7 +37,7 @@ def _check_path(source: WatchedSource, path: str, row: PathStatus | None, status
 
 
 def _describe(row: PathStatus, *, is_watched: bool) -> tuple[str, str]:
-    """What is to be said about a path, and what to do; "" if nothing."""
+    """The finding about a path, and advice; "" if nothing."""
     if row.held:
         detail = f"{row.path}: {count_of(row.held, 'document is', 'documents are')} gone and kept"
         return detail, f"to delete them: winnow sources confirm {row.source}"

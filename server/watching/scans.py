@@ -1,4 +1,4 @@
-"""What to list again after a change, and which of the files found there are still being written."""
+"""Plans of what to list again after a change, and the files found there that are still being written."""
 
 from __future__ import annotations
 

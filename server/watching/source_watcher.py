@@ -1,4 +1,4 @@
-"""What watchers of paths and of libraries share: their thread, the status that they publish, their failures."""
+"""The common part of watchers of paths and of libraries: their thread, published status and failures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class WatchTimes:
 
 
 class WatchedStore(Protocol):
-    """What a watcher needs of the store; called in its thread."""
+    """Protocol of the store as a watcher needs it; called in its thread."""
 
     def known_sources(self, project: str) -> list[str]:
         """The folders and files that were ingested into the project."""

@@ -77,7 +77,7 @@ class WatchedSource(BaseModel):
 
     @property
     def options(self) -> ReadOptions:
-        """How its files are read. Passwords are not stored: encrypted files are for ``winnow ingest``."""
+        """Options for reading its files. Passwords are not stored: encrypted files are for ``winnow ingest``."""
         return ReadOptions(self.keeps_hidden, (), self.uses_ocr)
 
     @property

@@ -1,4 +1,4 @@
-"""What a watcher says about the paths it watches, in a file that other processes read.
+"""The status of watched paths, in a file that other processes read.
 
 The file is written by the watcher alone. It is up to date only while a process holds the store's watcher lock.
 """
@@ -24,7 +24,7 @@ _WHY_CHARS = 300
 
 _Count = Annotated[int, Field(ge=0, le=2**53)]
 _Time = Annotated[float, Field(ge=0, le=4e9)]  # a hundred years
-State = Literal["starting", "events", "polling", "away", "failed"]
+WatchState = Literal["starting", "events", "polling", "away", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class PathStatus:
     source: str
     path: str
     project: str
-    state: State = "starting"
+    state: WatchState = "starting"
     why: str = ""
     files: _Count = 0
     indexing: str = ""
@@ -80,7 +80,7 @@ def write_status(store: Path, paths: Iterable[PathStatus]) -> None:
 
 
 def read_status(store: Path) -> WatcherStatus:
-    """What is known about the watcher of a store. A file that cannot be read counts as none."""
+    """The known status of the watcher of a store. A file that cannot be read counts as none."""
     try:
         holder = find_holder(store, WATCHER)
     except WinnowError:

@@ -43,7 +43,7 @@ class WatchedCatalogue(Protocol):
     """Protocol of the catalogue, as far as a watcher reads it."""
 
     def sources(self, project: str) -> list[str]:
-        """What was ingested into the project before."""
+        """The paths that were ingested into the project before."""
 
     def hidden_projects(self) -> Mapping[str, HiddenProject]:
         """The projects that are not in use."""

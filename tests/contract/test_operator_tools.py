@@ -20,7 +20,7 @@ from winnow.server.settings_loading import load_settings
 from winnow.server.transports import wire
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.facade.openapi import describe_api
-from winnow.server.transports.facade.service import Asker, FacadeService, Invocation
+from winnow.server.transports.facade.service import FacadeClient, FacadeService, Invocation
 from winnow.server.transports.protocol import build_server
 
 pytestmark = [
@@ -112,7 +112,7 @@ async def test_the_major_before_the_newest_names_the_tool_to_call_instead(
         seen.append((answer.structured_content["data"]["words"], meta["warnings"]))
     assert seen == [(3, []), (3, ["text.count_words.v0: Deprecated: call text.count_words instead."])]
     service = FacadeService(Dispatcher(application.context, application.settings), application)
-    rows = {row["name"]: row.get("deprecated") for row in (await service.discover(Asker("lsp")))["tools"]}
+    rows = {row["name"]: row.get("deprecated") for row in (await service.discover(FacadeClient("lsp")))["tools"]}
     assert (rows["text.count_words"], rows["text.count_words.v0"]) == (
         None,
         "Deprecated: call text.count_words instead.",
@@ -140,14 +140,14 @@ async def test_a_wrong_argument_names_its_place_and_the_error_fits_the_schema(cl
 
 async def test_other_doors_list_and_call_a_pack_like_any_tool(application: Application) -> None:
     service = FacadeService(Dispatcher(application.context, application.settings), application)
-    rows = {row["name"]: row for row in (await service.discover(Asker("lsp")))["tools"]}
+    rows = {row["name"]: row for row in (await service.discover(FacadeClient("lsp")))["tools"]}
     caps = rows["text.count_words"]["caps"]
     assert (caps["timeoutMs"], caps["maxOutputBytes"]) == (30_000, 32 * 1024)
-    described = describe_api(await service.tools(Asker("lsp")))
+    described = describe_api(await service.tools(FacadeClient("lsp")))
     assert "/mcp/tool/text.count_words" in described["paths"]
-    answer = (await service.invoke(Asker("lsp"), Invocation("text.count_words", {"text": "a b"}))).as_json()
+    answer = (await service.invoke(FacadeClient("lsp"), Invocation("text.count_words", {"text": "a b"}))).as_json()
     assert (answer["ok"], answer["data"]["data"]["words"]) == (True, 2)
-    refused = (await service.invoke(Asker("lsp"), Invocation("text.count_words", {"words": 1}))).as_json()
+    refused = (await service.invoke(FacadeClient("lsp"), Invocation("text.count_words", {"words": 1}))).as_json()
     assert (refused["ok"], refused["errors"][0]["code"]) == (False, "INVALID_INPUT")
 
 

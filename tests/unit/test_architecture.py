@@ -399,6 +399,8 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
 
 # Public class name -> why two modules may define it.
 SAME_NAME: Mapping[str, str] = {"KnowledgeBase": "scripts import the SDK's under the name that they know"}
+# Agents read the docstrings of these: their words are part of the interface.
+QUESTIONS_IN = ("client_sdk", "server.contracts", "server.data")
 MAX_MODULES = 16
 # Folder -> why it may hold more modules than that.
 LARGE_FOLDERS: Mapping[str, str] = {
@@ -457,6 +459,21 @@ def test_every_module_begins_with_a_sentence_about_it() -> None:
     """The first line of the docstring is what a list of modules shows."""
     first = {name: (ast.get_docstring(tree) or "").partition("\n")[0] for name, tree in TREES.items()}
     assert {name: line for name, line in first.items() if not re.fullmatch(r"\S.+[.?:]", line)} == {}
+
+
+def test_a_docstring_opens_with_the_thing() -> None:
+    """Not with a question about it: "The number of rows", not "How many rows"."""
+    held = {
+        name: tree for name, tree in ALL_TREES.items() if not name.removeprefix("winnow.").startswith(QUESTIONS_IN)
+    }
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    opening = {
+        f"{name}:{node.body[0].lineno}": (ast.get_docstring(node) or "-").split()[0]
+        for name, tree in held.items()
+        for node in ast.walk(tree)
+        if isinstance(node, kinds) and node.body
+    }
+    assert {place: word for place, word in opening.items() if word in {"What", "How", "Where", "Who"}} == {}
 
 
 def test_no_folder_holds_more_modules_than_a_reader_can_survey() -> None:

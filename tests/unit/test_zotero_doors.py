@@ -15,7 +15,7 @@ from tests.zotero_api import ZoteroApi, serve_api
 from tests.zotero_database import write_database
 from tests.zotero_library import Library, Zotero, add_annotation, make_zotero
 from winnow.server.errors import WinnowError
-from winnow.server.libraries.zotero.database import DatabaseDoor
+from winnow.server.libraries.zotero.database import DatabaseTransport
 from winnow.server.libraries.zotero.files import FilePlaces
 from winnow.server.libraries.zotero.local_api import LocalApi
 from winnow.server.libraries.zotero.objects import LibraryName, LibraryObjects, pack, unpack
@@ -44,7 +44,7 @@ def api(zotero: Zotero) -> Iterator[ZoteroApi]:
 
 
 @pytest.fixture
-def door(api: ZoteroApi) -> Iterator[LocalApi]:
+def transport(api: ZoteroApi) -> Iterator[LocalApi]:
     client = LocalApi(api.url)
     yield client
     client.close()
@@ -52,7 +52,7 @@ def door(api: ZoteroApi) -> Iterator[LocalApi]:
 
 def through_database(zotero: Zotero, name: LibraryName, schema: int = 129) -> ZoteroLibrary:
     write_database(zotero, schema)
-    return library_of(zotero, DatabaseDoor(zotero.folder).read(name))
+    return library_of(zotero, DatabaseTransport(zotero.folder).read(name))
 
 
 def library_of(zotero: Zotero, objects: LibraryObjects) -> ZoteroLibrary:
@@ -62,10 +62,10 @@ def library_of(zotero: Zotero, objects: LibraryObjects) -> ZoteroLibrary:
 @pytest.mark.parametrize("schema", [129, 125], ids=["Zotero 10", "Zotero 9"])
 @pytest.mark.parametrize("name", [OWN, GROUP], ids=lambda name: name.id)
 def test_both_doors_give_equal_libraries(
-    zotero: Zotero, api: ZoteroApi, door: LocalApi, name: LibraryName, schema: int
+    zotero: Zotero, api: ZoteroApi, transport: LocalApi, name: LibraryName, schema: int
 ) -> None:
     api.has_versions = schema == 129
-    library = library_of(zotero, door.read(name))
+    library = library_of(zotero, transport.read(name))
     assert library == through_database(zotero, name, schema)
     assert library.flaws == ()
     assert {file.missing for work in library.works for file in work.files} >= {"", "not downloaded"}
@@ -74,17 +74,19 @@ def test_both_doors_give_equal_libraries(
     assert library.version == (zotero.library(name.id).version if schema == 129 else 0)
 
 
-def test_both_doors_list_the_users_library_and_groups_and_no_feeds(zotero: Zotero, door: LocalApi) -> None:
+def test_both_doors_list_the_users_library_and_groups_and_no_feeds(zotero: Zotero, transport: LocalApi) -> None:
     write_database(zotero)
-    assert door.libraries() == DatabaseDoor(zotero.folder).libraries() == (OWN, GROUP)
+    assert transport.libraries() == DatabaseTransport(zotero.folder).libraries() == (OWN, GROUP)
 
 
-def test_what_is_in_the_trash_is_in_no_library_nor_is_what_is_below_it(zotero: Zotero, door: LocalApi) -> None:
+def test_what_is_in_the_trash_is_in_no_library_nor_is_what_is_below_it(
+    zotero: Zotero, transport: LocalApi
+) -> None:
     own = zotero.library()
     file = next(entry for entry in own.of_type("attachment") if entry.data.get("parentItem"))
     add_annotation(own, file, 0, annotationText="of a file in the trash")
     own.trash(file.data["parentItem"])
-    library = library_of(zotero, door.read(OWN))
+    library = library_of(zotero, transport.read(OWN))
     assert library == through_database(zotero, OWN)
     keys = {file.key for work in library.works for file in work.files} | {work.item.key for work in library.works}
     assert not keys & {file.key, file.data["parentItem"]}
@@ -127,43 +129,45 @@ CHANGES: dict[str, Callable[[Library], object]] = {
     [*((change, 129) for change in CHANGES), *((change, 125) for change in ("add", "change", "tag renamed"))],
 )
 def test_a_change_gives_the_same_as_reading_everything(
-    zotero: Zotero, api: ZoteroApi, door: LocalApi, change: str, schema: int
+    zotero: Zotero, api: ZoteroApi, transport: LocalApi, change: str, schema: int
 ) -> None:
     """Also what Zotero did not synchronize: the synthetic one never synchronizes."""
     api.has_versions = schema == 129
-    kept = unpack(pack(door.read(OWN)).encode())
+    kept = unpack(pack(transport.read(OWN)).encode())
     assert kept is not None
     CHANGES[change](zotero.library())
-    library = library_of(zotero, door.read(OWN, kept))
-    assert library == library_of(zotero, door.read(OWN))
+    library = library_of(zotero, transport.read(OWN, kept))
+    assert library == library_of(zotero, transport.read(OWN))
     assert library == through_database(zotero, OWN, schema)
 
 
-def test_several_rounds_of_changes_add_up(zotero: Zotero, door: LocalApi) -> None:
+def test_several_rounds_of_changes_add_up(zotero: Zotero, transport: LocalApi) -> None:
     own, chance = zotero.library(), random.Random(5)
-    kept = door.read(OWN)
+    kept = transport.read(OWN)
     for _ in range(8):
         for change in chance.sample(list(CHANGES.values())[:-1], k=2):
             change(own)
-        kept = door.read(OWN, kept)
-        assert library_of(zotero, kept) == library_of(zotero, door.read(OWN))
+        kept = transport.read(OWN, kept)
+        assert library_of(zotero, kept) == library_of(zotero, transport.read(OWN))
 
 
-def test_a_collection_that_comes_back_from_the_trash_has_its_works_again(zotero: Zotero, door: LocalApi) -> None:
+def test_a_collection_that_comes_back_from_the_trash_has_its_works_again(
+    zotero: Zotero, transport: LocalApi
+) -> None:
     """Zotero gives a new version to the collection, and none to its works."""
     own = zotero.library()
-    before = library_of(zotero, door.read(OWN))
+    before = library_of(zotero, transport.read(OWN))
     collection = next(iter(own.collections))
     own.trash_collection(collection, in_trash=True)
-    kept = door.read(OWN)
+    kept = transport.read(OWN)
     own.trash_collection(collection, in_trash=False)
-    assert library_of(zotero, door.read(OWN, kept)).works == before.works
+    assert library_of(zotero, transport.read(OWN, kept)).works == before.works
 
 
-def test_only_what_changed_is_asked_for(zotero: Zotero, api: ZoteroApi, door: LocalApi) -> None:
-    kept = door.read(OWN)
+def test_only_what_changed_is_asked_for(zotero: Zotero, api: ZoteroApi, transport: LocalApi) -> None:
+    kept = transport.read(OWN)
     api.asked.clear()
-    assert door.read(OWN, kept) == kept
+    assert transport.read(OWN, kept) == kept
     assert [path.partition("/0/")[2] for path in api.asked] == [
         "items?format=versions",
         "tags",
@@ -172,7 +176,7 @@ def test_only_what_changed_is_asked_for(zotero: Zotero, api: ZoteroApi, door: Lo
     changed = first_work(zotero.library())
     zotero.library().change(changed, title="Another")
     api.asked.clear()
-    door.read(OWN, kept)
+    transport.read(OWN, kept)
     assert [path for path in api.asked if "format" not in path and "/items" in path] == [
         f"/api/users/0/items?itemKey={changed}"
     ]
@@ -180,9 +184,9 @@ def test_only_what_changed_is_asked_for(zotero: Zotero, api: ZoteroApi, door: Lo
 
 @pytest.mark.parametrize("reason", ["another Zotero", "set back", "another library", "not kept by this version"])
 def test_versions_of_something_else_are_not_compared(
-    zotero: Zotero, api: ZoteroApi, door: LocalApi, reason: str
+    zotero: Zotero, api: ZoteroApi, transport: LocalApi, reason: str
 ) -> None:
-    kept = door.read(GROUP if reason == "another library" else OWN)
+    kept = transport.read(GROUP if reason == "another library" else OWN)
     if reason == "another Zotero":
         zotero.server = "SYNTHETIC002"
     if reason == "set back":
@@ -192,7 +196,7 @@ def test_versions_of_something_else_are_not_compared(
     # The same versions with other contents: only a reading of everything sees it.
     entry = zotero.library().items[first_work(zotero.library())]
     entry.data["title"] = "Other contents"
-    objects = door.read(OWN, None if reason == "not kept by this version" else kept)
+    objects = transport.read(OWN, None if reason == "not kept by this version" else kept)
     assert "Other contents" in {item.fields.get("title") for item in objects.items}
 
 
@@ -200,10 +204,10 @@ def test_versions_of_something_else_are_not_compared(
 
 
 def test_a_listing_that_breaks_half_way_raises_and_what_was_kept_stays_valid(
-    zotero: Zotero, api: ZoteroApi, door: LocalApi
+    zotero: Zotero, api: ZoteroApi, transport: LocalApi
 ) -> None:
     own = zotero.library()
-    kept = door.read(OWN)
+    kept = transport.read(OWN)
     for number in range(1_050):
         own.add("book", title=f"Many {number}", creators=[], tags=[])
 
@@ -213,14 +217,14 @@ def test_a_listing_that_breaks_half_way_raises_and_what_was_kept_stays_valid(
 
     api.before = cut
     with pytest.raises(WinnowError, match="incomplete") as caught:
-        door.read(OWN, kept)
+        transport.read(OWN, kept)
     assert caught.value.reason == "SOURCE_UNAVAILABLE"
     api.before, api.answers = None, {}
-    assert library_of(zotero, door.read(OWN, kept)) == library_of(zotero, door.read(OWN))
+    assert library_of(zotero, transport.read(OWN, kept)) == library_of(zotero, transport.read(OWN))
 
 
 def test_a_change_while_the_library_is_read_is_in_the_result(
-    zotero: Zotero, api: ZoteroApi, door: LocalApi
+    zotero: Zotero, api: ZoteroApi, transport: LocalApi
 ) -> None:
     own = zotero.library()
     own_keys = [first_work(own), own.of_type("book")[0].key]
@@ -233,14 +237,16 @@ def test_a_change_while_the_library_is_read_is_in_the_result(
             own.add("book", title="Added meanwhile", creators=[], tags=[])
 
     api.before = change_once
-    assert door.read(OWN) == door.read(OWN)
+    assert transport.read(OWN) == transport.read(OWN)
 
 
-def test_a_library_that_never_rests_is_refused_for_now(zotero: Zotero, api: ZoteroApi, door: LocalApi) -> None:
+def test_a_library_that_never_rests_is_refused_for_now(
+    zotero: Zotero, api: ZoteroApi, transport: LocalApi
+) -> None:
     own = zotero.library()
     api.before = lambda path: own.add("book", title="Again", creators=[], tags=[]) and None
     with pytest.raises(WinnowError, match="changes while it is read") as caught:
-        door.read(OWN)
+        transport.read(OWN)
     assert caught.value.retryable
 
 
@@ -253,14 +259,14 @@ def test_the_running_zotero_is_read_through_its_api_and_says_where_its_files_are
     with open_zotero(api=api.url, home=tmp_path) as opened:
         assert opened.by == "api"
         assert opened.places == FilePlaces(zotero.folder, zotero.linked)
-        assert opened.door.libraries() == (OWN, GROUP)
+        assert opened.transport.libraries() == (OWN, GROUP)
 
 
 def test_a_data_folder_is_read_from_its_database_whatever_zotero_runs(zotero: Zotero, tmp_path: Path) -> None:
     write_database(zotero)
     with open_zotero(zotero.folder, home=tmp_path) as opened:
         assert (opened.by, opened.places.data) == ("database", zotero.folder)
-        assert opened.door.libraries() == (OWN, GROUP)
+        assert opened.transport.libraries() == (OWN, GROUP)
 
 
 def test_without_the_api_the_database_of_the_user_is_read(zotero: Zotero) -> None:
@@ -284,7 +290,7 @@ def test_a_running_zotero_with_other_data_than_the_users_is_not_read(
     with open_zotero(home=tmp_path, usual_api=api.url) as opened:
         assert (opened.by, opened.places.data) == ("database", tmp_path / "Zotero")
         assert str(zotero.folder) in opened.note
-        assert opened.door.libraries() == (OWN, GROUP)
+        assert opened.transport.libraries() == (OWN, GROUP)
 
 
 def test_where_the_api_is_switched_off_the_database_is_read_and_a_note_says_how_to_allow_it(

@@ -18,7 +18,7 @@ from tests.zotero_api import ZoteroApi, serve_api
 from tests.zotero_database import write_database
 from tests.zotero_library import Zotero, make_zotero
 from winnow.server.errors import WinnowError
-from winnow.server.libraries.zotero.database import DatabaseDoor, database_stamp
+from winnow.server.libraries.zotero.database import DatabaseTransport, database_stamp
 from winnow.server.libraries.zotero.files import FilePlaces, find_file
 from winnow.server.libraries.zotero.local_api import LocalApi
 from winnow.server.libraries.zotero.objects import (
@@ -53,7 +53,7 @@ def database(whole: bytes, tmp_path: Path) -> Path:
 
 
 def read(path: Path) -> LibraryObjects:
-    return DatabaseDoor(path.parent).read(OWN)
+    return DatabaseTransport(path.parent).read(OWN)
 
 
 def execute(path: Path, *statements: str) -> None:
@@ -85,7 +85,7 @@ def test_a_damaged_database_is_refused_with_its_path(
 
 def test_a_folder_without_a_database_is_refused_with_its_option(tmp_path: Path) -> None:
     with pytest.raises(WinnowError, match="--data-folder") as caught:
-        DatabaseDoor(tmp_path).libraries()
+        DatabaseTransport(tmp_path).libraries()
     assert caught.value.reason == "NOT_FOUND"
 
 
@@ -513,5 +513,5 @@ def test_a_relative_link_without_a_base_folder_says_so(places: FilePlaces) -> No
 def test_a_data_folder_that_is_none_is_said_to_be_none(tmp_path: Path, name: str, why: str) -> None:
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(WinnowError, match=why) as refused:
-        DatabaseDoor(tmp_path / name).libraries()
+        DatabaseTransport(tmp_path / name).libraries()
     assert refused.value.reason == "NOT_FOUND"

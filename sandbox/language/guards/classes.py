@@ -96,7 +96,7 @@ def accept_functions(*classes: type) -> None:
 
 
 class ClassMethod(metaclass=_ClassMethodName):
-    """What scripts call ``classmethod``."""
+    """The ``classmethod`` of scripts."""
 
 
 ClassMethod.__name__ = ClassMethod.__qualname__ = "classmethod"

@@ -54,7 +54,7 @@ class _TypeOfTypes(type):
 
 
 class Type(metaclass=_TypeOfTypes):
-    """What scripts call ``type``."""
+    """The ``type`` of scripts."""
 
     __class_getitem__: Any = classmethod(types.GenericAlias)
 

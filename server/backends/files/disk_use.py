@@ -1,4 +1,4 @@
-"""How much of the disk a store takes, and how much its disk has."""
+"""The use of the disk by a store, and the space on its disk."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What identifies one state of a file."""
+    """The identity of one state of a file."""
 
     modified_ns: int
     changed_ns: int

@@ -84,7 +84,7 @@ def write(folder: Path, files: Iterable[Path], before: Before = MappingProxyType
 
 
 def read_state(folder: Path, compared: Collection[str] = ()) -> Before:
-    """What the seal has of each file; empty without a seal. Those in ``compared`` are compared with it."""
+    """The seal's record of each file; empty without a seal. Those in ``compared`` are compared with it."""
     flawed = {flaw.file for flaw in find_flaws(folder, compared)} if compared else set()
     return {
         name: SealedFile(record, _state(folder / name), name in flawed)

@@ -1,4 +1,4 @@
-"""What updating the graph needs to know of every document, in one SQLite file.
+"""Facts of every document that an update of the graph needs, in one SQLite file.
 
 A document's row is written after its graph, so every row here stands for a graph that is stored. ``store``
 distinguishes several graph stores that are filled from one catalogue.

@@ -90,7 +90,7 @@ class GraphReader:
         return list(rows)
 
     def gate(self) -> Gate:
-        """How many changes of the project were begun and how many are done."""
+        """The number of changes of the project that were begun, and of those that are done."""
         rows = self.rows(cypher.READ_GATE)
         return (rows[0][0], rows[0][1]) if rows else (0, 0)
 
@@ -168,7 +168,7 @@ class FetchedGraph:
             self.ends.setdefault(target, set()).add(source)
 
     def graph(self) -> Graph:
-        """What is fetched so far as a graph, without evidence."""
+        """The part that is fetched so far as a graph, without evidence."""
         nodes = [Node(id, "Entity", "", title) for id, title in sorted(self.titles.items())]
         place = {node.id: at for at, node in enumerate(nodes)}
         size = len(self.edges)

@@ -68,7 +68,7 @@ class CrossEncoder:
         self._model = PairModel(folder, "cross-encoder", "only_second")
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How well each text answers the query, 0 to 1."""
+        """The score of each text as an answer to the query, 0 to 1."""
         scores: list[float] = []
         for start in range(0, len(texts), _BATCH):
             logits = self._model.logits([(query, text) for text in texts[start : start + _BATCH]])[:, -1]

@@ -39,7 +39,7 @@ class EntailmentModel:
             self.contradiction("one", "other")  # one without three logits is refused here
 
     def contradiction(self, one: str, other: str) -> float:
-        """How probable it is that two texts contradict each other, 0 to 1: the lower value of both directions.
+        """The probability that two texts contradict each other, 0 to 1: the lower value of both directions.
 
         Raises ``WinnowError("MODEL_UNAVAILABLE")`` where the model does not give a number for each label.
         """

@@ -1,4 +1,4 @@
-"""What the embedding models that a setting names have in common: an identity, and the languages of their name."""
+"""The common part of embedding models that a setting names: an identity, and the languages of their name."""
 
 from __future__ import annotations
 

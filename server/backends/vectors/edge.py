@@ -88,7 +88,7 @@ _PANIC = "PanicException"  # a Rust panic; no Python module exports the class
 
 
 def points_between_builds(memory_mb: int) -> int:
-    """How many points may be written before their graph is built."""
+    """The number of points that may be written before their graph is built."""
     return memory_mb * _POINTS_A_MB
 
 

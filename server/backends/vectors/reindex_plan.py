@@ -40,7 +40,7 @@ def folder_name(dimension: int) -> str:
 
 
 def plan_reindex(store: Path, catalogue: Catalogue, fingerprint: str, dimension: int) -> Binding:
-    """Where to make all vectors of the catalogue again: in the folder of an interrupted run, or a new one.
+    """Plan where all vectors of the catalogue are made again: in the folder of an interrupted run, or a new one.
 
     The caller is the catalogue's only writer.
     """

@@ -19,7 +19,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What an answer must contain: all ``names``, or for a script with ``count`` their number."""
+    """The required content of an answer: all ``names``, or for a script with ``count`` their number."""
 
     names: tuple[str, ...]
     count: bool = False

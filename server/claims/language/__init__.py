@@ -1,1 +1,1 @@
-"""What the texts of claims say: warnings about their wording, and claims distilled from a text."""
+"""Language of claims: warnings about their wording, and claims distilled from a text."""

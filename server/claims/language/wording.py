@@ -66,7 +66,7 @@ _VERBS = ("march", "mar", "may", "dec")
 
 @dataclass(frozen=True, slots=True)
 class WordingWarning:
-    """What a claim says and its quotes do not: the kind, the words of the claim, and a sentence about it."""
+    """A statement of a claim that its quotes lack: the kind, the words of the claim, and a sentence about it."""
 
     kind: WarningKind
     words: str
@@ -102,7 +102,7 @@ class _Date:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What of a text is compared. ``names`` are words with digits; ``negated`` the stems after negations."""
+    """The compared parts of a text. ``names`` are words with digits; ``negated`` the stems after negations."""
 
     quantities: tuple[_Quantity, ...]
     dates: tuple[_Date, ...]
@@ -158,7 +158,7 @@ def _folded(text: str) -> Iterator[str]:
 
 
 def _beginning(word: str, table: LanguageTable) -> str:
-    """What is compared of a word: all of a number, the beginning of a word of content, "" of any other."""
+    """The compared part of a word: all of a number, the beginning of a word of content, "" of any other."""
     if _DIGIT.search(word):
         return word
     return word[:_BEGINNING_CHARS] if _is_content(word, table) else ""

@@ -1,4 +1,4 @@
-"""What ``winnow backup`` and ``winnow restore`` say of a backup, in the same words."""
+"""Descriptions of a backup by ``winnow backup`` and ``winnow restore``, in the same words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from winnow.server.text.sizes import count_of
 
 
 class BackupCounts(Protocol):
-    """How much of each kind a backup holds."""
+    """The counts of each kind in a backup."""
 
     @property
     def projects(self) -> int: ...
@@ -23,7 +23,7 @@ class BackupCounts(Protocol):
 
 
 def describe_counts(counts: BackupCounts) -> str:
-    """What a backup holds in words, the same when it is made and when it is restored."""
+    """The contents of a backup in words, the same when it is made and when it is restored."""
     return (
         f"{count_of(counts.projects, 'project')}, {count_of(counts.sources, 'watched source')}, "
         f"{count_of(counts.keys, 'key')}, {count_of(counts.jobs, 'job')}, "

@@ -33,7 +33,7 @@ class OpenIndex:
 
     @property
     def chunks(self) -> int:
-        """How many chunks the project has."""
+        """The number of chunks of the project."""
         return sum(info.chunks for info in self.backends.catalogue.projects() if info.name == self.project)
 
 

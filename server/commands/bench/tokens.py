@@ -87,7 +87,7 @@ def run(
 
 
 def default_indexes() -> Path:
-    """Where the indexes are kept without ``--store``."""
+    """The folder of the indexes without ``--store``."""
     return default_models().parent / "bench-tokens"
 
 

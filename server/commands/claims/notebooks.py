@@ -155,7 +155,7 @@ def check(project: ProjectOption = None, store: StoreOption = None, as_json: Jso
 
 
 def _check_all(settings: Settings, claims: SqliteClaimStore, project: str | None) -> list[dict[str, Any]]:
-    """What a check of each notebook found; of a project only those of its own.
+    """The findings of a check of each notebook; of a project only those of its own.
 
     Raises ``WinnowError("NOT_FOUND")`` for a project in whose notebooks nobody wrote.
     """
@@ -413,7 +413,7 @@ def _unwritten(notebook: Notebook, others: Sequence[Notebook]) -> WinnowError:
 def _contradictions(
     claims: SqliteClaimStore, notebook: Notebook, entries: Sequence[Entry]
 ) -> dict[str, list[Contradiction]]:
-    """What contradicts each claim of these entries by the latest verdicts, by claim."""
+    """The contradictions of each claim of these entries by the latest verdicts, by claim."""
     from winnow.server.claims.records import entry_of
     from winnow.server.claims.store import View
     from winnow.server.commands.claims.report import contradictions_of

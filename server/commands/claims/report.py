@@ -36,7 +36,7 @@ Contradictions = Mapping[str, Sequence[Contradiction]]  # by the id of a claim
 def contradictions_of(
     verdicts: Sequence[ClaimVerdict], entries: Iterable[Entry]
 ) -> dict[str, list[Contradiction]]:
-    """What contradicts each claim by the latest verdicts, among the claims of these entries."""
+    """The contradictions of each claim by the latest verdicts, among the claims of these entries."""
     claims = {claim.id: claim for entry in entries for claim in entry.claims}
     latest = latest_verdicts(verdicts)
     found: dict[str, list[Contradiction]] = {}

@@ -69,7 +69,7 @@ class FollowedScan:
                 await on_part(self.scanned["documents"], self.total["matches"])
 
     def payload(self) -> dict[str, Any]:
-        """What was found, in the shape of an answer of ``kb.scan``."""
+        """The matches, in the shape of an answer of ``kb.scan``."""
         rows = self.rows
         if self.keys is not None:
             rows = sorted(self.keys.values(), key=lambda row: (-row["matches"], row["key"]))[: self.limit]

@@ -21,7 +21,7 @@ from winnow.server.tools.kb_scan import render_scan
 
 @dataclass(frozen=True, slots=True)
 class ScanOutcome:
-    """What a scan has found, and the exit code of the command: not 0 where it is not complete."""
+    """The matches of a scan, and the exit code of the command: not 0 where it is not complete."""
 
     payload: dict[str, Any]
     warnings: tuple[str, ...]

@@ -168,7 +168,7 @@ def ingest(
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """How to ingest: labels by name, how files are read, whether ignore files count, and so on as the flags."""
+    """The options of an ingest: labels by name, reading, whether ignore files count, and so on as the flags."""
 
     stated: Mapping[str, str]
     options: ReadOptions

@@ -82,7 +82,7 @@ def _first(names: Sequence[str], count: int) -> str:
 
 
 def _format_flaws(report: IngestReport) -> Iterator[str]:
-    """How many files were not read, by reason."""
+    """The number of files that were not read, by reason."""
     from winnow.server.ingest.report import group_failures
 
     groups = group_failures(report.failures)
@@ -143,7 +143,7 @@ def _name_pages(numbers: str) -> str:
 
 
 def _format_advice(report: IngestReport) -> Iterator[str]:
-    """Where to look when something was not read, or has little text."""
+    """Advice for when something was not read, or has little text."""
     images = report.reading.needs_ocr - report.reading.ocr_pages
     if report.failures or images > 0:
         yield (

@@ -1,4 +1,4 @@
-"""How commands show what of the operator's folders is not offered."""
+"""Rows and lines of what commands do not offer of the operator's folders."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def _load(packs: Sequence[Path] | None) -> PromptLibrary:
 
 
 def _say_how_to_offer(folder: Path) -> list[str]:
-    """What offers these prompts; nothing where the settings do."""
+    """The folders that offer these prompts; nothing where the settings do."""
     if folder.absolute() in [path.absolute() for path in load_settings().prompt_packs]:
         return []
     return [f"to offer them: winnow serve --prompt-packs {folder}, or prompt_packs in your settings file"]

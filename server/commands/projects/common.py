@@ -1,4 +1,4 @@
-"""What the subcommands of ``winnow project`` share: the open catalogue, the figures of a project, their text."""
+"""Shared parts of the subcommands of ``winnow project``: the open catalogue, a project's figures, their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``winnow serve --http`` logs when it starts: its address and what it serves, and what lacks for that."""
+"""The log lines of ``winnow serve --http`` at its start: its address, what it serves and what lacks for that."""
 
 from __future__ import annotations
 

@@ -29,5 +29,5 @@ def require_index(store: Path) -> None:
 
 
 def store_option(store: Path) -> str:
-    """What a command that is advised needs to reach this store, with a blank before it; "" for the default one."""
+    """The option with which an advised command reaches this store, after a blank; "" for the default one."""
     return "" if store == default_store() else f" --store {shlex.quote(one_line(str(store)))}"

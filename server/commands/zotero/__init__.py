@@ -92,8 +92,8 @@ def libraries(
     if as_json:
         print_json({"by": found.by, "note": found.note, "libraries": rows, "failures": failures})
         return
-    doors = {"api": "read from the running Zotero", "database": "read from Zotero's database"}
-    print_lines(doors[found.by], *([found.note] if found.note else []))
+    transports = {"api": "read from the running Zotero", "database": "read from Zotero's database"}
+    print_lines(transports[found.by], *([found.note] if found.note else []))
     print_lines(*(line for row in rows for line in format_row(row)))
     print_lines(*(f"{each['library']}: {each['reason']}" for each in failures))
 
@@ -136,7 +136,7 @@ def ingest(
 def make_choice(
     names: Any, collections: Any, tags: Any, data_folder: Path | None, api: str | None, *, no_api: bool
 ) -> ZoteroChoice:
-    """What is taken of Zotero. Raises ``WinnowError`` for a name that Zotero cannot have."""
+    """The choice of Zotero's libraries. Raises ``WinnowError`` for a name that Zotero cannot have."""
     from pydantic import ValidationError
 
     from winnow.server.libraries.zotero.choice import ZoteroChoice

@@ -42,7 +42,7 @@ def decode_facts(data: bytes) -> DocumentFacts:
 
 
 def encode_extraction(extraction: DocumentExtraction) -> bytes:
-    """What an extraction has beside its facts, as bytes."""
+    """The parts of an extraction beside its facts, as bytes."""
     return _pack([getattr(extraction, name) for name in _BESIDE_FACTS])
 
 

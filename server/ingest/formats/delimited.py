@@ -53,7 +53,7 @@ def _find_delimiter(text: str) -> str:
 
 
 def _fit(lines: list[str], delimiter: str) -> tuple[float, float, int]:
-    """How well a delimiter fits the first lines; the largest of these values fits best.
+    """The fit of a delimiter to the first lines; the largest of these values fits best.
 
     They are the share of rows with the usual number of fields (0 where that is one), the mean number of fields,
     and how often the delimiter occurs.

@@ -38,7 +38,7 @@ _QUOTED_START = re.compile(rb"^>(>*From )", re.M)
 
 @dataclass(slots=True)
 class _MessageContent:
-    """What was found in the parts of a message."""
+    """The content of the parts of a message."""
 
     blocks: list[str] = field(default_factory=list)
     attachments: list[str] = field(default_factory=list)
@@ -154,7 +154,7 @@ def _write(draft: MarkdownDraft, message: Message, box: _Mailbox, number: int) -
 
 
 def _people(message: Message) -> str:
-    """Who wrote to whom and when, a line each."""
+    """Sender, recipients and date, a line each."""
     lines = [(name, _header(message, name)[:_SHOWN_CHARS]) for name in ("From", "To", "Cc")]
     sent = _sent(message)
     lines.append(("Date", sent.isoformat(" ", "minutes") if sent else _header(message, "Date")[:_SHOWN_CHARS]))

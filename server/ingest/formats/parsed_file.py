@@ -1,4 +1,4 @@
-"""What a reader of a binary format is given, and what it returns."""
+"""The input and the output of a reader of a binary format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from winnow.server.models import Place, Reading
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How files are read. ``passwords`` are tried in turn on an encrypted file.
+    """The options of reading. ``passwords`` are tried in turn on an encrypted file.
 
     ``keeps_hidden``: text that a person does not see becomes part of the document. ``uses_ocr``: pages and images
     without text are read by OCR.

@@ -143,7 +143,7 @@ def _has_formula(item: Any, text: str) -> bool:
 
 
 def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any]) -> Iterator[Line]:
-    """What the parser has made TeX of: the signs that are printed, unless its structure is more than its signs."""
+    """The source of the parser's TeX: the signs that are printed, unless its structure is more than its signs."""
     texts = bounded_texts(opened, page.page_num, [_box(item) for item in formulas])
     for item, text in zip(formulas, texts, strict=True):
         box = _box(item)

@@ -56,7 +56,7 @@ _LEAST_SIZE = 300
 
 @dataclass(slots=True)
 class _Slide:
-    """What was found on a slide. ``bounds`` are the width and the height of slides, ``charts`` ids of links."""
+    """The content of a slide. ``bounds`` are the width and the height of slides, ``charts`` ids of links."""
 
     bounds: tuple[int, int]
     keeps_hidden: bool
@@ -309,7 +309,7 @@ def _diagram(data: Element) -> str:
 
 
 def _notes(archive: Archive, link: PartLink) -> str:
-    """What the speaker's notes of a slide say."""
+    """The text of the speaker's notes of a slide."""
     root = parse_xml(archive.read(link.target))
     slide = _Slide((0, 0), keeps_hidden=True)
     for shape in descendants(root, "sp"):

@@ -70,7 +70,7 @@ _NOT_A_WORKBOOK = "is damaged or not a workbook"
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """What calamine is given; by sheet, how many rows the copy lacks, and what a person does not see of it."""
+    """The input of calamine; by sheet, the number of rows that the copy lacks, and what is hidden in it."""
 
     file: BinaryIO
     rows_cut: Mapping[str, int] = field(default_factory=dict)
@@ -274,7 +274,7 @@ def _end_after(data: bytes, row_ends: Sequence[int]) -> bytes:
 
 
 def _count_rows(archive: Archive, part: str) -> int:
-    """How many rows a sheet has; a tag that two blocks share is counted once."""
+    """The number of rows of a sheet; a tag that two blocks share is counted once."""
     count, tail = 0, b""
     for block in archive.blocks(part):
         data = tail + block

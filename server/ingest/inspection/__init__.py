@@ -1,1 +1,1 @@
-"""What a person asks about documents: how a file is read and cut, and which documents came out thin."""
+"""Answers to a person about documents: reading and cutting of a file, and documents that came out thin."""

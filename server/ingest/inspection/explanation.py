@@ -1,4 +1,4 @@
-"""How one file is read and split, without changing an index: ``winnow ingest --explain``."""
+"""Explanation of reading and splitting one file, without changing an index: ``winnow ingest --explain``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ExplainedDocument:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How a file is read: its type, the readers that were tried with why each failed, its documents and flaws.
+    """The reading of a file: its type, the readers that were tried with why each failed, its documents and flaws.
 
     ``readers`` is empty for files of text; a reader that read the file has "" for its failure. ``more`` counts the
     documents of a collection that are left out.

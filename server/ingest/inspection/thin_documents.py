@@ -24,7 +24,7 @@ _NAMES: Mapping[DocumentType, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a document, and what to do."""
+    """The fault of a document, and advice."""
 
     problem: str
     advice: str
@@ -58,7 +58,7 @@ class _Examined:
 
     @property
     def path(self) -> str:
-        """Where its file is, as far as that is known."""
+        """The place of its file, as far as that is known."""
         source = self.document.source
         return str(Path(source) / self.document.uri) if Path(source).is_absolute() else self.document.uri
 
@@ -141,7 +141,7 @@ def _has_no_passages(examined: _Examined) -> Problem | None:
 
 
 def _name_hidden_text(examined: _Examined) -> Iterator[Problem]:
-    """What was left out of a thin document because a person does not see it."""
+    """The parts left out of a thin document because a person does not see it."""
     reading = examined.document.reading
     if reading and reading.hidden_runs and not reading.hidden_kept:
         runs = count_of(reading.hidden_runs, "run of text", "runs of text")
@@ -154,7 +154,7 @@ def _name_hidden_text(examined: _Examined) -> Iterator[Problem]:
 
 
 def describe_thresholds() -> str:
-    """How few characters are few, by the type of a file."""
+    """The number of characters that is few, by the type of a file."""
     each = ", ".join(f"{most} ({_NAMES[type]})" for type, most in _FEW.items())
     return f"fewer visible characters each than {each}"
 

@@ -1,4 +1,4 @@
-"""How a child that parses a document fails, and the reasons as reports show them."""
+"""Failures of a child that parses a document, and the reasons as reports show them."""
 
 from __future__ import annotations
 

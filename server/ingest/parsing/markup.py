@@ -64,7 +64,7 @@ _STRUCK = re.compile(r"(?:\A|;)\s*text-decoration(?:-line)?\s*:[^;]{0,100}\bline
 
 
 def _shape_of(node: LexborNode) -> Callable[[str], str] | None:
-    """What is written for the text of an element whose shape is a part of what it says; None for others."""
+    """The notation for the text of an element whose shape is a part of what it says; None for others."""
     tag = node.tag or ""
     if tag in _SHAPED:
         return _SHAPED[tag]

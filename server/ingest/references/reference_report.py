@@ -1,4 +1,4 @@
-"""What an ingest reports of its bibliography."""
+"""The report of an ingest on its bibliography."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NamedReason:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceReport:
-    """How a bibliography and the documents fit together.
+    """The fit of a bibliography and the documents.
 
     ``entries`` are those that were read, ``matched`` counts the files of this run that have one. ``without_file``
     counts entries that are indexed by title and abstract. ``unmatched_files`` have no entry; ``missing_files`` are

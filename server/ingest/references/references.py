@@ -135,7 +135,7 @@ class References:
                 )
 
     def report(self) -> ReferenceReport:
-        """How the entries and the files of this run fit together."""
+        """The fit of the entries and the files of this run."""
         found = [(name, match) for name, match in self._found.values()]
         files = [NamedReason(name, match.reason) for name, match in found if match.item is None]
         rest = [item for key, item in self._items.items() if key not in self._covered]
@@ -175,7 +175,7 @@ def digest_of(item: LibraryItem, *more: Any) -> str:
 
 
 def _facts_in(raw: RawDocument) -> FileFacts:
-    """What a document says of the work it is."""
+    """Facts of a document about the work it is."""
     doi, stated = raw.metadata.get("doi"), (raw.metadata.get("year"), raw.metadata.get("date"))
     years = years_in(" ".join((raw.text[:_FIRST_CHARS], *map(str, stated))))
     return FileFacts(doi if isinstance(doi, str) else "", plain_title(raw.title), years)

@@ -75,12 +75,12 @@ class Deletions:
 
     @property
     def held(self) -> int:
-        """How many documents were kept although they are gone."""
+        """The number of documents that were kept although they are gone."""
         return self._held.total()
 
     @property
     def moved(self) -> int:
-        """How many documents of renamed files were written under their new names."""
+        """The number of documents of renamed files that were written under their new names."""
         return sum(min(documents, self._written[name]) for name, documents in self._renamed.items())
 
     def add_arrivals(self, names: Iterable[tuple[str, str]]) -> None:
@@ -109,7 +109,7 @@ class Deletions:
         return False
 
     def warnings(self) -> Iterator[str]:
-        """What the report says about deletions that were held back, and about those that patterns caused."""
+        """The notes of the report about deletions that were held back, and about those that patterns caused."""
         for (source, why), held in self._held.items():
             command = self._rule.command.format(source=source, project=self._project)
             yield _HELD.format(

@@ -65,7 +65,7 @@ class _PatternSet:
     ignores: tuple[bool, ...]
 
     def decide(self, path: str) -> bool | None:
-        """What the last pattern that matches says; None if none does."""
+        """The verdict of the last pattern that matches; None if none does."""
         matched = self.patterns.Match(path)
         return self.ignores[max(matched)] if matched else None
 

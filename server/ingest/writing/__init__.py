@@ -1,1 +1,1 @@
-"""What an ingest writes: batches of changed documents, their embedding, and both stores in step."""
+"""Writing of an ingest: batches of changed documents, their embedding, and both stores in step."""

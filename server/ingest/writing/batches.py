@@ -62,7 +62,7 @@ class CompletedOrigin:
 
 @dataclass(slots=True)
 class Batch:
-    """What one transaction writes."""
+    """The content of one transaction."""
 
     source: str
     prepared: list[PreparedDocument] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Batch:
 
     @property
     def chunks(self) -> int:
-        """How many chunks need points."""
+        """The number of chunks that need points."""
         return sum(len(document.fresh) for document in self.prepared)
 
     @property

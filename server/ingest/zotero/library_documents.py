@@ -58,7 +58,7 @@ def is_from_zotero(source: str) -> bool:
 
 
 def prefix_of(library_id: str) -> str:
-    """What the names of a library's documents begin with.
+    """The prefix of the names of a library's documents.
 
     >>> prefix_of("library"), prefix_of("groups/123")
     ('zotero/', 'zotero/groups/123/')
@@ -68,7 +68,7 @@ def prefix_of(library_id: str) -> str:
 
 @dataclass(slots=True)
 class LibraryDocuments:
-    """What a library has to read: ``files`` stand for documents, those of a folder and those that are made.
+    """The readable parts of a library: ``files`` stand for documents, those of a folder and those that are made.
 
     ``missing`` counts files that are not read, by the reason. ``unreadable`` are names with the reason, whose
     documents stay as they are; ``remarks`` are keys with what is to be said of what was read.

@@ -1,4 +1,4 @@
-"""Reads the chosen libraries of Zotero through its door, and keeps what versions make reusable until the next run.
+"""Reads the chosen libraries of Zotero through a transport, and keeps what the next run can reuse by versions.
 
 A library that cannot be read as a whole is left out with its reason, and loses nothing; the others go on.
 """
@@ -30,7 +30,7 @@ _NOT_READ = "{why}; its documents were kept"
 class FoundLibraries:
     """The libraries that were read, and those that were not, with the reasons.
 
-    ``unread`` are ids of libraries that exist. ``by`` is the door ("api" or "database"), ``note`` says why it is
+    ``unread`` are ids of libraries that exist. ``by`` is the transport, "api" or "database"; ``note`` why it is
     not the API, "" where it is or where the database was asked for.
     """
 
@@ -42,7 +42,7 @@ class FoundLibraries:
 
     @property
     def files(self) -> int:
-        """How many files are on this machine."""
+        """The number of files on this machine."""
         return sum(file.path is not None for each in self.libraries for work in each.works for file in work.files)
 
 
@@ -52,7 +52,7 @@ def read_libraries(choice: ZoteroChoice, store: Path) -> FoundLibraries:
     Raises ``WinnowError`` where there is no Zotero, it has no such library, or none can be read.
     """
     with _open(choice) as zotero:
-        names = zotero.door.libraries()
+        names = zotero.transport.libraries()
         chosen = choose_libraries(names, choice.libraries)
         libraries: list[ZoteroLibrary] = []
         errors: list[tuple[LibraryName, WinnowError]] = []
@@ -76,7 +76,7 @@ def read_libraries(choice: ZoteroChoice, store: Path) -> FoundLibraries:
 def check_libraries(choice: ZoteroChoice) -> None:
     """Raise ``WinnowError`` where there is no Zotero, or it has no such library."""
     with _open(choice) as zotero:
-        choose_libraries(zotero.door.libraries(), choice.libraries)
+        choose_libraries(zotero.transport.libraries(), choice.libraries)
 
 
 def change_mark(choice: ZoteroChoice) -> str:
@@ -99,7 +99,7 @@ def _read_objects(zotero: Zotero, name: LibraryName, store: Path) -> LibraryObje
     """The objects of a library; those of the last run are used where versions tell what changed since."""
     path = store / _FOLDER / f"{name.id.replace('/', '-')}.json"
     kept = _read_kept(path)
-    objects = zotero.door.read(name, kept)
+    objects = zotero.transport.read(name, kept)
     if objects.server and objects != kept:
         _keep(path, objects)
     return objects

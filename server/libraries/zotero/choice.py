@@ -1,4 +1,4 @@
-"""What is taken of Zotero: which libraries, collections and tags, and by which door."""
+"""A choice of libraries, collections and tags of Zotero, and of the transport to them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ZoteroChoice(BaseModel):
         return is_placed and {fold_label(tag) for tag in self.tags} <= {fold_label(tag) for tag in tags}
 
     def describe(self) -> str:
-        """What is taken, in a few words.
+        """The choice, in a few words.
 
         >>> ZoteroChoice(libraries=("library",), collections=("Thesis",)).describe()
         'library, in Thesis'

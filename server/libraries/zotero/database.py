@@ -3,7 +3,7 @@
 The copy includes the journal or the write-ahead log, without which the last changes would be missing or the file
 would be torn. It is opened with a schema that is not trusted: only the tables that are named here are read, only
 if they are tables, and no other statement than SELECT is possible. What is read has the form of the API's JSON and
-is checked as such, so both doors have one conversion.
+is checked as such, so both transports have one conversion.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ _Entry = dict[str, Any]
 _Stamp = tuple[int, int] | None
 
 
-class DatabaseDoor:
+class DatabaseTransport:
     """Libraries from the database in a data folder. A copy is used as long as the database is the same."""
 
     def __init__(self, data_folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Where the files of a library are on this machine, and which of them may be read.
+"""Places of the files of a library on this machine, and which of them may be read.
 
 Names and paths come from the library, so they are checked before any file is looked at: a stored file is directly
 in its folder of the storage; a linked file is in the user's own library, and no folder of its path is hidden.
@@ -34,7 +34,7 @@ _HIDDEN = "in a hidden folder"
 
 @dataclass(frozen=True, slots=True)
 class FilePlaces:
-    """Where files are: the data folder of Zotero, and the base folder of linked files, if there is one."""
+    """The places of files: the data folder of Zotero, and the base folder of linked files, if there is one."""
 
     data: Path
     linked: Path | None = None

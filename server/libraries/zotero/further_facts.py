@@ -1,4 +1,4 @@
-"""What Zotero states of a work beyond the fields of an item: under the names of CSL, else under Zotero's own.
+"""Facts of Zotero about a work beyond the fields of an item: under the names of CSL, else under Zotero's own.
 
 In the field Extra, users and programs write lines "Name: value" for what a type of item has no field for. A line
 whose name is one of CSL's is that fact; the rest stays a note.

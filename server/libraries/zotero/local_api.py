@@ -133,7 +133,7 @@ class LocalApi:
         return LibraryObjects(name, listed.version, items, tuple(collections), listed.server)
 
     def find_places(self) -> FilePlaces | None:
-        """Where Zotero says that its files are; None where it has no stored file."""
+        """The place of files by Zotero's own account; None where it has no stored file."""
         path = "users/0/items"
         query = {"itemType": "attachment", "limit": f"{_EXAMINED_ATTACHMENTS}"}
         found = list(self._convert(self._get(path, **query).value, read_object, path))

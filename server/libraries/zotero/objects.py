@@ -1,4 +1,4 @@
-"""Objects of a Zotero library as its API has them in JSON, checked and bounded, whichever door they came through.
+"""Objects of a Zotero library as its API has them in JSON, checked and bounded, from either transport.
 
 An object that is not as expected is kept as a flaw, so that one bad entry does not hide the others; an entry
 without a key says that the answer as a whole is not from Zotero.
@@ -67,7 +67,7 @@ class NotZotero(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AnnotationMark:
-    """What an annotation has beside its key. ``page`` is the physical one from 1, 0 without one."""
+    """The fields of an annotation beside its key. ``page`` is the physical one from 1, 0 without one."""
 
     text: str = ""
     comment: str = ""

@@ -1,4 +1,4 @@
-"""Opens the door to Zotero: the local API of a running one, else the database."""
+"""Opens the transport to Zotero: the local API of a running one, else the database."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winnow.server.errors import WinnowError
-from winnow.server.libraries.zotero.database import DatabaseDoor
-from winnow.server.libraries.zotero.doors import Door
+from winnow.server.libraries.zotero.database import DatabaseTransport
 from winnow.server.libraries.zotero.files import FilePlaces
 from winnow.server.libraries.zotero.local_api import LOCAL_API, LocalApi
 from winnow.server.libraries.zotero.profiles import find_places
+from winnow.server.libraries.zotero.transport import ZoteroTransport
 
 BY_API, BY_DATABASE = "api", "database"
 _OTHER_ZOTERO = (
@@ -23,9 +23,9 @@ _OTHER_ZOTERO = (
 
 @dataclass(frozen=True, slots=True)
 class Zotero:
-    """An open door, which one it is ("api" or "database"), where files are, and why it is not the API, if so."""
+    """An open transport, its name ("api" or "database"), where files are, and why it is not the API, if so."""
 
-    door: Door
+    transport: ZoteroTransport
     by: str
     places: FilePlaces
     note: str = ""
@@ -51,12 +51,12 @@ def open_zotero(
         else:
             client = held.enter_context(closing(LocalApi(api or usual_api)))
             zotero = _through_api(client, data_folder, home) if api else _through_either(client, home)
-        held.enter_context(closing(zotero.door))
+        held.enter_context(closing(zotero.transport))
         yield zotero
 
 
 def _through_database(places: FilePlaces, note: str = "") -> Zotero:
-    return Zotero(DatabaseDoor(places.data), BY_DATABASE, places, note)
+    return Zotero(DatabaseTransport(places.data), BY_DATABASE, places, note)
 
 
 def _through_api(client: LocalApi, data_folder: Path | None, home: Path | None) -> Zotero:

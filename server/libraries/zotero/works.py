@@ -1,4 +1,4 @@
-"""Makes the works of a library from its objects: one conversion for both doors.
+"""Makes the works of a library from its objects: one conversion for both transports.
 
 A work is an entry with its files and notes; a file or note without an entry is a work of its own. What cannot be
 used is a flaw with its key as its name, and nothing else is lost.

@@ -138,7 +138,7 @@ def choose_claims(entry_id: str, rows: Sequence[dict[str, Any]], numbers: Sequen
 
 
 def leave_out(content: str) -> dict[str, Any]:
-    """What an answer has beside claims that were named."""
+    """The fields of an answer beside claims that were named, all of them empty."""
     more = 0 if content else None
     return {"content": "", "next_start_char": more, "comparisons": [], "references": [], "revisions": []}
 

@@ -235,7 +235,7 @@ def _searched(each: _PerspectiveResult) -> dict[str, Any]:
 
 
 def _gap(each: _PerspectiveResult) -> dict[str, Any] | None:
-    """What is missing of a perspective; None if the documents answer it."""
+    """The gap of a perspective; None if the documents answer it."""
     if each.evidence is None:
         return {"perspective": each.id, "reason": _NO_TIME, "missing_terms": []}
     payload = each.evidence.payload

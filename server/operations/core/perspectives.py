@@ -196,7 +196,7 @@ def _nodes(view: GraphView, ids: Sequence[str]) -> dict[str, Node]:
 
 
 def _from_graph(asked: _Question) -> Iterator[Suggestion]:
-    """What the best passages mention or link to and the question does not name."""
+    """The nodes that the best passages mention or link to and the question does not name."""
     view = _view_of(asked)
     if view is None or not asked.best:
         return
@@ -228,7 +228,7 @@ class _Mentions:
 
 
 def _mentions_of(asked: _Question, view: GraphView) -> dict[str, _Mentions]:
-    """What the best passages mention or link to; a passage counts by its rank."""
+    """The nodes that the best passages mention or link to; a passage counts by its rank."""
     scores = {candidate.passage.chunk.id: 1 / rank for rank, candidate in enumerate(asked.best, start=1)}
     own = {candidate.passage.document.id for candidate in asked.best}
     rows = view.store.neighbours(view.project, list(scores), "out", _RELATIONS, view.scope, MAX_NODES).rows

@@ -1,4 +1,4 @@
-"""How much of a match, of its groups and of a key is shown: a part to models, the whole to scripts."""
+"""The shown part of a match, of its groups and of a key: a part to models, the whole to scripts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ShownLength:
 
 
 def shown_length(context: RequestContext, request: Scan) -> ShownLength:
-    """How much of each match the answer has. Raises INVALID_REQUEST where a direct call asks for too much."""
+    """The shown length of each match. Raises INVALID_REQUEST where a direct call asks for too much."""
     asked = request.max_match
     if not context.caller.budget.is_direct:
         return ShownLength(asked, asked)

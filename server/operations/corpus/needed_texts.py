@@ -66,7 +66,7 @@ class _Group:
         self.run = ""
 
     def repeat(self, least: int) -> None:
-        """What was read last is repeated, at least so often."""
+        """Repeat the last part, at least so often."""
         if least == 0:
             self.closed = []
             self.run = self.run[:-1]
@@ -93,7 +93,7 @@ class _Group:
 
 
 def _strength(clause: Clause) -> tuple[int, int]:
-    """How much a clause excludes: the length of its shortest text, then how few it has."""
+    """The strength of a clause: the length of its shortest text, then how few it has."""
     return min(map(len, clause)), -len(clause)
 
 

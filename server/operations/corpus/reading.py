@@ -85,7 +85,7 @@ def _find_span(context: RequestContext, request: ReadDocument, document: Documen
 def _page_warnings(
     context: RequestContext, request: ReadDocument, document: Document, end: int, last: int
 ) -> Iterator[str]:
-    """What a caller who asked for pages may not expect: a part of them, or fewer."""
+    """Warnings for a caller who asked for pages: a part of them, or fewer."""
     if request.page is None:
         return
     places = context.index.catalogue.places(document.id)
@@ -97,7 +97,7 @@ def _page_warnings(
 
 
 def _warnings(context: RequestContext, request: ReadDocument, end: int, last: int) -> tuple[str, ...]:
-    """What a caller may not expect: a limit below the requested one, or a part where no length was asked for."""
+    """Warnings for a caller: a limit below the requested one, or a part where no length was asked for."""
     if context.caller.budget.is_direct:
         return (_CAPPED,) if request.max_tokens > MAX_EXCERPT_TOKENS else ()
     is_unexpected = end < last and not {"start", "max_tokens", "page"} & request.model_fields_set

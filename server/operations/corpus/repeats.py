@@ -169,7 +169,7 @@ class _Repeats:
 
     @property
     def extent(self) -> dict[str, Any]:
-        """How much was compared."""
+        """The extent of what was compared."""
         return {
             "scanned": {"documents": self.read, "characters": self.characters},
             "complete": self.read == len(self.documents) and not self.why,
@@ -181,7 +181,7 @@ class _Repeats:
         return (_STOPPED.format(read=self.read, all=len(self.documents), why=self.why),) if self.why else ()
 
     def _fill_slots(self) -> bytearray:
-        """How often a paragraph of each slot stands: 0, 1 or more. Ends early if the time does not suffice.
+        """Count the paragraphs of each slot: 0, 1 or more. Ends early if the time does not suffice.
 
         Raises ``WinnowError("TIMEOUT")`` if it does not suffice for the first document.
         """

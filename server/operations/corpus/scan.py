@@ -38,7 +38,7 @@ _ANCHORS = "^ and $ are the ends of a whole document here; with (?m) before the 
 
 
 class Collector(Protocol):
-    """What becomes of the matches of each document."""
+    """Protocol of a collector of the matches of each document."""
 
     def look(self, scanned: ScannedDocument) -> None:
         """Look through a document. Raises ``OutOfTime`` and keeps nothing of the document then."""

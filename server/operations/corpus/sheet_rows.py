@@ -99,7 +99,7 @@ def _is_table(lines: Sequence[str]) -> bool:
 
 
 def _count_rows_above(place: Place, lead: str, *, begins_sheet: bool) -> int | None:
-    """How many rows of the sheet are above the body of the table, None where it is not certain."""
+    """The number of rows of the sheet above the body of the table, None where it is not certain."""
     if not begins_sheet:
         return None if lead else 0
     blocks = lead.split("\n\n") if lead else []

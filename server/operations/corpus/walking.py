@@ -244,5 +244,5 @@ class Walk:
 
     @property
     def scanned(self) -> dict[str, int]:
-        """How much was looked through, for the answer."""
+        """The extent of what was looked through, for the answer."""
         return {"documents": self.documents, "passages": self.passages, "characters": self.characters}

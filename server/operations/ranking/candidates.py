@@ -80,7 +80,7 @@ class CandidateList:
 
     @property
     def ranking_method(self) -> str:
-        """How this was ranked, in the form that cursors contain."""
+        """The ranking method, in the form that cursors contain."""
         return self.legs + WALKED if self.walked else self.legs
 
 

@@ -1,4 +1,4 @@
-"""What a filter that matches no document is close to: warnings that name paths, values and fields in reach.
+"""Suggestions for a filter that matches no document: warnings that name paths, values and fields in reach.
 
 The names come only from documents within ``reach``: the scope of the settings, narrowed by that of the call.
 """
@@ -78,7 +78,7 @@ def near_field(store: Store, reach: Filters, field: str) -> str:
 
 
 def near_operator(store: Store, filters: Filters, field: str, value: str) -> str:
-    """What is near the value of a query's operator, such as ``vendor:acne``; "" if nothing is."""
+    """The values near that of a query's operator, such as ``vendor:acne``; "" if nothing is."""
     near = _OPERATORS.get(field)
     return near(store, filters, value) if near else ""
 
@@ -240,7 +240,7 @@ def _describe_scope(reach: Filters) -> str:
 
 
 def _list_near_scope(store: Store, bounds: Filters, reach: Filters) -> str:
-    """What is near the labels of a call's scope that no document within the settings' scope has."""
+    """The values near the labels of a call's scope that no document within the settings' scope has."""
     known = store.labels(bounds).values
     labels = {
         "environment": ("environment", (reach.environment,), (bounds.environment,)),

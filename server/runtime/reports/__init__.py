@@ -1,1 +1,1 @@
-"""What a process reports of itself: traces, a log file, figures of its store."""
+"""Reports of a process about itself: traces, a log file, figures of its store."""

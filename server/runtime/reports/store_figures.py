@@ -1,4 +1,4 @@
-"""What an open store holds and how its embedding model is used, as plain data for operators."""
+"""Figures of an open store and of the use of its embedding model, as plain data for operators."""
 
 from __future__ import annotations
 

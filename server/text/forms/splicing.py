@@ -37,7 +37,7 @@ class SplicedText:
         return begin, stop
 
     def place(self, at: int) -> int | None:
-        """Where this character of the original is in the text; None within characters that are replaced."""
+        """The place of this character of the original in the text; None within characters that are replaced."""
         piece = bisect_right(self.origins, at) - 1
         within = at - self.origins[piece]
         return None if self.replaced[piece] and within else self.starts[piece] + within

@@ -33,7 +33,7 @@ def render_entry(row: dict[str, Any], *facts: str) -> Iterator[str]:
 
 
 def render_authors(row: dict[str, Any]) -> str:
-    """Who wrote an entry, and who revised it last where that is somebody else: " (by A, revised by B)"."""
+    """The author of an entry, and its last reviser where that is somebody else: " (by A, revised by B)"."""
     names = [f"by {row['author']}"] if row.get("author") else []
     if "revised_by" in row:
         names.append(f"revised {_by(row['revised_by'])}")
@@ -82,7 +82,7 @@ def render_contradiction(row: dict[str, Any]) -> Iterator[str]:
 
 
 def render_written(payload: dict[str, Any]) -> list[str]:
-    """What came of a write: each claim as it was checked, and the pairs to judge."""
+    """The outcome of a write: each claim as it was checked, and the pairs to judge."""
     lines = [
         f"entry {payload['entry_id']}, revision {payload['revision']}: {payload['integration_status']}, "
         f"{payload['status_why']}"

@@ -1,4 +1,4 @@
-"""What the tools of jobs share: when they are offered, their text, and waiting for the end of a job."""
+"""Shared parts of the tools of jobs: when they are offered, their text, and waiting for the end of a job."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who may reach a server over HTTP: keys, addresses, back-off after wrong keys."""
+"""Access to a server over HTTP: keys, addresses, back-off after wrong keys."""

@@ -295,7 +295,7 @@ class Authentication:
 
 
 class _Answer:
-    """What the application has sent of an answer."""
+    """The part of an answer that the application has sent."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -329,7 +329,7 @@ def _has_key_in_url(scope: Scope) -> bool:
 
 
 def _url_of(scope: Scope) -> str:
-    """What a request asks for, without escapes."""
+    """The target of a request, without escapes."""
     return unquote_to_bytes(scope["query_string"]).decode("latin-1") + str(scope["path"])
 
 

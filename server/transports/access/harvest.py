@@ -83,7 +83,7 @@ class HarvestAlert:
 
 
 class HarvestGuard:
-    """What clients over HTTP were shown and read. ``now``: a clock in seconds."""
+    """Counts of what clients over HTTP were shown and read. ``now``: a clock in seconds."""
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
         self._mode = settings.harvest
@@ -140,7 +140,7 @@ class HarvestGuard:
         return HarvestAlert(len(client.shown), len(client.read), corpus)
 
     def _threshold(self) -> int:
-        """How many ids in the window raise an alert."""
+        """The number of ids in the window that raises an alert."""
         return max(min(self._most, round(_SHARE * self._corpus)), min(self._most, FLOOR))
 
     def _find(self, connection: str, address: str) -> _Client | None:

@@ -27,7 +27,7 @@ _TLS = "TLS, by --tls-cert and --tls-key, or by a proxy in front whose address i
 
 @dataclass(frozen=True, slots=True)
 class HttpAccess:
-    """Who may reach a server over HTTP.
+    """The rules of access to a server over HTTP.
 
     ``reachable`` are the projects that it serves. ``always_needs_keys``: also where the store has no keys, because
     other machines may reach it. ``is_plain``: it listens beyond loopback without TLS, so that only its proxies may
@@ -69,7 +69,7 @@ class IssuerOptions:
     rules: Path | None = None
 
     def verifier(self) -> TokenVerifier | None:
-        """What verifies tokens; None without an issuer. Raises ``WinnowError("INVALID_REQUEST")``."""
+        """The verifier of tokens; None without an issuer. Raises ``WinnowError("INVALID_REQUEST")``."""
         if not any((self.issuer, self.audience, self.scopes, self.rules)):
             return None
         if not (self.issuer and self.audience):

@@ -1,4 +1,4 @@
-"""What the façade can do, as data: discovery, the schemas of tools, and prompts."""
+"""Descriptions of the façade as data: discovery, the schemas of tools, and prompts."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def input_schema(model: type[BaseModel]) -> Mapping[str, Any]:
 def data_schema(model: type[BaseModel]) -> Mapping[str, Any]:
     """The JSON schema of ``data``: the payload of a tool without its ``meta`` and ``error``."""
     whole = flat_schema(model)
-    beside = ("meta", "error")
-    properties = {name: value for name, value in whole["properties"].items() if name not in beside}
-    required = [name for name in whole.get("required", ()) if name not in beside]
+    unlisted = ("meta", "error")
+    properties = {name: value for name, value in whole["properties"].items() if name not in unlisted}
+    required = [name for name in whole.get("required", ()) if name not in unlisted]
     return MappingProxyType({**whole, "properties": properties, "required": required})
 
 

@@ -80,6 +80,6 @@ def _meta(result: CallResult) -> dict[str, Any]:
     }
 
 
-def beside(result: CallResult) -> str:
-    """What is sent besides the payload, for the dispatcher to count."""
+def render_envelope(result: CallResult) -> str:
+    """Render what is sent besides the payload, for the dispatcher to count."""
     return dumps({"ok": True, "meta": _meta(result), "errors": []})

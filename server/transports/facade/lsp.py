@@ -28,13 +28,13 @@ from winnow.server.transports.facade.lsp_frames import (
     UnreadableBody,
 )
 from winnow.server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
-from winnow.server.transports.facade.service import Asker, FacadeService, Invocation
+from winnow.server.transports.facade.service import FacadeClient, FacadeService, Invocation
 
 # Answered at the same time. A call that waits for its turn is refused, so that cancelling is still read.
 MAX_REQUESTS = 64
 _CHUNK_BYTES = 64 * 1024
 
-_Method = Callable[[Asker, Mapping[str, Any]], Awaitable[Any]]
+_Method = Callable[[FacadeClient, Mapping[str, Any]], Awaitable[Any]]
 
 
 async def serve_lsp(facade: FacadeService, drain: Drain) -> None:
@@ -56,7 +56,7 @@ class LspServer:
         self._drain = drain or Drain()
         self._incoming = incoming
         self._outgoing = outgoing
-        self._asker = Asker(secrets.token_hex(16))
+        self._client = FacadeClient(secrets.token_hex(16))
         # Requests whose answer has not been made: their ids are taken, and they can be cancelled.
         self._open: dict[RequestId, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()  # of those, and of answers that are being written
@@ -148,7 +148,7 @@ class LspServer:
             return _failure(lsp_frames.METHOD_NOT_FOUND, f"unknown method; this server has: {known}")
         try:
             with continued(request.params.get("_meta")), span("request", "server", method=request.method):
-                return {"result": await method(self._asker, request.params)}
+                return {"result": await method(self._client, request.params)}
         except Refusal as refused:
             return _refusal(lsp_frames.INVALID_PARAMS, refused.problem)
         except WinnowError as error:
@@ -157,24 +157,24 @@ class LspServer:
             log("request failed", exc_info=True, level=logging.ERROR)
             return _refusal(lsp_frames.SERVER_ERROR, problem_of_error(internal_error()))
 
-    async def _discover(self, asker: Asker, params: Mapping[str, Any]) -> Any:
-        return await self._facade.discover(asker)
+    async def _discover(self, client: FacadeClient, params: Mapping[str, Any]) -> Any:
+        return await self._facade.discover(client)
 
-    async def _get_prompt(self, asker: Asker, params: Mapping[str, Any]) -> Any:
+    async def _get_prompt(self, client: FacadeClient, params: Mapping[str, Any]) -> Any:
         domain, name, major = (params.get(part) for part in ("domain", "name", "major"))
         arguments = params.get("arguments", {})
         if not (isinstance(domain, str) and isinstance(name, str) and type(major) is int):
             raise refusal("INVALID_REQUEST", "mcp.prompt.get takes domain, name, and major, a whole number")
         if not isinstance(arguments, dict) or not all(isinstance(value, str) for value in arguments.values()):
             raise refusal("INVALID_REQUEST", "arguments of a prompt are an object of texts")
-        return await self._facade.prompt(asker, domain, name, major, arguments)
+        return await self._facade.prompt(client, domain, name, major, arguments)
 
-    async def _invoke(self, asker: Asker, params: Mapping[str, Any]) -> Any:
+    async def _invoke(self, client: FacadeClient, params: Mapping[str, Any]) -> Any:
         tool, key = params.get("tool"), params.get("idempotencyKey")
         if not isinstance(tool, str) or not isinstance(key, str | None):
             raise refusal("INVALID_REQUEST", "mcp.tool.invoke takes tool, input, and idempotencyKey, if any")
         keys = () if key is None else (key,)
-        envelope = await self._facade.invoke(asker, Invocation(tool, params.get("input", {}), keys))
+        envelope = await self._facade.invoke(client, Invocation(tool, params.get("input", {}), keys))
         return envelope.as_json()
 
     async def _refuse(self, id: RequestId, error: WinnowError) -> None:

@@ -122,6 +122,6 @@ _FIELDS = frozenset({"code", "message", "details"})
 
 
 def problem_of_status(status: int, message: str) -> FacadeProblem:
-    """What a layer below the tools refused with this HTTP status."""
+    """The problem that a layer below the tools refused with this HTTP status."""
     code = _CODES_OF_STATUS.get(status, Code.INVALID_INPUT)
     return FacadeProblem(code, message, {"reason": "REFUSED", "retryable": status in (429, 503)}, status)

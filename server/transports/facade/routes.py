@@ -28,7 +28,7 @@ from winnow.server.transports.facade.envelope import Envelope, refuse
 from winnow.server.transports.facade.notebooks import NotebookRoute, arguments_of, by_path, choose, plain
 from winnow.server.transports.facade.openapi import describe_api
 from winnow.server.transports.facade.problems import Refusal, problem_of_error, problem_of_status, refusal
-from winnow.server.transports.facade.service import Asker, FacadeService, Invocation, too_large
+from winnow.server.transports.facade.service import FacadeClient, FacadeService, Invocation, too_large
 from winnow.server.transports.operating.draining import REFUSAL
 from winnow.server.transports.sessions import KEY_NAME
 
@@ -36,47 +36,47 @@ _JSON = "application/json"
 _LARGEST_MAJOR_CHARS = 6
 _HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
-_Answering = Callable[[Asker, Request], Awaitable[Any]]
+_Answering = Callable[[FacadeClient, Request], Awaitable[Any]]
 
 
 def facade_routes(facade: FacadeService) -> list[Route]:
     """The routes of the façade."""
 
-    async def discover(asker: Asker, request: Request) -> Any:
-        return await facade.discover(asker)
+    async def discover(client: FacadeClient, request: Request) -> Any:
+        return await facade.discover(client)
 
-    async def prompt(asker: Asker, request: Request) -> Any:
+    async def prompt(client: FacadeClient, request: Request) -> Any:
         domain, name, major = (request.path_params[part] for part in ("domain", "name", "major"))
-        return await facade.prompt(asker, domain, name, _parse_major(major), _read_query(request))
+        return await facade.prompt(client, domain, name, _parse_major(major), _read_query(request))
 
-    async def schema(asker: Asker, request: Request) -> Any:
+    async def schema(client: FacadeClient, request: Request) -> Any:
         tool, version, kind = (request.path_params[part] for part in ("tool", "version", "kind"))
-        return await facade.schema(asker, tool, version, kind)
+        return await facade.schema(client, tool, version, kind)
 
-    async def openapi(asker: Asker, request: Request) -> Any:
-        return describe_api(await facade.tools(asker))
+    async def openapi(client: FacadeClient, request: Request) -> Any:
+        return describe_api(await facade.tools(client))
 
-    async def call(asker: Asker, request: Request) -> Any:
-        return await invoke(asker, request, request.path_params["name"], await _read_json(request))
+    async def call(client: FacadeClient, request: Request) -> Any:
+        return await invoke(client, request, request.path_params["name"], await _read_json(request))
 
     def call_of(tool: str) -> _Answering:
-        async def call_short(asker: Asker, request: Request) -> Any:
-            return await invoke(asker, request, tool, await _read_json(request), from_any_pack=True)
+        async def call_short(client: FacadeClient, request: Request) -> Any:
+            return await invoke(client, request, tool, await _read_json(request), from_any_pack=True)
 
         return call_short
 
     def notebook(rows: Sequence[NotebookRoute]) -> _Answering:
-        async def answer(asker: Asker, request: Request) -> Any:
+        async def answer(client: FacadeClient, request: Request) -> Any:
             query = {name: request.query_params.getlist(name) for name in request.query_params}
             row = choose(rows, query)
             body = await _read_json(request, row.max_bytes) if row.has_body else None
             arguments = arguments_of(row, request.path_params, query, body)
-            return plain(row, await invoke(asker, request, row.tool, arguments, max_bytes=row.max_bytes))
+            return plain(row, await invoke(client, request, row.tool, arguments, max_bytes=row.max_bytes))
 
         return answer
 
     async def invoke(
-        asker: Asker,
+        client: FacadeClient,
         request: Request,
         tool: str,
         input: Any,
@@ -92,7 +92,7 @@ def facade_routes(facade: FacadeService) -> list[Route]:
             from_any_pack=from_any_pack,
             max_bytes=max_bytes,
         )
-        answering = facade.invoke(asker, invocation)
+        answering = facade.invoke(client, invocation)
         # A client that sends a key may come back for the result.
         return await (answering if invocation.keys else _while_connected(request, answering))
 
@@ -117,14 +117,14 @@ def _endpoint(facade: FacadeService, answering: _Answering, name: str) -> Callab
     """
 
     async def answer(request: Request) -> Response:
-        asker = _asker_of(request)
+        client = _client_of(request)
 
         async def in_envelope() -> Envelope:
-            found = await answering(asker, request)
+            found = await answering(client, request)
             return found if isinstance(found, Envelope) else Envelope(found, {})
 
         with continued(request.headers), span("request", "server", method=name):
-            envelope = await facade.answer(in_envelope(), asker, request.path_params.get("name", "")[:100])
+            envelope = await facade.answer(in_envelope(), client, request.path_params.get("name", "")[:100])
         if envelope.problem is not None:
             request.scope[REFUSAL] = envelope.problem.details["reason"]
         is_plain = envelope.problem is None and not envelope.meta
@@ -168,10 +168,10 @@ def _respond(body: Any, status: int, headers: Mapping[str, str]) -> Response:
     return Response(text, status, {**_HEADERS, **headers}, media_type=_JSON)
 
 
-def _asker_of(request: Request) -> Asker:
+def _client_of(request: Request) -> FacadeClient:
     """The client: its key, or a client of its own for each request, as one that returns no token over MCP."""
     name = request.scope.get(KEY_NAME) or unproven_name(secrets.token_hex(16))
-    return Asker(str(name), group_of(request.client.host) if request.client else "")
+    return FacadeClient(str(name), group_of(request.client.host) if request.client else "")
 
 
 def _parse_major(text: str) -> int:

@@ -1,6 +1,6 @@
-"""The façade: discovery, prompts and calls of tools for doors other than MCP.
+"""The façade: discovery, prompts and calls of tools for transports other than MCP.
 
-A door turns its requests into calls of ``FacadeService`` and renders what it returns. A call of a tool goes
+A transport turns its requests into calls of ``FacadeService`` and renders what it returns. A call of a tool goes
 through the dispatcher, as over MCP: the same limits, rights, contracts, audit and payload. A result that is
 replayed goes through it, too, as the answer of a tool that has it already.
 """
@@ -22,16 +22,16 @@ from winnow.server.tools import Context, Tool, ToolResult
 from winnow.server.transports.call_results import CallResult
 from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
 from winnow.server.transports.facade import discovery
-from winnow.server.transports.facade.envelope import Envelope, beside, data_of, envelope_of, refuse
+from winnow.server.transports.facade.envelope import Envelope, data_of, envelope_of, refuse, render_envelope
 from winnow.server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
 from winnow.server.transports.facade.replays import Replays, check_key, fingerprint_of
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """Who asks: the name of a connection (``server.sessions.identities``), and an address as limits count it."""
+class FacadeClient:
+    """A client: its connection (``server.sessions.identities``), and its address as limits count it."""
 
-    client: str
+    connection: str
     address: str = ""
 
 
@@ -51,35 +51,35 @@ class Invocation:
 
 
 class FacadeService:
-    """Answers requests of any door. One for each server: it keeps the results that may be replayed."""
+    """Answers requests of any transport. One for each server: it keeps the results that may be replayed."""
 
     def __init__(self, dispatcher: Dispatcher, services: ApplicationServices) -> None:
         self._dispatcher = dispatcher
         self._services = services
         self._replays = Replays()
 
-    async def discover(self, asker: Asker) -> dict[str, Any]:
+    async def discover(self, client: FacadeClient) -> dict[str, Any]:
         """The server, its tools and prompts, and its state. Raises ``WinnowError``."""
-        self._count_read(asker)
+        self._count_read(client)
         await self._refresh()
-        listed = self._dispatcher.list_tools(asker.client)
+        listed = self._dispatcher.list_tools(client.connection)
         return {
             "server": {"name": "winnow", "version": __version__},
             "tools": [discovery.describe_tool(each.tool, self._services.settings) for each in listed],
-            "prompts": discovery.describe_prompts(await read_prompts(self._services), self._tool_names(asker)),
+            "prompts": discovery.describe_prompts(await read_prompts(self._services), self._tool_names(client)),
             "health": discovery.describe_health(is_settled=self._services.is_settled),
         }
 
     async def prompt(
-        self, asker: Asker, domain: str, name: str, major: int, arguments: Mapping[str, str]
+        self, client: FacadeClient, domain: str, name: str, major: int, arguments: Mapping[str, str]
     ) -> dict[str, Any]:
         """A version of a prompt, as ``{body, spec}``: with arguments its text, without any its template.
 
         Raises ``WinnowError`` and ``Refusal``.
         """
-        self._count_read(asker)
+        self._count_read(client)
         await self._services.ready()
-        library, tools = await read_prompts(self._services), self._tool_names(asker)
+        library, tools = await read_prompts(self._services), self._tool_names(client)
         for prompt in library.offered(tools):
             if (prompt.domain, prompt.name, prompt.major) == (domain, name, major):
                 described = discovery.describe_prompt(prompt)
@@ -89,70 +89,76 @@ class FacadeService:
                 return described
         raise refusal("NOT_FOUND", "no such prompt, or none of this version; discovery lists them")
 
-    async def schema(self, asker: Asker, name: str, version: str, kind: str) -> dict[str, Any]:
+    async def schema(self, client: FacadeClient, name: str, version: str, kind: str) -> dict[str, Any]:
         """The JSON schema of a tool's input or output. Raises ``WinnowError`` and ``Refusal``."""
         # Not counted: discovery names two for each tool, which are more than a minute's reads.
         # A short route's tool answers also where it is not listed, and its answers name it.
-        tool = await self._find(asker, name, from_any_pack=name in discovery.SHORT_ROUTES.values())
+        tool = await self._find(client, name, from_any_pack=name in discovery.SHORT_ROUTES.values())
         if version != tool.version or kind not in ("input", "output"):
             raise refusal("NOT_FOUND", f"there is {discovery.schema_path(tool, 'input')} and output.json")
         if kind == "input":
             return dict(discovery.input_schema(tool.arguments))
         return dict(discovery.data_schema(tool.answer))
 
-    async def tools(self, asker: Asker) -> list[Tool]:
+    async def tools(self, client: FacadeClient) -> list[Tool]:
         """The tools that this client sees in lists. Raises ``WinnowError``."""
-        self._count_read(asker)
+        self._count_read(client)
         await self._refresh()
-        return [each.tool for each in self._dispatcher.list_tools(asker.client)]
+        return [each.tool for each in self._dispatcher.list_tools(client.connection)]
 
-    async def invoke(self, asker: Asker, invocation: Invocation) -> Envelope:
+    async def invoke(self, client: FacadeClient, invocation: Invocation) -> Envelope:
         """The envelope of a call. Raises only when cancelled."""
-        return await self.answer(self._invoke(asker, invocation), asker, tool=invocation.tool[:100])
+        return await self.answer(self._invoke(client, invocation), client, tool=invocation.tool[:100])
 
-    async def answer(self, answering: Awaitable[Envelope], asker: Asker, tool: str = "") -> Envelope:
+    async def answer(self, answering: Awaitable[Envelope], client: FacadeClient, tool: str = "") -> Envelope:
         """The envelope, or that of the error that was raised for it."""
         try:
             return await answering
         except Refusal as refused:
             return refuse(refused.problem, tool)
         except WinnowError as error:
-            return refuse(problem_of_error(error_for(error, asker.client)), tool)
+            return refuse(problem_of_error(error_for(error, client.connection)), tool)
         except Exception:
             envelope = refuse(problem_of_error(internal_error()), tool)
             log("request failed", exc_info=True, level=40, trace_id=envelope.meta["traceId"])
             return envelope
 
-    async def _invoke(self, asker: Asker, invocation: Invocation) -> Envelope:
-        tool = await self._find(asker, invocation.tool, from_any_pack=invocation.from_any_pack)
+    async def _invoke(self, client: FacadeClient, invocation: Invocation) -> Envelope:
+        tool = await self._find(client, invocation.tool, from_any_pack=invocation.from_any_pack)
         key, arguments = check_key([*invocation.keys]), _check_input(invocation.input, invocation.max_bytes)
         content = fingerprint_of(tool.name, arguments)
 
         async def call() -> CallResult:
-            return await self._call(asker, tool, arguments, is_fresh=invocation.is_fresh)
+            return await self._call(client, tool, arguments, is_fresh=invocation.is_fresh)
 
         if key:
-            result, is_replay = await self._replays.by_key(asker.client, key, content, call)
-            return envelope_of(await self._replay(asker, tool, arguments, result) if is_replay else result)
-        if tool.name not in discovery.REPEATABLE or not (state := await self._state(asker)):
+            result, is_replay = await self._replays.by_key(client.connection, key, content, call)
+            return envelope_of(await self._replay(client, tool, arguments, result) if is_replay else result)
+        if tool.name not in discovery.REPEATABLE or not (state := await self._state(client)):
             return envelope_of(await call())
         content = fingerprint_of(tool.name, arguments, state)
-        kept = None if invocation.is_fresh else self._replays.by_content(asker.client, content)
+        kept = None if invocation.is_fresh else self._replays.by_content(client.connection, content)
         if kept is not None:
-            return envelope_of(await self._replay(asker, tool, arguments, kept))
+            return envelope_of(await self._replay(client, tool, arguments, kept))
         result = await call()
-        self._replays.keep(asker.client, content, result)
+        self._replays.keep(client.connection, content, result)
         return envelope_of(result)
 
     async def _call(
-        self, asker: Asker, tool: Tool, arguments: Mapping[str, Any], *, is_fresh: bool = False
+        self, client: FacadeClient, tool: Tool, arguments: Mapping[str, Any], *, is_fresh: bool = False
     ) -> CallResult:
         return await self._dispatcher.call(
-            tool, arguments, asker.client, _ignore_progress, asker.address, beside=beside, is_fresh=is_fresh
+            tool,
+            arguments,
+            client.connection,
+            _ignore_progress,
+            client.address,
+            render_envelope=render_envelope,
+            is_fresh=is_fresh,
         )
 
     async def _replay(
-        self, asker: Asker, tool: Tool, arguments: Mapping[str, Any], kept: CallResult
+        self, client: FacadeClient, tool: Tool, arguments: Mapping[str, Any], kept: CallResult
     ) -> CallResult:
         """The kept result as the answer of a new call, with a trace id of its own."""
 
@@ -169,36 +175,36 @@ class FacadeService:
                 failed=kept.failed,
             )
 
-        return await self._call(asker, replace(tool, handler=answer), arguments)
+        return await self._call(client, replace(tool, handler=answer), arguments)
 
-    async def _state(self, asker: Asker) -> str:
+    async def _state(self, client: FacadeClient) -> str:
         """The state of the index for this client; "" where it cannot be read, so that nothing is replayed."""
         kb = self._services.kb
         try:
-            answer = await kb.call("index_state", {}, kb.caller(asker.client, DIRECT))
+            answer = await kb.call("index_state", {}, kb.caller(client.connection, DIRECT))
         except WinnowError:
             return ""
         return str(answer.payload["state"])
 
-    async def _find(self, asker: Asker, name: str, *, from_any_pack: bool = False) -> Tool:
+    async def _find(self, client: FacadeClient, name: str, *, from_any_pack: bool = False) -> Tool:
         self._services.start()
         await self._services.refresh_tools()
         if from_any_pack and (known := self._dispatcher.find_in_any_pack(name)) is not None:
             return known
         tool = await self._dispatcher.find_when_ready(name, self._services.ready)
         if tool is None:
-            raise refusal("NOT_FOUND", self._dispatcher.explain_unknown(name, asker.client))
+            raise refusal("NOT_FOUND", self._dispatcher.explain_unknown(name, client.connection))
         return tool
 
-    def _tool_names(self, asker: Asker) -> Collection[str]:
-        return {each.tool.name.replace(".", "_") for each in self._dispatcher.list_tools(asker.client)}
+    def _tool_names(self, client: FacadeClient) -> Collection[str]:
+        return {each.tool.name.replace(".", "_") for each in self._dispatcher.list_tools(client.connection)}
 
     async def _refresh(self) -> None:
         await self._services.ready()
         await self._services.refresh_tools()
 
-    def _count_read(self, asker: Asker) -> None:
-        self._dispatcher.limits.take(asker.client, "read", asker.address)
+    def _count_read(self, client: FacadeClient) -> None:
+        self._dispatcher.limits.take(client.connection, "read", client.address)
 
 
 def _check_input(value: Any, max_bytes: int) -> Mapping[str, Any]:
@@ -217,4 +223,4 @@ def too_large(size: int, most: int) -> FacadeProblem:
 
 
 async def _ignore_progress(seconds: float, message: str) -> None:
-    """Progress, which these doors do not send."""
+    """Progress, which these transports do not send."""

@@ -38,7 +38,7 @@ async def _no_figures() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """What the pages show of a server, and what its transport tells it.
+    """The operations of a server that the pages show, and those of its transport.
 
     ``health``: all its figures. ``figures``: by name, figures that a transport adds to them.
     """

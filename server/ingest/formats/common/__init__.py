@@ -1,1 +1,1 @@
-"""What several readers of formats use: bounded ZIP archives and XML, Markdown with places, parts of tables."""
+"""Shared parts of readers: bounded ZIP archives and XML, Markdown with places, parts of tables."""

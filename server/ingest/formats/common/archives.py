@@ -30,7 +30,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedErro
 
 @dataclass(slots=True)
 class _Budget:
-    """How many bytes may still be read: parts may name one another again and again."""
+    """The number of bytes that may still be read: parts may name one another again and again."""
 
     bytes: int = _MOST_READ_BYTES
 
@@ -112,7 +112,7 @@ def open_archive(file: BinaryIO, format: str, most: int = LARGEST_SUM_BYTES) -> 
 
 
 def _count_signatures(file: BinaryIO) -> int:
-    """How many entries a directory can have, without reading one; ``zipfile`` would load any number of them."""
+    """The number of entries that a directory can have, without reading one; ``zipfile`` would load all."""
     file.seek(0)
     count, tail = 0, b""
     while block := file.read(_BLOCK_BYTES):
@@ -138,7 +138,7 @@ def _check_bounds(entries: list[zipfile.ZipInfo], most: int) -> None:
 
 
 def _end(entry: zipfile.ZipInfo) -> int:
-    """Where the data of an entry ends at the earliest."""
+    """The earliest end of the data of an entry."""
     return entry.header_offset + _LOCAL_HEADER_BYTES + entry.compress_size
 
 

@@ -38,7 +38,7 @@ class _Span:
 
     @property
     def cells(self) -> int:
-        """How many cells it has."""
+        """The number of cells."""
         return max(self.bottom - self.top + 1, 0) * max(self.right - self.left + 1, 0)
 
     def add(self, row: int, column: int) -> None:
@@ -132,7 +132,7 @@ class _Stream:
     step: int
 
     def place(self, at: int) -> int:
-        """Where in the file a byte of the stream is."""
+        """The place in the file of a byte of the stream."""
         return self.starts[at // self.step] + at % self.step
 
 
@@ -185,7 +185,7 @@ class _Sectors:
         self._table = _numbers(self.read(self._places([part for part in parts if part < _FREE_SECTOR][:most])))
 
     def starts(self, first: int) -> list[int]:
-        """Where the sectors of a chain begin in the file."""
+        """The beginnings of the sectors of a chain in the file."""
         return self._places(_follow(self._table, first))
 
     def read(self, starts: list[int]) -> bytes:

@@ -1,4 +1,4 @@
-"""What Office Open XML packages (DOCX, PPTX, XLSX) have in common: relationships between parts, and properties."""
+"""Common parts of Office Open XML packages (DOCX, PPTX, XLSX): relationships between parts, and properties."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ _DATE = frozenset({"yr", "mo", "dy"})
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a group hands on to the groups within it.
+    """The state that a group hands on to the groups within it.
 
     ``destination`` is where its text goes, "" for the document.
     """
@@ -228,7 +228,7 @@ class RtfWriter:
         return True
 
     def _set_character(self, word: str, number: int | None, value: int) -> None:
-        """How text looks."""
+        """The look of text."""
         match word:
             case "v":
                 self._state = replace(self._state, is_hidden=number != 0)

@@ -31,7 +31,7 @@ class SheetRow:
 
 @dataclass(slots=True)
 class SheetBudget:
-    """What may still be read of a document."""
+    """The budget that is left for a document."""
 
     rows: int = MOST_ROWS
     cells: int = MOST_CELLS
@@ -96,7 +96,7 @@ class _Taken:
             yield row
 
     def count_rest(self) -> int:
-        """How many rows were not read."""
+        """The number of rows that were not read."""
         return self._refused + sum(1 for _ in self._rows)
 
 

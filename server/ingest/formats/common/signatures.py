@@ -1,4 +1,4 @@
-"""How files of the formats begin, so that a file of another kind is named as such before a reader sees it."""
+"""Signatures of the formats, so that a file of another kind is named as such before a reader sees it."""
 
 from __future__ import annotations
 

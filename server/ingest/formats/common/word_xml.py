@@ -39,7 +39,7 @@ _NO_FILL = frozenset({"", "AUTO", *_WHITE})
 
 @dataclass(slots=True)
 class WordCounts:
-    """What ``rewrite_body`` found: hidden runs, comments, and the first paragraph in the style of a title."""
+    """The findings of ``rewrite_body``: hidden runs, comments, and the first paragraph in the style of a title."""
 
     hidden: Counter[HiddenReason] = field(default_factory=Counter)
     comments: int = 0
@@ -48,7 +48,7 @@ class WordCounts:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How text looks; None, or 0 for ``size`` in half points, where nothing is stated.
+    """The look of text; None, or 0 for ``size`` in half points, where nothing is stated.
 
     ``vanishes``: it has the property of hidden text. ``is_filled``: its ground has another color than the page.
     ``is_struck`` and ``is_raised``: a line is drawn through it, it stands above its line.
@@ -101,7 +101,7 @@ class WordStyles:
         return MappingProxyType(self._levels)
 
     def look(self, style: str) -> _Look:
-        """How text in this style looks."""
+        """The look of text in this style."""
         return self._looks.get(style, _PLAIN)
 
     def is_title(self, style: str) -> bool:
@@ -129,7 +129,7 @@ class WordStyles:
         return look
 
     def _find_default_look(self, root: Element) -> _Look:
-        """How text looks that names no style."""
+        """The look of text that names no style."""
         look = _PLAIN
         for id, style in self._styles.items():
             if attribute(style, "type") == "paragraph" and attribute(style, "default") in {"1", "true", "on"}:

@@ -1,1 +1,1 @@
-"""What both readers of PDF share: opening, what a person does not see, words that were torn, Markdown, OCR."""
+"""Shared parts of both readers of PDF: opening, what a person does not see, torn words, Markdown, OCR."""

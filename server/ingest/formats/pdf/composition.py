@@ -27,7 +27,7 @@ _FENCE = re.compile(r"`{3,}")
 
 @dataclass(frozen=True, slots=True)
 class ReadPages:
-    """What a reader found: the pages, and what each of them draws."""
+    """The findings of a reader: the pages, and what each of them draws."""
 
     reader: str
     pages: tuple[Page, ...]
@@ -139,7 +139,7 @@ class _Writer:
             self._length += len(text)
 
     def _joint(self, block: Block) -> str:
-        """What stands between the last block and this one."""
+        """The separator between the last block and this one."""
         last = self._last
         if last is None:
             return ""

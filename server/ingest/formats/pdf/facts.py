@@ -1,4 +1,4 @@
-"""What a PDF states of itself: title, authors, when it was made, its DOI."""
+"""Facts that a PDF states of itself: title, authors, when it was made, its DOI."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class BlockKind(StrEnum):
-    """What a block is."""
+    """The kind of a block."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"
@@ -33,7 +33,7 @@ class Box:
 
     @property
     def middle(self) -> float:
-        """How far the middle is below the upper edge of the page."""
+        """The distance of the middle below the upper edge of the page."""
         return (self.top + self.bottom) / 2
 
     def holds(self, other: Box) -> bool:

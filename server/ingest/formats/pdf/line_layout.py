@@ -106,7 +106,7 @@ class TextSizes:
 
 
 def _prose_letters(pages: Iterable[Sequence[Line]]) -> Counter[float]:
-    """How many letters of each size stand in paragraphs: in more lines below each other than a heading has."""
+    """The number of letters of each size in paragraphs: in more lines below each other than a heading has."""
     found: Counter[float] = Counter()
     for page in pages:
         by_size: dict[float, list[Line]] = defaultdict(list)
@@ -282,7 +282,7 @@ class _Layout:
     # --- programs, rows
 
     def _count_program(self, place: int) -> int:
-        """How many lines of a program begin here."""
+        """The number of lines of a program that begin here."""
         if self.sizes.is_mono or is_barred(self.lines[place], self.rules) or (self.open and self._is_name(place)):
             return 0
         count = 0
@@ -319,7 +319,7 @@ class _Layout:
         return bool(_ADDRESS_END.search(above.text))
 
     def _count_rows(self, place: int) -> int:
-        """How many lines of contents, of declarations or the like begin here: lines that are kept apart."""
+        """The number of lines of contents, declarations or the like that begin here, which are kept apart."""
         count = 0
         while place + count < len(self.lines) and self._is_apart(place + count):
             if count and self.lines[place + count].box.top - self.lines[
@@ -330,7 +330,7 @@ class _Layout:
         return count or self._count_entries(place)
 
     def _count_entries(self, place: int) -> int:
-        """How many short lines of an index begin here: a term, and the numbers of its pages."""
+        """The number of short lines of an index that begin here: a term, and the numbers of its pages."""
         count = 0
         while place + count < len(self.lines) and _ENTRY.search(self.lines[place + count].text):
             count += 1
@@ -453,7 +453,7 @@ class _Layout:
         self.found.append(Block(BlockKind.PARAGRAPH, text, box, is_aside=is_aside, is_open=is_open))
 
     def _depth(self, left: float, size: float) -> int:
-        """How deep an item is nested: below those that begin farther left."""
+        """The depth of an item: below those that begin farther left."""
         self.items = [other for other in self.items if other < left - _INDENT * size]
         self.items.append(left)
         return len(self.items)

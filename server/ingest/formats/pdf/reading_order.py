@@ -78,7 +78,7 @@ def columns_of(page: PartedPage, gutters: Sequence[float] = ()) -> list[list[Lin
 
 
 def usual_gutters(pages: Sequence[PartedPage]) -> list[float]:
-    """Where many pages of a document have a gutter: pages that lie opposite may have it in two places."""
+    """The gutters of many pages of a document: pages that lie opposite may have it in two places."""
     found = Counter(round(page.gutter[1]) for page in pages if page.gutter is not None)
     fewest = max(_FEWEST_PAGES, _PAGE_SHARE * len(pages))
     return [float(gutter) for gutter, count in found.items() if count >= fewest]
@@ -147,7 +147,7 @@ def _divide(
 
 
 def _beside_grid(pieces: Sequence[Line], rules: Rules) -> list[Line]:
-    """What is at the right of a table with a frame, such as a chart or notes, down to what crosses its edge."""
+    """The lines at the right of a table with a frame, such as a chart or notes, down to what crosses its edge."""
     for grid in _grids(rules):
         below = sorted(
             (piece for piece in pieces if piece.box.middle > grid.top), key=lambda piece: piece.box.middle

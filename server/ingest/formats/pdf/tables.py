@@ -41,7 +41,7 @@ def has_leaders(text: str) -> bool:
 
 @dataclass(slots=True)
 class _Column:
-    """Where the cells of a column begin and end."""
+    """The edges of the cells of a column."""
 
     left: float
     right: float
@@ -116,7 +116,7 @@ def is_row(line: Line) -> bool:
 
 
 def _count_lines(lines: Sequence[Line], start: int, columns: list[_Column], rules: Rules) -> int:
-    """How many lines the table has; ``columns`` grow by the cells of each."""
+    """The number of lines of the table; ``columns`` grow by the cells of each."""
     last = 0
     for place in range(start + 1, len(lines)):
         line, above = lines[place], lines[place - 1]
@@ -134,7 +134,7 @@ def _count_lines(lines: Sequence[Line], start: int, columns: list[_Column], rule
 
 
 def _count_wrapped(lines: Sequence[Line], start: int, columns: Sequence[_Column]) -> int:
-    """How many lines after the last full one only go on with its cells beyond the first column."""
+    """The number of lines after the last full one that only go on with its cells beyond the first column."""
     count = 0
     for place in range(start, len(lines)):
         line, above = lines[place], lines[place - 1]
@@ -277,7 +277,7 @@ def _is_beside(bars: Iterable[tuple[float, float]], line: Line) -> bool:
 
 
 def _inner(rules: Rules, box: Box) -> list[float]:
-    """How far down the rules between the lines of a table are."""
+    """The heights of the rules between the lines of a table."""
     width = box.right - box.left
     # Each cell may have a line of its own.
     drawn: dict[int, float] = defaultdict(float)

@@ -50,7 +50,7 @@ class HiddenRun:
 
 @dataclass(slots=True)
 class PageObjects:
-    """What is drawn on a page. ``picture_share`` is the largest picture's part of the page, 0 to 1."""
+    """The drawing of a page. ``picture_share`` is the largest picture's part of the page, 0 to 1."""
 
     hidden: list[HiddenRun] = field(default_factory=list)
     is_scan_with_text: bool = False
@@ -67,7 +67,7 @@ class _Frame:
 
 
 def look_at_page(page: Any) -> PageObjects:
-    """What a page (a ``PdfPage``) draws, and which of its text is hidden."""
+    """The drawing of a page (a ``PdfPage``), and which of its text is hidden."""
     return _Look(page).look()
 
 

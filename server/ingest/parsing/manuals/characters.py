@@ -53,7 +53,7 @@ _LAST_CODE_POINT = 0x10FFFF
 
 
 def character(name: str) -> str:
-    r"""What a special character prints; "" for an unknown one.
+    r"""The printed text of a special character; "" for an unknown one.
 
     >>> character("em"), character("u00E9"), character("'e"), character("e aa")
     ('—', 'é', 'é', 'é')

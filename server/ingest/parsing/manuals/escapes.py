@@ -34,7 +34,7 @@ def name_at(text: str, at: int) -> tuple[str, int]:
 
 
 def delimited_at(text: str, at: int) -> tuple[str, int]:
-    """What stands between the delimiter at ``at`` and the next one like it, and where that ends."""
+    """The text between the delimiter at ``at`` and the next one like it, and its end."""
     end = text.find(text[at : at + 1] or "'", at + 1)
     return (text[at + 1 : end], end + 1) if end > 0 else (text[at + 1 :], len(text))
 
@@ -45,7 +45,7 @@ def continues(text: str) -> bool:
 
 
 def printed_text(text: str) -> str:
-    r"""What a line prints.
+    r"""The printed text of a line.
 
     >>> printed_text(r"\\fB\-\-all\\fR \(em \s-1POSIX\s0".replace("\\\\", "\\"))
     '--all — POSIX'
@@ -63,7 +63,7 @@ def printed_text(text: str) -> str:
 
 
 def _escape_at(text: str, at: int) -> tuple[str, int]:
-    """What the escape prints whose letter is at ``at``, and where it ends."""
+    """The printed text of the escape whose letter is at ``at``, and its end."""
     letter = text[at : at + 1]
     if (printed := _PRINTED.get(letter)) is not None:
         return printed, at + 1

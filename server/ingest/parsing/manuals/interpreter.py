@@ -61,7 +61,7 @@ class _Frame:
 
 @dataclass(slots=True)
 class Names:
-    """What a page defines, and the title that its macros state."""
+    """The definitions of a page, and the title that its macros state."""
 
     strings: dict[str, str] = field(default_factory=lambda: dict(_STRINGS))
     registers: dict[str, int] = field(default_factory=lambda: dict(_REGISTERS))
@@ -93,7 +93,7 @@ class Interpreter:
         self._run(0)
 
     def render(self, lines: Sequence[str]) -> str:
-        """What these lines print, as one line."""
+        """The printed text of these lines, as one line."""
         draft, self.draft = self.draft, PageDraft(_TEXT_FACTOR * sum(map(len, lines)) + _TEXT_CHARS)
         depth = len(self._frames)
         try:
@@ -189,7 +189,7 @@ class Interpreter:
         self.draft.text(self.printed(raw), glued=glued, glues=continues(raw))
 
     def printed(self, raw: str) -> str:
-        """What a text prints whose strings are put in."""
+        """The printed text of a text whose strings are put in."""
         text = printed_text(raw)
         return text.translate(self.names.translated) if self.names.translated else text
 

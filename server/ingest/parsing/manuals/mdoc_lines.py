@@ -56,7 +56,7 @@ _ONE_ARGUMENT = frozenset(("Pf", "Sm", "At", "Bx", "St", "Eo"))
 
 @dataclass(slots=True)
 class MdocState:
-    """What the macros of a page keep between lines."""
+    """The state that the macros of a page keep between lines."""
 
     name: str = ""
     section: str = ""

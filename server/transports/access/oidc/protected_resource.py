@@ -1,4 +1,4 @@
-"""Where clients get tokens: the metadata of a protected resource (RFC 9728), and challenges that lead there."""
+"""Referral to the issuer of tokens: the metadata of a protected resource (RFC 9728), and challenges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a token allows: rules of the operator, from claims of tokens to projects and rights.
+"""Rights of a token: rules of the operator, from claims of tokens to projects and rights.
 
 The rules are a file in TOML, of which the first rule that matches decides::
 

@@ -1,4 +1,4 @@
-"""What both doors to Zotero offer: the names of libraries, and the objects of one."""
+"""The protocol of both transports to Zotero: the names of libraries, and the objects of one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Protocol
 from winnow.server.libraries.zotero.objects import LibraryName, LibraryObjects
 
 
-class Door(Protocol):
-    """A way to read libraries. Nothing is ever written. Both doors give equal objects from equal data."""
+class ZoteroTransport(Protocol):
+    """Protocol of what reads libraries and writes nothing. Both transports give equal objects from equal data."""
 
     def libraries(self) -> tuple[LibraryName, ...]:
         """The user's own library, then those of groups, in the order of their numbers. Raises ``WinnowError``."""
