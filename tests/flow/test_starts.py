@@ -19,6 +19,7 @@ import pytest
 from tests.patience import LIMIT
 from tests.starts import forking
 from tests.starts.client import ServerKind, Starter, find_program, warm_starts
+from tests.starts.shells import folder_of_commands
 from winnow.sandbox import Layers, Sandbox
 from winnow.sandbox.protocol.limits import Limits
 from winnow.sandbox.runners.launch import ForkServerProgram
@@ -196,6 +197,34 @@ def test_a_process_with_another_limit_than_the_template_starts_interpreters(fork
     finally:
         resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
         forks.is_on = False
+
+
+def test_a_line_of_a_shell_runs_forks_with_its_pipes_environment_and_exit_codes(
+    forks: Starter, tmp_path: Path
+) -> None:
+    line = "echo words | winnow one --two; echo $?; cd /usr; WINNOW_STORE=here winnow 2>&1 | sort; exec winnow"
+    forks.is_on = True
+    try:
+        with folder_of_commands(tmp_path) as folder:
+            path = f"{folder}:{os.environ['PATH']}"
+            done = subprocess.run(
+                ["sh", "-c", line], env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=LIMIT
+            )
+    finally:
+        forks.is_on = False
+    started = [
+        subprocess.run([Path(sys.executable).with_name("winnow"), *each], capture_output=True, text=True)
+        for each in (["one", "--two"], [])
+    ]
+    first, second = started
+    shown = sorted((second.stdout + second.stderr).splitlines())
+    assert done.stdout.splitlines() == [
+        *first.stdout.splitlines(),
+        str(first.returncode),
+        *shown,
+        *second.stdout.splitlines(),
+    ]
+    assert (done.returncode, done.stderr) == (second.returncode, first.stderr + second.stderr)
 
 
 def test_other_programs_are_started() -> None:

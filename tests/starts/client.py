@@ -1,9 +1,9 @@
 """Starts of winnow by the tests, as forks of a template (``template.py``) in place of new interpreters.
 
 An interpreter needs one second to import what a command uses, and the tests start some thousand. ``install``
-replaces what `subprocess` calls to fork and execute: where the program is one of winnow's (``find_program``) and nothing about the
-start is unusual, a template forks; everything else is started as ever. The new process is a child of this one
-either way, so that waiting, signals and exit codes are the system's own.
+replaces what `subprocess` calls to fork and execute: where the program is one of winnow's (``find_program``) and
+nothing about the start is unusual, a template forks; everything else is started as ever. The new process is a
+child of this one either way, so that waiting, signals and exit codes are the system's own.
 
 A fork server that this process starts (sandbox/runners/launch.py) is a fork, too, of a template of its kind
 (``fork_servers.py``): its warm-up is done, and it raises and tests its walls as a start does.
