@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -17,7 +18,13 @@ import pytest
 
 from tests.patience import LIMIT
 from tests.starts import forking
-from tests.starts.client import Starter, find_program, warm_starts
+from tests.starts.client import ServerKind, Starter, find_program, warm_starts
+from tests.starts.shells import folder_of_commands
+from winnow.sandbox import Layers, Sandbox
+from winnow.sandbox.protocol.limits import Limits
+from winnow.sandbox.runners.launch import ForkServerProgram
+from winnow.sandbox.runners.locked_children import ChildRequest, LockedChildren
+from winnow.sandbox.walls.profiles import READER
 from winnow.security import surface
 
 pytestmark = [
@@ -192,12 +199,40 @@ def test_a_process_with_another_limit_than_the_template_starts_interpreters(fork
         forks.is_on = False
 
 
+def test_a_line_of_a_shell_runs_forks_with_its_pipes_environment_and_exit_codes(
+    forks: Starter, tmp_path: Path
+) -> None:
+    line = "echo words | winnow one --two; echo $?; cd /usr; WINNOW_STORE=here winnow 2>&1 | sort; exec winnow"
+    forks.is_on = True
+    try:
+        with folder_of_commands(tmp_path) as folder:
+            path = f"{folder}:{os.environ['PATH']}"
+            done = subprocess.run(
+                ["sh", "-c", line], env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=LIMIT
+            )
+    finally:
+        forks.is_on = False
+    started = [
+        subprocess.run([Path(sys.executable).with_name("winnow"), *each], capture_output=True, text=True)
+        for each in (["one", "--two"], [])
+    ]
+    first, second = started
+    shown = sorted((second.stdout + second.stderr).splitlines())
+    assert done.stdout.splitlines() == [
+        *first.stdout.splitlines(),
+        str(first.returncode),
+        *shown,
+        *second.stdout.splitlines(),
+    ]
+    assert (done.returncode, done.stderr) == (second.returncode, first.stderr + second.stderr)
+
+
 def test_other_programs_are_started() -> None:
     winnow = str(Path(sys.executable).with_name("winnow"))
-    assert find_program([winnow, "search", "x"]) is not None
-    assert find_program([sys.executable, "-I", "-B", surface.__file__, "surface"]) is not None
+    assert find_program([winnow, "search", "x"], {}) is not None
+    assert find_program([sys.executable, "-I", "-B", surface.__file__, "surface"], {}) is not None
     others = [["winnow"], ["/bin/true"], [sys.executable], [sys.executable, "-c", "import server"]]
-    assert [find_program(each) for each in others] == [None] * len(others)
+    assert [find_program(each, {}) for each in others] == [None] * len(others)
 
 
 def test_an_attack_that_is_a_fork_starts_forks(forks: Starter, tmp_path: Path) -> None:
@@ -221,3 +256,35 @@ def surface():
         forks.is_on = False
     assert (done.stdout.decode().splitlines(), done.stderr) == (["Starter winnow 0 1", "HELD"], b"")
     assert done.returncode == -signal.SIGKILL  # of its group, with its template
+
+
+@pytest.mark.walls
+@pytest.mark.parametrize("is_walled", [True, False])
+def test_children_of_a_fork_server_that_is_a_fork_see_what_those_of_a_start_see(
+    forks: Starter, is_walled: bool
+) -> None:
+    program = ForkServerProgram("tests.starts.seen", READER, is_walled=is_walled)
+
+    def run() -> tuple[Any, ...]:
+        with LockedChildren(program, Limits()) as children:
+            answered = children.run(ChildRequest(b"?", -1, Limits(), (1 << 20,)))
+        return json.loads(answered.parts[0]), children.walls, children.breaches
+
+    (wanted, *started), (found, *forked) = _run_twice(forks, run)
+    assert {name: (found[name], value) for name, value in wanted.items() if found[name] != value} == {}
+    assert forked == started
+    assert [kind.program for kind in forks.templates if isinstance(kind, ServerKind)] == ["tests.starts.seen"]
+
+
+@pytest.mark.walls
+@pytest.mark.parametrize(
+    "layers", [Layers(), Layers(walls=False), Layers(fence=False)], ids=["both", "fence", "walls"]
+)
+def test_a_script_finds_in_a_fork_what_it_finds_in_a_start(forks: Starter, layers: Layers) -> None:
+    async def run() -> tuple[Any, ...]:
+        async with Sandbox(layers=layers) as sandbox:
+            outcome = await sandbox.run("import re\nreturn [sorted(dir(re)), str(set('words')), dir()]")
+            return outcome.status, outcome.error, outcome.result, outcome.walls
+
+    started, forked = _run_twice(forks, lambda: asyncio.run(run()))
+    assert forked == started

@@ -1,15 +1,19 @@
 """Starts of winnow by the tests, as forks of a template (``template.py``) in place of new interpreters.
 
 An interpreter needs one second to import what a command uses, and the tests start some thousand. ``install``
-replaces what `subprocess` calls to fork and execute: where the program is one of `_PROGRAMS` and nothing about the
-start is unusual, a template forks; everything else is started as ever. The new process is a child of this one
-either way, so that waiting, signals and exit codes are the system's own.
+replaces what `subprocess` calls to fork and execute: where the program is one of winnow's (``find_program``) and
+nothing about the start is unusual, a template forks; everything else is started as ever. The new process is a
+child of this one either way, so that waiting, signals and exit codes are the system's own.
+
+A fork server that this process starts (sandbox/runners/launch.py) is a fork, too, of a template of its kind
+(``fork_servers.py``): its warm-up is done, and it raises and tests its walls as a start does.
 
 A test of starting itself has the mark ``real_starts``. Each command has one (tests/flow/test_real_starts.py).
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import resource
@@ -44,11 +48,22 @@ _SOURCES = frozenset(
 )
 _LOCALES = (b"LC_ALL", b"LC_CTYPE", b"LANG")
 _UTF8 = b"C.UTF-8"
+_PR_SET_CHILD_SUBREAPER = 36
 # Variables that the interpreter or a library reads while it starts. A start with other values is a real one.
 _EARLY = re.compile(
     rb"PYTHON(?!DONTWRITEBYTECODE)|LANG|LC_|TYPER_|_TYPER_|PYDANTIC_|OTEL_|OPENBLAS_|OMP_|NUMPY_|LD_"
 )
 _ISOLATED = ("-I", "-B")
+# A fork server (sandbox/runners/launch.py): its options, and the parts of its program.
+_FORK_SERVER = ("-P", "-s", "-S", "-B", "-X", "utf8", "-c")
+_SERVING = re.compile(
+    r"(?P<paths>import sys; sys\.path\[:0\] = .+\n)"
+    r"(?P<source>from winnow\.sandbox\.child\.zygote import main\n"
+    r"main\(\d+, \d+, program='(?P<program>[\w.]+)', options=(?P<options>\{[^{}]*\}), profile=.+\))"
+)
+_SERVERS_TEMPLATE = """{paths}from tests.starts.fork_servers import main
+main({number}, {program!r}, {options})
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +78,37 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerKind:
+    """What fork servers have in common before they raise walls: all but the source of ``main``'s call."""
+
+    paths: str
+    program: str
+    options: str
+    environment: tuple[tuple[bytes, bytes], ...]
+    isolated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """What an interpreter is asked to run; ``name`` is its path, or ``-c``."""
 
-    kind: Kind
+    kind: Kind | ServerKind
     name: str
     source: str
     arguments: tuple[str, ...]
     starts_others: bool = False
 
 
-def find_program(arguments: Sequence[str], sources: Collection[str] = _SOURCES) -> Program | None:
+def find_program(
+    arguments: Sequence[str], environment: Mapping[bytes, bytes], sources: Collection[str] = _SOURCES
+) -> Program | None:
     """The program of winnow that this command line runs; None for any other."""
     if arguments[0] == str(_WINNOW):
         return Program(Kind(isolated=False), arguments[0], _WINNOW.read_text("utf-8"), (*arguments[1:],))
     if arguments[0] != sys.executable:
         return None
+    if (*arguments[1:-1],) == _FORK_SERVER:
+        return _find_fork_server(arguments[-1], environment)
     isolated = (*arguments[1:3],) == _ISOLATED
     name, *rest = arguments[3 if isolated else 1 :] or [""]
     if name == "-c" and rest and rest[0] in sources:
@@ -86,6 +116,13 @@ def find_program(arguments: Sequence[str], sources: Collection[str] = _SOURCES) 
     if name == str(_SURFACE):
         return Program(Kind(isolated), name, _SURFACE.read_text("utf-8"), (*rest,), starts_others=True)
     return None
+
+
+def _find_fork_server(source: str, environment: Mapping[bytes, bytes]) -> Program | None:
+    if (found := _SERVING.fullmatch(source)) is None:
+        return None
+    kind = ServerKind(found["paths"], found["program"], found["options"], (*sorted(environment.items()),))
+    return Program(kind, "-c", found["source"], ())
 
 
 def complete_environment(environment: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
@@ -101,7 +138,7 @@ def find_locale(environment: Mapping[bytes, bytes]) -> bytes:
     return _UTF8 if asked in (b"C", b"POSIX") and not environment.get(b"LC_ALL") else asked
 
 
-def find_early(environment: Mapping[bytes, bytes], kind: Kind) -> dict[bytes, bytes]:
+def find_early(environment: Mapping[bytes, bytes], kind: Kind | ServerKind) -> dict[bytes, bytes]:
     """What of the environment was read before a fork."""
     found = {name: value for name, value in environment.items() if _EARLY.match(name)}
     for name in (*_LOCALES, *(name for name in found if kind.isolated and name.startswith(b"PYTHON"))):
@@ -124,9 +161,9 @@ class Template:
     """A process that forks for this one."""
 
     channel: socket.socket
-    kind: Kind
+    kind: Kind | ServerKind
     early: Mapping[bytes, bytes]
-    process: subprocess.Popen[bytes] | None = None
+    number: int = 0  # of its process, where that is a child of this one
     _owner: int = field(default_factory=os.getpid)
     _process: tuple[Any, ...] = field(default_factory=_describe_process)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -148,8 +185,8 @@ class Template:
     def close(self) -> None:
         """End the template."""
         self.channel.close()
-        if self.process is not None:
-            self.process.wait()
+        if self.number:
+            os.waitpid(self.number, 0)
 
 
 # The arguments of `subprocess._fork_exec` that are of interest, by place; the others must be as these.
@@ -163,20 +200,20 @@ class Starter:
     """Forks and executes, in the place of `subprocess._fork_exec`."""
 
     execute: Callable[..., int]
-    templates: dict[Kind, Template] = field(default_factory=dict)
+    templates: dict[Kind | ServerKind, Template] = field(default_factory=dict)
     makes_templates: bool = False
     is_on: bool = True
     sources: Collection[str] = _SOURCES
 
     def __call__(self, *given: Any) -> int:
-        command = [os.fsdecode(each) for each in given[_COMMAND]]
-        program = find_program(command, self.sources) if self.is_on else None
-        if program is None or any(given[place] != value for place, value in _USUAL.items()):
+        if not self.is_on or any(given[place] != value for place, value in _USUAL.items()):
             return self.execute(*given)
+        command = [os.fsdecode(each) for each in given[_COMMAND]]
         environment = _read_environment(given[_ENVIRONMENT])
-        template = self._find_template(program.kind)
+        program = find_program(command, environment, self.sources)
+        template = self._find_template(program.kind) if program else None
         folder = os.getcwdb() if given[_FOLDER] is None else os.fsencode(given[_FOLDER])
-        if template is None or not template.fits(environment) or not os.access(folder, os.X_OK):
+        if not program or not template or not template.fits(environment) or not os.access(folder, os.X_OK):
             return self.execute(*given)
         kept = [each for each in given[_KEPT] if each != given[_ERROR_PIPE]]
         streams = [given[place] for place in (_INPUT, _OUTPUT, _ERRORS)]
@@ -194,7 +231,7 @@ class Starter:
         opened = [number if each < 0 else each for number, each in enumerate(streams)]
         return template.start(request, [*opened, *kept])
 
-    def _find_template(self, kind: Kind) -> Template | None:
+    def _find_template(self, kind: Kind | ServerKind) -> Template | None:
         if kind not in self.templates and self.makes_templates:
             self.templates[kind] = start_template(kind)
         return self.templates.get(kind)
@@ -226,12 +263,36 @@ def warm_starts() -> Iterator[Starter]:
             template.close()
 
 
-def start_template(kind: Kind) -> Template:
+def start_template(kind: Kind | ServerKind) -> Template:
     """Start a template. It ends with this process."""
     ours, theirs = socket.socketpair()
-    with theirs:
-        source = _TEMPLATE.format(root=str(_ROOT), number=theirs.fileno())
-        command = [sys.executable, *kind.options, "-c", source]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
-    requests.read(ours, 1)
-    return Template(ours, kind, find_early(os.environb, kind), process)
+    with theirs, _adoption():
+        command, environment = _command_of_template(kind, theirs.fileno())
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+        theirs.close()
+        number = int.from_bytes(requests.read(ours, 4), "little")
+    if number == process.pid:
+        process.returncode = 0  # waited for by its number
+    else:
+        process.wait()
+    return Template(ours, kind, find_early(os.environb if environment is None else environment, kind), number)
+
+
+@contextmanager
+def _adoption() -> Iterator[None]:
+    """Within, a template whose parent ends becomes a child of this process."""
+    prctl = ctypes.CDLL(None).prctl
+    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def _command_of_template(kind: Kind | ServerKind, number: int) -> tuple[list[str], dict[bytes, bytes] | None]:
+    """The command line and the environment of a template; None for this process's own."""
+    if isinstance(kind, Kind):
+        source = _TEMPLATE.format(root=str(_ROOT), number=number)
+        return [sys.executable, *kind.options, "-c", source], None
+    source = _SERVERS_TEMPLATE.format(paths=kind.paths, number=number, program=kind.program, options=kind.options)
+    return [sys.executable, *_FORK_SERVER, source], dict(kind.environment)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import array
-import pickle
+import marshal
 import socket
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 _LENGTH = struct.Struct("<I")
 _MAX_DESCRIPTORS = 64
@@ -35,7 +35,7 @@ class Request:
 
 def send(channel: socket.socket, request: Request, descriptors: Sequence[int]) -> None:
     """Send a request with its descriptors."""
-    body = pickle.dumps(request)
+    body = marshal.dumps(tuple(getattr(request, each.name) for each in fields(request)))
     socket.send_fds(channel, [_LENGTH.pack(len(body))], list(descriptors))
     channel.sendall(body)
 
@@ -49,7 +49,7 @@ def receive(channel: socket.socket) -> tuple[Request, list[int]] | None:
     for _, _, data in sent:
         descriptors.frombytes(data)
     (length,) = _LENGTH.unpack(head)
-    return pickle.loads(read(channel, length)), list(descriptors)
+    return Request(*marshal.loads(read(channel, length))), list(descriptors)
 
 
 def _room() -> int:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import fcntl
 import gc
 import importlib
 import io
@@ -21,8 +20,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,8 +50,6 @@ _MODULES = (
     "uvicorn.loops.asyncio",
     "uvicorn.protocols.http.h11_impl",
 )
-_HIGH = 512  # above the numbers that the standard streams and what is passed on have
-READY = b"+"
 _OF_INTERPRETER = frozenset({"__main__", *sys.builtin_module_names})
 _imported: list[str] = []
 
@@ -73,7 +69,7 @@ def main(number: int) -> None:
     _imported.extend(name for name in sys.modules if name not in _OF_INTERPRETER)
     gc.collect()
     gc.freeze()  # what is never looked at again stays shared
-    channel.sendall(READY)
+    channel.sendall(os.getpid().to_bytes(4, "little"))
     _run(_serve(channel, early))
 
 
@@ -86,9 +82,9 @@ def _serve(channel: socket.socket, early: Mapping[bytes, bytes]) -> requests.Req
         request, descriptors = received
         pid = forking.fork_for_parent()
         if pid == 0:
-            _arrange_descriptors(request.numbers, descriptors)
+            forking.arrange_descriptors(request.numbers, descriptors)
             channel.detach()
-            _take_place(request)
+            forking.take_place(request.folder, has_own_session=request.has_own_session, group=request.group)
             inner = _leave_template(early) if request.starts_others else None
             if inner is None:
                 _dress(request)
@@ -99,27 +95,6 @@ def _serve(channel: socket.socket, early: Mapping[bytes, bytes]) -> requests.Req
         for each in descriptors:
             os.close(each)
     os._exit(0)
-
-
-def _arrange_descriptors(numbers: Sequence[int], descriptors: Sequence[int]) -> None:
-    """Give the descriptors these numbers, and close all others."""
-    high = [fcntl.fcntl(each, fcntl.F_DUPFD, _HIGH) for each in descriptors]
-    for number, each in zip(numbers, high, strict=True):
-        os.dup2(each, number)
-    kept = {*numbers}
-    for number in range(max(numbers)):
-        if number not in kept:
-            with suppress(OSError):
-                os.close(number)
-    os.closerange(max(numbers) + 1, max(high) + 1)
-
-
-def _take_place(request: requests.Request) -> None:
-    if request.has_own_session:
-        os.setsid()
-    if request.group >= 0:
-        os.setpgid(0, request.group)
-    os.chdir(request.folder)
 
 
 def _leave_template(early: Mapping[bytes, bytes]) -> socket.socket | None:
@@ -135,7 +110,7 @@ def _leave_template(early: Mapping[bytes, bytes]) -> socket.socket | None:
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
     os.closerange(3, theirs.fileno())
-    os.closerange(theirs.fileno() + 1, _HIGH)
+    os.closerange(theirs.fileno() + 1, forking.HIGH)
     return theirs
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import typer
 
+from tests.starts.shells import folder_of_commands
 from winnow.sandbox import Outcome
 from winnow.security.suite import read_attacks
 from winnow.server.app import open_application
@@ -129,10 +130,17 @@ def write_notes(folder: Path) -> Path:
     return folder
 
 
-def _shell(home: Path, command: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the command `winnow`; tests/flow/test_real_starts.py starts each as a shell does."""
+    with folder_of_commands(tmp_path_factory.mktemp("commands")) as folder:
+        yield folder
+
+
+def _shell(home: Path, commands: Path, command: str) -> subprocess.CompletedProcess[str]:
     unset = ("XDG_DATA_HOME", "XDG_CACHE_HOME")
     kept = {name: value for name, value in os.environ.items() if name not in unset and "WINNOW" not in name}
-    environment = {**kept, "HOME": str(home), "PATH": f"{Path(sys.executable).parent}:{kept['PATH']}"}
+    environment = {**kept, "HOME": str(home), "PATH": f"{commands}:{Path(sys.executable).parent}:{kept['PATH']}"}
     return subprocess.run(
         ["sh", "-euc", command], cwd=home, env=environment, capture_output=True, text=True, check=False
     )
@@ -168,9 +176,9 @@ def _shell_examples() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("page", "example"), list(_shell_examples()))
-def test_every_shell_example_runs(page: str, example: str, home: Path) -> None:
+def test_every_shell_example_runs(page: str, example: str, home: Path, commands: Path) -> None:
     """In the order of the pages, in one home, as a reader would type them."""
-    done = _shell(home, example)
+    done = _shell(home, commands, example)
     assert done.returncode == 0, done.stderr
     commands = [line.rpartition("| ")[2] for line in example.splitlines()]
     for command in commands:
