@@ -193,8 +193,9 @@ def make_knowledge_base(settings: Settings, *, wait_for_model: bool, runs_jobs: 
 
     def run(job: Job, on_progress: Callable[[Progress], None]) -> JobResult:
         from winnow.server.jobs.ingesting import run_ingest
+        from winnow.server.projects.rebuilding import rebuild_vectors
 
-        return run_ingest(settings, cast("Backends", kb.store()), job, on_progress)
+        return run_ingest(settings, cast("Backends", kb.store()), job, on_progress, rebuild_vectors)
 
     jobs = JobQueue(settings.store, JobRunner(lambda: kb.store(), run)) if runs_jobs else None
     kb = KnowledgeBase(open_store, settings, jobs=jobs)

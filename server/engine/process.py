@@ -167,8 +167,9 @@ class _EngineBackends:
     def run_job(self, job: Job, on_progress: Callable[[Any], None]) -> JobResult:
         """Run a job that an agent asked for; the backends are open."""
         from winnow.server.jobs.ingesting import run_ingest
+        from winnow.server.projects.rebuilding import rebuild_vectors
 
-        return run_ingest(self._settings, self._backends, job, on_progress)
+        return run_ingest(self._settings, self._backends, job, on_progress, rebuild_vectors)
 
     def ingest(self, settings: Settings, job: IngestJob, on_progress: Callable[[Any], None]) -> dict[str, Any]:
         """Run a client's ingest under that client's settings; returns the report as JSON data."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from winnow.server.backends.base import Embedder
+from winnow.server.backends.catalogue import Catalogue
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.file_discovery import SourcePart, find_files, resolve_roots
 from winnow.server.ingest.formats.parsed_file import ReadOptions
@@ -20,10 +22,12 @@ from winnow.server.jobs.records import MAX_WARNINGS, WARNING_CHARS, Job, JobRequ
 from winnow.server.libraries.zotero.choice import ZoteroChoice
 from winnow.server.models import SPARSE_MODEL
 from winnow.server.opening import Backends
-from winnow.server.projects.rebuilding import rebuild_vectors
 from winnow.server.settings import Settings
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of
+
+# Embeds every chunk of a store again (``projects.rebuilding``), which a room above this one does.
+Rebuild = Callable[[Settings, Catalogue, Embedder, Callable[[Progress], None]], object]
 
 _HIDDEN = (
     "force_rebuild embeds the whole store again, and its deleted projects could not be restored then; ask the "
@@ -33,9 +37,15 @@ _FAILURES_SHOWN, _REASONS_SHOWN, _NAMED_SHOWN = 10, 10, 5
 
 
 def run_ingest(
-    settings: Settings, backends: Backends, job: Job, on_progress: Callable[[Progress], None]
+    settings: Settings,
+    backends: Backends,
+    job: Job,
+    on_progress: Callable[[Progress], None],
+    rebuild: Rebuild,
 ) -> JobResult:
     """Ingest the source of a job into its project; returns what this run wrote.
+
+    ``rebuild`` embeds the whole store again, for a job that may have that done.
 
     Raises ``WinnowError`` as ``ingest_parts`` does, and "SCOPE_VIOLATION" where a link has taken the place of the
     source. ``on_progress`` may raise to end the run where it can be resumed.
@@ -45,7 +55,7 @@ def run_ingest(
     if request.zotero is None:
         check_unmoved(Path(request.path), Path(request.root))
     if request.may_rebuild:
-        _replace_other_vectors(own, backends, on_progress)
+        _replace_other_vectors(own, backends, on_progress, rebuild)
     target, warnings = open_target(own, backends)
     ingest = _ingest_files if request.zotero is None else _ingest_zotero
     report = ingest(own, target, request, on_progress)
@@ -99,14 +109,17 @@ def _references_of(request: JobRequest) -> Path | None:
 
 
 def _replace_other_vectors(
-    settings: Settings, backends: Backends, on_progress: Callable[[Progress], None]
+    settings: Settings,
+    backends: Backends,
+    on_progress: Callable[[Progress], None],
+    rebuild: Rebuild,
 ) -> None:
     """Embed the store again where the project's vectors come from another model than this process has."""
     embedder = backends.embedder.wait()
     if embedder is not None and _needs_rebuild(backends, settings.project, embedder.fingerprint):
         if backends.catalogue.hidden_projects():
             raise WinnowError("SCOPE_VIOLATION", _HIDDEN)
-        rebuild_vectors(settings, backends.catalogue, embedder, on_progress)
+        rebuild(settings, backends.catalogue, embedder, on_progress)
 
 
 def _needs_rebuild(backends: Backends, project: str, fingerprint: str) -> bool:

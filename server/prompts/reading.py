@@ -18,6 +18,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from winnow.server import DATA
 from winnow.server.prompts.records import OWN_DOMAIN, Argument, Prompt
 from winnow.server.prompts.rendering import check_template
 from winnow.server.runtime.operator_files import (
@@ -31,7 +32,7 @@ from winnow.server.runtime.operator_files import (
 from winnow.server.text.markup.bounded_yaml import YamlRefused, parse_yaml
 from winnow.server.text.printable import one_line
 
-SHIPPED = Path(__file__).parents[1] / "data" / "prompts"
+SHIPPED = DATA / "prompts"
 REGISTRY = "REGISTRY.yaml"
 _MOST_BYTES = 64 * 1024
 _MOST_PARTS = 50

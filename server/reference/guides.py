@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 
+from winnow.server import DATA
 from winnow.server.settings import Settings
 from winnow.server.text.printable import one_line
 
-_DATA = Path(__file__).parents[1] / "data"
 _ALWAYS = ""
 
 # The server instructions, which a host shows a model first, and the tool that each part needs. Hosts cut them at
@@ -136,13 +135,13 @@ def _needed_tool(section: str) -> str:
 
 @cache
 def _read_playbook() -> str:
-    return (_DATA / "playbook.md").read_text("utf-8")
+    return (DATA / "playbook.md").read_text("utf-8")
 
 
 @cache
 def recipes() -> str:
     """Scripts to copy, as Markdown: one for each common task over all documents."""
-    return f"# Recipes\n\n{(_DATA / 'recipes.md').read_text('utf-8')}".rstrip()
+    return f"# Recipes\n\n{(DATA / 'recipes.md').read_text('utf-8')}".rstrip()
 
 
 _DOTTED = re.compile(

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from winnow.sandbox.language.refusals import Rejected
 from winnow.sandbox.modules.skills import MODULE, MOST_BYTES, Skills, compile_skill
+from winnow.server import DATA
 from winnow.server.runtime.operator_files import UnusableText, check_writers, read_operator_file
 
-SHIPPED = Path(__file__).parents[1] / "data" / "skills"
+SHIPPED = DATA / "skills"
 _MOST_FILES = 100  # of one folder
 _PARSE_ATTEMPTS = 5
 _WORD = re.compile(r"\w+")

@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from pathlib import Path
 from typing import Literal, TypeVar
 
 import tiktoken
 
+from winnow.server import DATA
+
 ENCODING = "o200k_base"
 FALLBACK = "bytes/4"
-_VOCABULARIES = Path(__file__).parents[1] / "data" / "tiktoken"
+_VOCABULARIES = DATA / "tiktoken"
 _FALLBACK_BYTES = 4
 # The pattern that tiktoken splits text with runs out of stack on about a megabyte of white space, and the process
 # panics. Pieces of a tenth of that never come near; a count grows by at most one token for each.

@@ -64,7 +64,7 @@ ROOMS: Mapping[str, str] = {
     "server.models": "",
     "server.ids": "",
     "server.text_charges": "",
-    "server.text": "server.errors",
+    "server.text": "server server.errors",
     "server.configuration": "server.errors",
     "server.settings": "server.configuration server.models server.errors server.text",
     "server.settings_loading": "server.configuration server.errors server.settings server.text",
@@ -109,7 +109,7 @@ ROOMS: Mapping[str, str] = {
     "server.jobs": "server.backends server.ingest server.libraries.zotero server.runtime server.models "
     "server.errors server.text",
     "server.jobs.ingesting": "server.jobs server.ingest server.libraries.zotero server.ingest.target "
-    "server.projects server.opening server.errors server.models server.settings server.text",
+    "server.opening server.backends server.backends.base server.errors server.models server.settings server.text",
     "server.opening": "server.backends server.backends.base server.claims server.errors server.graph "
     "server.retrieval server.models server.settings server.runtime server.text",
     "server.projects": "server.backends server.backends.base server.claims server.errors server.graph server.ids "
@@ -145,16 +145,17 @@ ROOMS: Mapping[str, str] = {
     "server.engine": "server.knowledge server.jobs server.operations server.contracts server.runtime "
     "server.sessions server.models server.errors server.settings server.text server.backends server",
     # the engine's program composes what an engine needs
-    "server.engine.process": "server.engine server.jobs server.jobs.ingesting server.opening server.ingest "
+    "server.engine.process": "server.engine server.projects server.jobs server.jobs.ingesting "
+    "server.opening server.ingest "
     "server.libraries.zotero "
     "server.ingest.target server.watching "
     "server.backends "
     "server.errors server.runtime server.settings server.text",
-    "server.scripts": "sandbox sandbox.language sandbox.modules server.sessions server.runtime server.text "
+    "server.scripts": "server sandbox sandbox.language sandbox.modules server.sessions server.runtime server.text "
     "server.knowledge server.contracts server.text_charges server.errors server.settings",
-    "server.reference": "client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
+    "server.reference": "server client_sdk sandbox.language sandbox.diagnosis.hints sandbox.runners sandbox.child "
     "server.scripts server.operations server.settings server.text",
-    "server.prompts": "server.reference server.runtime server.errors server.text",
+    "server.prompts": "server server.reference server.runtime server.errors server.text",
     "server.toolpacks": "sandbox.protocol sandbox.runners server.backends server.runtime server.errors "
     "server.settings server.text server.tiers",
     "server.tools": "server server.operations "
