@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.ingesting import ingest_paths
 from tests.notebooks import application_over
 from winnow.server.app import Application
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import Backends, open_backends
 from winnow.server.settings import Settings

@@ -16,6 +16,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from tests.ingesting import ingest_paths
 from tests.notebooks import Kept
 from tests.tiny_models import write_model
 from winnow.server.claims.comparing import compare_entries, integration_status, pair_friction
@@ -24,7 +25,6 @@ from winnow.server.claims.records import ClaimVerdict, Comparison, Entry
 from winnow.server.claims.sqlite_store import SqliteClaimStore
 from winnow.server.claims.store import Notebook, View
 from winnow.server.claims.verifying import CurrentIndex, check_entry
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.knowledge import DIRECT, Caller, KnowledgeBase
 from winnow.server.models import Filters

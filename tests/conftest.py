@@ -14,10 +14,10 @@ from hypothesis import settings as hypothesis_settings
 from mcp import ClientSession
 from mcp_types import CallToolResult
 
+from tests.ingesting import ingest_paths
 from tests.plain_store import copy_store
 from tests.starts.client import Starter, warm_starts
 from winnow.server.app import Application, open_application
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import open_backends
 from winnow.server.settings import Settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from tests.ingesting import ingest_paths
 from winnow.server.backends.vectors.index_build import _copy_with_holes
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import open_backends
 from winnow.server.settings import Settings

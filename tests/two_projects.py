@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from winnow.server.ingest.pipeline import ingest_paths
+from tests.ingesting import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.keys.key_file import add_key, new_key
 from winnow.server.keys.records import AccessKey

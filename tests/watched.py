@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.ingesting import ingest_paths
 from tests.patience import LIMIT
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import Backends, open_backends
 from winnow.server.settings import Settings
@@ -49,7 +49,7 @@ def fresh_index(folder: Path, source: WatchedSource | None = None) -> Index:
         settings = settings_of(Path(store, "fresh"))
         backends = open_backends(settings, wait_for_model=False)
         try:
-            rules = {"rules": source.rules, "labels": source.labels} if source else {}
+            rules = {"rules": source.request.rules, "labels": source.request.labels} if source else {}
             ingest_paths(target_of(settings, backends, None), [folder], **rules)  # type: ignore[arg-type]
             return index_of(backends)
         finally:

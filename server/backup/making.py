@@ -135,7 +135,7 @@ def _read_references(
             [source for source, marks in stamps.items() if any(map(has_entry, marks))],
             # The entries of a bibliography are no files that have stamps, unlike those of a collection.
             [source for source, marks in stamps.items() if has_suffix_of_bibliography(source) and not marks],
-            [one.references for one in watched if one.project == project and one.references],
+            [str(one.request.references) for one in watched if one.project == project and one.request.references],
         )
     )
 

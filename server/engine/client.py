@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,13 +20,13 @@ from winnow.server.engine.launch import launch, start_failure
 from winnow.server.engine.messages import (
     CallRequest,
     Hello,
-    IngestRequest,
     answer_from_json,
     error_from_json,
     stored_passage_from_json,
 )
 from winnow.server.engine.wire import PROTOCOL, REPLIES, REQUESTS, Connection, Message
 from winnow.server.errors import WinnowError
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.knowledge import DIRECT, OPERATIONS, Answer, Caller, KnowledgeCounters
 from winnow.server.operations.base import OTHER_SECONDS, Budget
 from winnow.server.operations.state import IN_SESSION
@@ -255,20 +255,15 @@ class EngineKnowledge:
             raise self._no_answer(0.0)
         return await self._ask(do, _COUNT_SECONDS, **fields)
 
-    async def ingest(
-        self, paths: Sequence[Path], labels: Mapping[str, str], on_progress: OnProgressMessage, **options: Any
-    ) -> Mapping[str, Any]:
+    async def ingest(self, request: IngestRequest, on_progress: OnProgressMessage) -> Mapping[str, Any]:
         """Have the engine ingest; returns the fields of its report. Cancelling stops it where it can be resumed.
-
-        ``options`` are those of ``IngestRequest``.
 
         Raises:
             WinnowError: as an ingest does, and INDEX_UNAVAILABLE if the engine dies meanwhile.
         """
         link = await self._connected()
-        request = IngestRequest(tuple(str(path.absolute()) for path in paths), labels, **options)
         try:
-            answer = await link.ask("ingest", on_progress, **request.to_fields())
+            answer = await link.ask("ingest", on_progress, request=request.model_dump(mode="json"))
         except ConnectionLost:
             raise _engine_died(
                 "the ingest; what was reported done is kept, run the same command again to go on"

@@ -21,15 +21,16 @@ from winnow.server.engine import endpoint
 from winnow.server.engine.messages import (
     CallRequest,
     Hello,
-    IngestRequest,
     Welcome,
     answer_to_json,
     error_to_json,
+    ingest_request_of,
     read_field,
     read_seconds,
 )
 from winnow.server.engine.wire import REPLIES, REQUESTS, Connection, Message, WireError
 from winnow.server.errors import WinnowError
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.jobs.queue import JobQueue
 from winnow.server.knowledge import DIRECT, SCRIPT, KnowledgeBase, Store
 from winnow.server.runtime.call_threads import CallThreads
@@ -250,7 +251,7 @@ class ClientConnection(Connection):
 
     async def ingest(self, message: Message) -> Message:
         """Run an ingest; the answer has its report, or None if the client stopped it."""
-        number, job = message["id"], IngestJob(IngestRequest.from_message(message))
+        number, job = message["id"], IngestJob(ingest_request_of(message))
         loop = asyncio.get_running_loop()
 
         def on_progress(progress: Any) -> None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+from pydantic import ValidationError
 
 from winnow.server.engine.wire import Message, WireError
 from winnow.server.errors import WinnowError, internal_error
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.models import Chunk, Document, Passage, Place
 from winnow.server.operations.base import Answer
 from winnow.server.sessions.passage_store import PassageLink, StoredPassage
-
-_MAX_PATHS = 100_000
 
 
 def read_field(message: Message, name: str, kind: type) -> Any:
@@ -111,57 +112,12 @@ def read_seconds(message: Message) -> float:
     return seconds
 
 
-@dataclass(frozen=True, slots=True)
-class IngestRequest:
-    """An ingest: absolute paths, labels by name, whether ignore files count and any deletion is made.
-
-    ``references`` is the absolute path of a bibliography, or "". ``keeps_hidden``, ``uses_ocr`` and ``passwords``
-    as in ``ReadOptions`` of ``server.ingest``. ``zotero`` is what is taken of Zotero in place of paths, or {}.
-    """
-
-    paths: tuple[str, ...]
-    labels: Mapping[str, str]
-    ignore_files: bool = True
-    allow_deletions: bool = False
-    keeps_hidden: bool = False
-    uses_ocr: bool = False
-    references: str = ""
-    passwords: tuple[str, ...] = field(default=(), repr=False)
-    zotero: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def from_message(cls, message: Message) -> IngestRequest:
-        """Read the request. Raises ``WireError``."""
-        paths, labels = read_field(message, "paths", list), read_field(message, "labels", dict)
-        passwords = read_field(message, "passwords", list)
-        texts = (*paths, *labels.values(), *passwords)
-        if max(len(paths), len(passwords)) > _MAX_PATHS or not all(isinstance(text, str) for text in texts):
-            raise WireError("paths, labels and passwords must be strings, and not too many")
-        return cls(
-            tuple(paths),
-            labels,
-            read_field(message, "ignore_files", bool),
-            read_field(message, "allow_deletions", bool),
-            read_field(message, "keeps_hidden", bool),
-            read_field(message, "uses_ocr", bool),
-            read_field(message, "references", str),
-            tuple(passwords),
-            read_field(message, "zotero", dict),
-        )
-
-    def to_fields(self) -> Message:
-        """The fields of the request."""
-        return {
-            "paths": list(self.paths),
-            "labels": dict(self.labels),
-            "ignore_files": self.ignore_files,
-            "allow_deletions": self.allow_deletions,
-            "keeps_hidden": self.keeps_hidden,
-            "uses_ocr": self.uses_ocr,
-            "references": self.references,
-            "passwords": list(self.passwords),
-            "zotero": dict(self.zotero),
-        }
+def ingest_request_of(message: Message) -> IngestRequest:
+    """The ingest that a request asks for. Raises ``WireError``."""
+    try:
+        return IngestRequest.model_validate(read_field(message, "request", dict))
+    except ValidationError:
+        raise WireError("request is not that of an ingest") from None
 
 
 def error_to_json(error: Exception) -> Message:

@@ -26,8 +26,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from winnow.server.backends.files.lock import ENGINE, StoreLock
@@ -43,8 +42,6 @@ from winnow.server.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from winnow.server.engine.client_connection import IngestJob
-    from winnow.server.ingest.formats.parsed_file import ReadOptions
-    from winnow.server.ingest.pipeline import IngestReport, Target
     from winnow.server.jobs.records import Job, JobResult
     from winnow.server.opening import Backends
     from winnow.server.watching.watcher import Watcher
@@ -173,54 +170,9 @@ class _EngineBackends:
 
     def ingest(self, settings: Settings, job: IngestJob, on_progress: Callable[[Any], None]) -> dict[str, Any]:
         """Run a client's ingest under that client's settings; returns the report as JSON data."""
-        from winnow.server.ingest.documents import labels_of
-        from winnow.server.ingest.formats.parsed_file import ReadOptions
-        from winnow.server.ingest.pipeline import ingest_paths
-        from winnow.server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
-        from winnow.server.ingest.selection.ignore_files import FileRules
-        from winnow.server.ingest.target import open_target
+        from winnow.server.ingest.target import run_request
 
-        target, warnings = open_target(settings, self._backends)
-        request = job.request
-        options = ReadOptions(request.keeps_hidden, request.passwords, request.uses_ocr)
-        if request.zotero:
-            report = self._ingest_zotero(settings, target, job, options, on_progress)
-            return asdict(replace(report, warnings=warnings + report.warnings))
-        report = ingest_paths(
-            target,
-            [Path(path) for path in request.paths],
-            labels=labels_of(request.labels),
-            options=options,
-            rules=FileRules(ignore_files=request.ignore_files),
-            deletions=ANY_DELETION if request.allow_deletions else CAUTIOUS,
-            allows_weaker=settings.allow_weaker_reader,
-            references=Path(request.references) if request.references else None,
-            progress=on_progress,
-        )
-        return asdict(replace(report, warnings=warnings + report.warnings))
-
-    def _ingest_zotero(
-        self,
-        settings: Settings,
-        target: Target,
-        job: IngestJob,
-        options: ReadOptions,
-        on_progress: Callable[[Any], None],
-    ) -> IngestReport:
-        from winnow.server.ingest.documents import labels_of
-        from winnow.server.ingest.selection.deletions import ANY_DELETION
-        from winnow.server.ingest.zotero.ingesting import GUARDED, HowToIngest, ingest_zotero
-        from winnow.server.libraries.zotero.choice import ZoteroChoice
-
-        request = job.request
-        how = HowToIngest(
-            labels_of(request.labels),
-            options,
-            ANY_DELETION if request.allow_deletions else GUARDED,
-            settings.allow_weaker_reader,
-        )
-        choice = ZoteroChoice.model_validate(dict(request.zotero))
-        return ingest_zotero(target, choice, settings.store, how, on_progress)
+        return asdict(run_request(settings, self._backends, job.request, on_progress))
 
 
 def _report(message: str) -> None:

@@ -69,16 +69,6 @@ class DefaultLabels:
 LabelSteps = tuple[DefaultLabels, ...]
 
 
-def labels_of(values: Mapping[str, str]) -> DefaultLabels:
-    """Labels from texts by name, as a command sends them to an engine; ``forced`` is "" for False."""
-    return DefaultLabels(
-        values.get("doc_tag", ""),
-        values.get("environment", ""),
-        values.get("repository", ""),
-        bool(values.get("forced")),
-    )
-
-
 class UnreadableFile(Exception):
     """A file or a part of it cannot be read; the message is the reason, as reports show it."""
 

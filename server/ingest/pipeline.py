@@ -34,7 +34,6 @@ from winnow.server.ingest.advice import add_advice
 from winnow.server.ingest.change_detection import document_of, entry_of, indexed_document_of, stamp_of
 from winnow.server.ingest.chunking import chunk
 from winnow.server.ingest.documents import (
-    DefaultLabels,
     RawDocument,
     UnreadableFile,
     apply_labels,
@@ -52,7 +51,6 @@ from winnow.server.ingest.file_discovery import (
     source_exists,
 )
 from winnow.server.ingest.formats.format_table import needs_ocr
-from winnow.server.ingest.formats.parsed_file import ReadOptions
 from winnow.server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
 from winnow.server.ingest.inspection.stored_documents import AlteredDocument, describe_altered, find_altered
 from winnow.server.ingest.parsing.parser import ParserProcess
@@ -71,8 +69,8 @@ from winnow.server.ingest.report import (
     failure_of,
     index_texts,
 )
-from winnow.server.ingest.selection.deletions import CAUTIOUS, DeletionRule, Deletions
-from winnow.server.ingest.selection.ignore_files import ALL_FILES, FileRules
+from winnow.server.ingest.selection.deletions import DeletionRule, Deletions
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.ingest.writing.batches import Batch, CompletedOrigin, Origin, PreparedDocument
 from winnow.server.ingest.writing.changed_points import prepare
 from winnow.server.ingest.writing.embedding import EmbeddingStage, check_model
@@ -84,7 +82,6 @@ from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of
 
 __all__ = [
-    "DefaultLabels",
     "GraphReport",
     "GraphTarget",
     "IngestFailure",
@@ -93,8 +90,8 @@ __all__ = [
     "RawDocument",
     "Target",
     "ingest_documents",
+    "ingest_files",
     "ingest_parts",
-    "ingest_paths",
 ]
 
 _BATCH_CHUNKS = 128  # one transaction, one progress report: about two seconds of embedding
@@ -106,7 +103,6 @@ _BATCHES_HELD = 3
 # split and written.
 _LARGE_WEIGHT = 16 * _BATCH_CHUNKS
 _MOST_SUFFIXES = 20  # of skipped files, in a report
-_NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
 _ENVIRONMENTS = frozenset(get_args(Environment))
 _ENTRIES_LOST = "{files} no entry any more (citekey, authors, year): {why}"
 _NO_BIBLIOGRAPHY = (
@@ -136,62 +132,46 @@ def ingest_documents(
     "INDEX_HELD" where another ingest is running.
     """
     with target.catalogue.only_writer(), ParserProcess() as parser:
-        run = _IngestRun(target, ProgressMeter(progress, documents_total=total), parser)
+        run = _IngestRun(target, ProgressMeter(progress, documents_total=total), parser, IngestRequest())
         run.index(source, [Origin("", documents)])
         return run.finish()
 
 
-def ingest_paths(
-    target: Target,
-    paths: Sequence[Path],
-    *,
-    labels: DefaultLabels = _NO_LABELS,
-    options: ReadOptions = _NO_OPTIONS,
-    rules: FileRules = ALL_FILES,
-    deletions: DeletionRule = CAUTIOUS,
-    allows_weaker: bool = False,
-    references: Path | None = None,
-    progress: OnProgress | None = None,
-) -> IngestReport:
-    """Make the index hold what these files and folders contain now.
+def ingest_files(target: Target, request: IngestRequest, progress: OnProgress | None = None) -> IngestReport:
+    """Make the index hold what the files and folders of a request contain now.
 
-    A folder is a source; a path inside a folder that was ingested before refreshes that part of it. ``labels`` are
-    for documents that state none; they, ``options`` and ``rules`` hold for this run: the next run must give them
-    again to keep them. ``allows_weaker``: formats other than text are read without walls where these are missing.
-    ``references`` is a bibliography, whose entries give their facts to the documents; it holds for this run too.
+    A folder is a source; a path inside a folder that was ingested before refreshes that part of it. Labels,
+    options and the bibliography hold for this run: the next run must give them again to keep them.
     Raises ``WinnowError`` as ``ingest_documents`` does, and "INVALID_REQUEST" for a path that does not exist.
     """
-    with target.catalogue.only_writer(), ParserProcess(options, allows_weaker=allows_weaker) as parser:
-        bibliography = read_references(parser, references) if references else None
-        run = _IngestRun(target, ProgressMeter(progress), parser, labels, deletions, bibliography)
-        sources = target.catalogue.sources(target.project)
+    with target.catalogue.only_writer(), _parser_of(target, request) as parser:
+        run = _IngestRun(target, ProgressMeter(progress), parser, request)
+        sources, may_be_gone = target.catalogue.sources(target.project), request.allow_deletions
         return run.ingest(
-            find_parts(paths, sources, rules, project=target.project, allows_missing=deletions.admits_all)
+            find_parts(request.paths, sources, request.rules, project=target.project, allows_missing=may_be_gone)
         )
 
 
 def ingest_parts(
     target: Target,
     parts: Sequence[SourcePart],
-    *,
-    labels: DefaultLabels = _NO_LABELS,
-    options: ReadOptions = _NO_OPTIONS,
-    deletions: DeletionRule = CAUTIOUS,
-    allows_weaker: bool = False,
-    pool: ReaderPool | None = None,
-    references: Path | None = None,
+    request: IngestRequest,
     progress: OnProgress | None = None,
+    *,
+    deletions: DeletionRule | None = None,
+    pool: ReaderPool | None = None,
 ) -> IngestReport:
-    """Make the index hold what these parts of sources contained when listed. As ``ingest_paths``.
+    """Make the index hold what these parts of sources contained when listed. As ``ingest_files``.
 
-    ``pool`` keeps the children that read files for the next ingest.
+    ``deletions`` are made in place of those of the request. ``pool`` keeps the children that read files for the
+    next ingest.
     """
-    with (
-        target.catalogue.only_writer(),
-        ParserProcess(options, allows_weaker=allows_weaker, pool=pool) as parser,
-    ):
-        bibliography = read_references(parser, references) if references else None
-        return _IngestRun(target, ProgressMeter(progress), parser, labels, deletions, bibliography).ingest(parts)
+    with target.catalogue.only_writer(), _parser_of(target, request, pool) as parser:
+        return _IngestRun(target, ProgressMeter(progress), parser, request, deletions).ingest(parts)
+
+
+def _parser_of(target: Target, request: IngestRequest, pool: ReaderPool | None = None) -> ParserProcess:
+    return ParserProcess(request.options, allows_weaker=target.allows_weaker, pool=pool)
 
 
 class _IngestRun:
@@ -202,18 +182,17 @@ class _IngestRun:
         target: Target,
         meter: ProgressMeter,
         parser: ParserProcess,
-        labels: DefaultLabels = _NO_LABELS,
-        deletions: DeletionRule = CAUTIOUS,
-        references: References | None = None,
+        request: IngestRequest,
+        deletions: DeletionRule | None = None,
     ) -> None:
         self._target = target
-        self._references = references
+        self._references = read_references(parser, request.references) if request.references else None
         self._meter = meter
         self._writer = IndexWriter(target)
         self._parser = parser
         check_state(target.project, target.catalogue.project_state(target.project), target.state)
         own = target.catalogue.project_settings(target.project).labels
-        self._labels = with_project_labels(labels, own.doc_tag, own.environment, own.repository)
+        self._labels = with_project_labels(request.labels, own.doc_tag, own.environment, own.repository)
         self._stamp = partial(stamp_of, labels=self._labels, options=parser.options)
         self._fingerprint = target.embedder.fingerprint if target.embedder else ""
         self._unchanged = self._ignored = self._images = 0
@@ -232,7 +211,9 @@ class _IngestRun:
             self._by_uri[known.uri] = known
             self._by_origin.setdefault((known.source, known.origin), []).append(known)
         self._deletions = Deletions(
-            deletions, target.project, Counter(known.source for known in self._by_uri.values())
+            deletions or request.deletions,
+            target.project,
+            Counter(known.source for known in self._by_uri.values()),
         )
         self._writer.repair()
 

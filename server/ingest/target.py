@@ -1,7 +1,8 @@
-"""Builds the target of an ingest (the stores, model and graph it writes to) from settings and open backends."""
+"""Builds the target of an ingest (the stores, model and graph it writes to), and runs a request into it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -11,7 +12,10 @@ from winnow.server.claims.life_cycle import check_project
 from winnow.server.errors import WinnowError
 from winnow.server.graph.base import GraphStore
 from winnow.server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer, read_gazetteer
-from winnow.server.ingest.pipeline import GraphTarget, Target
+from winnow.server.ingest.pipeline import GraphTarget, Target, ingest_files
+from winnow.server.ingest.report import IngestReport, OnProgress
+from winnow.server.ingest.selection.request import IngestRequest
+from winnow.server.ingest.zotero.ingesting import ingest_zotero
 from winnow.server.opening import Backends, open_fact_store
 from winnow.server.settings import Settings
 
@@ -38,7 +42,15 @@ def target_of(settings: Settings, backends: Backends, embedder: Embedder | None)
         )
     graph = graph_target_of(settings, backends.graph) if backends.graph else None
     check_claims = partial(check_project, backends.claims, backends.catalogue)
-    return Target(settings.project, backends.catalogue, backends.store, embedder, graph, follow_up=check_claims)
+    return Target(
+        settings.project,
+        backends.catalogue,
+        backends.store,
+        embedder,
+        graph,
+        follow_up=check_claims,
+        allows_weaker=settings.allow_weaker_reader,
+    )
 
 
 def open_target(settings: Settings, backends: Backends) -> tuple[Target, tuple[str, ...]]:
@@ -46,6 +58,18 @@ def open_target(settings: Settings, backends: Backends) -> tuple[Target, tuple[s
     embedder = backends.embedder.wait()
     warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
     return target_of(settings, backends, embedder), warnings
+
+
+def run_request(
+    settings: Settings, backends: Backends, request: IngestRequest, progress: OnProgress
+) -> IngestReport:
+    """Ingest into the project of these settings. Raises as ``open_target`` and ``ingest_parts`` do."""
+    target, warnings = open_target(settings, backends)
+    if request.zotero:
+        report = ingest_zotero(target, request, settings.store, progress)
+    else:
+        report = ingest_files(target, request, progress)
+    return replace(report, warnings=warnings + report.warnings)
 
 
 def _open_replaced_vectors(backends: Backends, embedder: Embedder | None) -> bool:

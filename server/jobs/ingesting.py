@@ -10,16 +10,13 @@ from winnow.server.backends.base import Embedder
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.file_discovery import SourcePart, find_files, resolve_roots
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-from winnow.server.ingest.pipeline import Target, ingest_parts
+from winnow.server.ingest.pipeline import ingest_parts
 from winnow.server.ingest.references.reference_report import ReferenceReport
 from winnow.server.ingest.report import IngestReport, Progress, group_failures
-from winnow.server.ingest.selection.deletions import CAUTIOUS
 from winnow.server.ingest.target import open_target
-from winnow.server.ingest.zotero.ingesting import HowToIngest, ingest_zotero
+from winnow.server.ingest.zotero.ingesting import ingest_zotero
 from winnow.server.jobs.admission import check_unmoved
 from winnow.server.jobs.records import MAX_WARNINGS, WARNING_CHARS, Job, JobRequest, JobResult
-from winnow.server.libraries.zotero.choice import ZoteroChoice
 from winnow.server.models import SPARSE_MODEL
 from winnow.server.opening import Backends
 from winnow.server.settings import Settings
@@ -51,14 +48,20 @@ def run_ingest(
     source. ``on_progress`` may raise to end the run where it can be resumed.
     """
     request = job.request
-    own = settings.model_copy(update={"project": request.project})
-    if request.zotero is None:
-        check_unmoved(Path(request.path), Path(request.root))
+    own = settings.model_copy(update={"project": request.project, "allow_weaker_reader": request.reads_weaker})
+    _check_unmoved(request)
     if request.may_rebuild:
         _replace_other_vectors(own, backends, on_progress, rebuild)
     target, warnings = open_target(own, backends)
-    ingest = _ingest_files if request.zotero is None else _ingest_zotero
-    report = ingest(own, target, request, on_progress)
+    if request.ingest.zotero:
+        report = ingest_zotero(target, request.ingest, own.store, on_progress)
+    else:
+        roots = resolve_roots(
+            request.ingest.paths, target.catalogue.sources(request.project), project=request.project
+        )
+        parts = [SourcePart(each, find_files(each)) for each in roots]
+        _check_unmoved(request)
+        report = ingest_parts(target, parts, request.ingest, on_progress)
     return JobResult(
         chunks_written=report.chunks,
         documents_processed=report.documents + report.moved + report.unchanged,
@@ -70,42 +73,12 @@ def run_ingest(
     )
 
 
-def _ingest_files(
-    settings: Settings, target: Target, request: JobRequest, on_progress: Callable[[Progress], None]
-) -> IngestReport:
-    path = Path(request.path)
-    roots = resolve_roots([path], target.catalogue.sources(request.project), project=request.project)
-    parts = [SourcePart(each, find_files(each)) for each in roots]
-    check_unmoved(path, Path(request.root))
-    return ingest_parts(
-        target,
-        parts,
-        options=ReadOptions(uses_ocr=bool(request.languages)),
-        deletions=CAUTIOUS,
-        allows_weaker=request.reads_weaker,
-        references=_references_of(request),
-        progress=on_progress,
-    )
-
-
-def _ingest_zotero(
-    settings: Settings, target: Target, request: JobRequest, on_progress: Callable[[Progress], None]
-) -> IngestReport:
-    how = HowToIngest(
-        options=ReadOptions(uses_ocr=bool(request.languages)),
-        allows_weaker=request.reads_weaker,
-        linked_below=tuple(map(Path, request.linked_below)),
-    )
-    return ingest_zotero(target, request.zotero or ZoteroChoice(), settings.store, how, on_progress)
-
-
-def _references_of(request: JobRequest) -> Path | None:
-    """The bibliography of a job, checked again as its source is."""
-    if request.references is None or request.references_root is None:
-        return None
-    path = Path(request.references)
-    check_unmoved(path, Path(request.references_root))
-    return path
+def _check_unmoved(request: JobRequest) -> None:
+    """Check the source and the bibliography of a job again, as ``check_unmoved`` does."""
+    for path in request.ingest.paths:
+        check_unmoved(path, Path(request.root))
+    if request.ingest.references and request.references_root:
+        check_unmoved(request.ingest.references, Path(request.references_root))
 
 
 def _replace_other_vectors(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 import time
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from winnow.server.libraries.zotero.choice import ZoteroChoice
+from winnow.server.ingest.selection.request import StoredRequest
 from winnow.server.models import PROJECT_NAME
 
 JOB_ID = r"^job_[0-9a-f]{32}$"
@@ -34,24 +34,43 @@ class _Record(BaseModel):
 class JobRequest(_Record):
     """The request of an agent, and what the operator's settings allowed at that time.
 
-    ``path`` is a file or folder, resolved, at or below ``root``, one of the operator's ``ingest_roots``. Both are
-    "zotero" for libraries of Zotero: ``zotero`` says which, and linked files are read below ``linked_below``.
-    ``languages`` are those of scanned pages: if there are any, pages without text are read by OCR.
-    ``references`` is a bibliography, resolved, at or below ``references_root``.
-    ``may_rebuild``: vectors of another model may be replaced. ``reads_weaker``: the setting
-    ``allow_weaker_reader`` of the server that took the request.
+    The path of ``ingest``, resolved, is at or below ``root``, one of the operator's ``ingest_roots``, and its
+    bibliography at or below ``references_root``; ``root`` is "zotero" for libraries of Zotero. ``languages`` are
+    those of scanned pages. ``may_rebuild``: vectors of another model may be replaced. ``reads_weaker``: the
+    setting ``allow_weaker_reader`` of the server that took the request.
     """
 
     project: _Project
-    path: _PathText | Literal["zotero"]
+    ingest: StoredRequest
     root: _PathText | Literal["zotero"]
-    zotero: ZoteroChoice | None = None
-    linked_below: Annotated[tuple[_PathText, ...], Field(max_length=100)] = ()
     languages: Annotated[tuple[Annotated[str, Field(max_length=20)], ...], Field(max_length=MAX_LANGUAGES)] = ()
-    references: _PathText | None = None
     references_root: _PathText | None = None
     may_rebuild: bool = False
     reads_weaker: bool = False
+
+    @property
+    def source(self) -> str:
+        """The file or folder, or "zotero"."""
+        return str(self.ingest.paths[0]) if self.ingest.paths else self.root
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_former(cls, fields: Any) -> Any:
+        """Files of earlier versions have one path, and other fields of the request, beside these."""
+        if not isinstance(fields, dict) or "path" not in fields:
+            return fields
+        own = {name: value for name, value in fields.items() if name in cls.model_fields}
+        former = {name: value for name, value in fields.items() if name not in own and value is not None}
+        path = former.pop("path", None)
+        paths = [] if path == "zotero" else [path]
+        return {**own, "ingest": {**former, "paths": paths, "uses_ocr": bool(own.get("languages"))}}
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> JobRequest:
+        is_from_zotero = self.root == "zotero"
+        if bool(self.ingest.zotero) != is_from_zotero or len(self.ingest.paths) != (not is_from_zotero):
+            raise ValueError("a job has one path, or libraries of Zotero")
+        return self
 
 
 class JobProgress(_Record):

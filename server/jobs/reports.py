@@ -20,7 +20,7 @@ def describe_job(job: Job, place: int, *, is_cancelling: bool) -> dict[str, Any]
         "job_id": job.id,
         "state": job.state,
         "project": job.request.project,
-        "source": job.request.path,
+        "source": job.request.source,
         "progress": _describe_progress(job.progress),
     }
     if not job.is_final:

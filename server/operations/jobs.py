@@ -11,6 +11,7 @@ from typing import Any
 
 from winnow.server.contracts.jobs import IngestFromSource, JobCancel, JobStatus, ZoteroOptions
 from winnow.server.errors import REASONS, WinnowError
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.jobs.admission import ZOTERO, admit, admit_zotero
 from winnow.server.jobs.queue import JobQueue
 from winnow.server.jobs.records import MAX_LANGUAGES, Job, JobRequest
@@ -34,21 +35,25 @@ def queue_ingest(context: RequestContext, request: IngestFromSource) -> Answer:
     """Queue an ingest, or find the unfinished one that was asked for with the same arguments."""
     queue = _writable_queue(context)
     own = require_project(context, request.project)
-    places = _zotero_places(context, request) if request.source == ZOTERO else _file_places(context, request)
+    find_places = _zotero_places if request.source == ZOTERO else _file_places
+    chosen = tuple((request.options.ocr_languages or own.languages)[:MAX_LANGUAGES])
+    ingest, roots = find_places(context, request, uses_ocr=bool(chosen))
     _check_model(context, request.project, may_rebuild=request.options.force_rebuild)
-    chosen = request.options.ocr_languages or own.languages
     asked = JobRequest(
         project=request.project,
-        **places,
-        languages=tuple(chosen[:MAX_LANGUAGES]),
+        ingest=ingest,
+        **roots,
+        languages=chosen,
         may_rebuild=request.options.force_rebuild,
         reads_weaker=context.settings.allow_weaker_reader,
     )
     return _answer(context, queue, queue.submit(asked))
 
 
-def _file_places(context: RequestContext, request: IngestFromSource) -> dict[str, Any]:
-    """The fields of a job for a file or folder. Raises ``WinnowError`` as ``admit`` does."""
+def _file_places(
+    context: RequestContext, request: IngestFromSource, *, uses_ocr: bool
+) -> tuple[IngestRequest, dict[str, Any]]:
+    """The ingest of a file or folder, and the roots of its paths. Raises ``WinnowError`` as ``admit`` does."""
     roots, store = context.settings.ingest_roots, context.settings.store
     if request.options.zotero is not None:
         raise WinnowError("INVALID_REQUEST", 'options.zotero is for source "zotero"; name that, or leave it out')
@@ -57,12 +62,10 @@ def _file_places(context: RequestContext, request: IngestFromSource) -> dict[str
     for admitted, name in ((found, "source"), (references, "references_path")):
         if admitted is not None:
             _refuse_files_of_others(context, admitted.path, name)
-    return {
-        "path": str(found.path),
-        "root": str(found.root),
-        "references": str(references.path) if references else None,
-        "references_root": str(references.root) if references else None,
-    }
+    ingest = IngestRequest(
+        paths=(found.path,), uses_ocr=uses_ocr, references=references.path if references else None
+    )
+    return ingest, {"root": str(found.root), "references_root": str(references.root) if references else None}
 
 
 def _refuse_files_of_others(context: RequestContext, path: Path, name: str) -> None:
@@ -88,8 +91,10 @@ def _refuse_files_of_others(context: RequestContext, path: Path, name: str) -> N
         )
 
 
-def _zotero_places(context: RequestContext, request: IngestFromSource) -> dict[str, Any]:
-    """The fields of a job for libraries of Zotero. Raises ``WinnowError`` where the operator does not allow it."""
+def _zotero_places(
+    context: RequestContext, request: IngestFromSource, *, uses_ocr: bool
+) -> tuple[IngestRequest, dict[str, Any]]:
+    """The ingest of libraries of Zotero. Raises ``WinnowError`` where the operator does not allow it."""
     below = admit_zotero(context.settings.ingest_roots)
     if request.options.references_path is not None:
         raise WinnowError("INVALID_REQUEST", "references_path: Zotero has the facts of its works; leave it out")
@@ -99,7 +104,7 @@ def _zotero_places(context: RequestContext, request: IngestFromSource) -> dict[s
         collections=tuple(chosen.collections),
         tags=tuple(chosen.tags),
     )
-    return {"path": ZOTERO, "root": ZOTERO, "zotero": taken, "linked_below": tuple(map(str, below))}
+    return IngestRequest(zotero=taken, uses_ocr=uses_ocr, linked_below=below), {"root": ZOTERO}
 
 
 def show_job(context: RequestContext, request: JobStatus) -> Answer:

@@ -129,7 +129,7 @@ class PathWatcher(SourceWatcher):
             self._is_due = True  # to find out how many are held back in all
 
     def _list(self, names: Sequence[str]) -> list[SourcePart]:
-        parts = list_parts(self._root.source, names, self.source.rules)
+        parts = list_parts(self._root.source, names, self.source.request.rules)
         self._unfinished = self._settling.leave_out_unfinished(parts)
         self._parts |= self._unfinished
         return parts
@@ -177,7 +177,7 @@ class PathWatcher(SourceWatcher):
         if self._events is None and names != [self._root.below]:
             return  # the next scan tries again
         try:
-            self._watch_folders(list_parts(self._root.source, names, self.source.rules))
+            self._watch_folders(list_parts(self._root.source, names, self.source.request.rules))
         except EventsUnavailable as error:
             self._poll(str(error))
         except OSError:  # a folder went away meanwhile
@@ -214,7 +214,7 @@ class PathWatcher(SourceWatcher):
             self._is_due = True
 
     def _compare_listing(self) -> None:
-        parts = list_parts(self._root.source, [self._root.below], self.source.rules)
+        parts = list_parts(self._root.source, [self._root.below], self.source.request.rules)
         if not self._stopping and snapshot_of(parts) != self._snapshot:
             self._snapshot = snapshot_of(parts)
             self._parts.add(self._root.below)

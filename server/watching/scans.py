@@ -10,7 +10,8 @@ from pathlib import Path
 
 from winnow.server.ingest.file_discovery import SKIPPED_FOLDERS, File, Root, SourcePart, find_files
 from winnow.server.ingest.readers import is_document
-from winnow.server.ingest.selection.ignore_files import IGNORE_FILES, FileRules
+from winnow.server.ingest.selection.file_rules import FileRules
+from winnow.server.ingest.selection.ignore_files import IGNORE_FILES
 
 # A file whose size and time are the same after so long is no longer being written.
 SETTLE_SECONDS = 0.5

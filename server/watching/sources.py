@@ -10,19 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from winnow.server.backends.files.counted_records import CountedFile, CountedRecords
 from winnow.server.backends.files.lock import SOURCES, StoreLock
 from winnow.server.backends.files.private_records import FileState, PrivateRecords
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.documents import DefaultLabels
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-from winnow.server.ingest.selection.ignore_files import FileRules
-from winnow.server.libraries.zotero.choice import ZoteroChoice
-from winnow.server.models import PROJECT_NAME, Environment
+from winnow.server.ingest.selection.request import StoredRequest
+from winnow.server.models import PROJECT_NAME
 
 FILE = "sources.json"
 # What the path of a source begins with that is of Zotero.
@@ -30,60 +35,59 @@ ZOTERO = "zotero:"
 _NOT_WORD = re.compile(r"[^a-z0-9]+")
 _ID_CHARS = 40
 
-_Text = Annotated[str, Field(max_length=200)]
-_PathText = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^(?:/|zotero:)[^\x00-\x1f\x7f]*$")]
-_Pattern = Annotated[str, Field(min_length=1, max_length=500)]
+_MOST_PATHS, _PATH_CHARS = 100, 4096
+# Fields of a request that no source has.
+_UNUSED = ("passwords", "allow_deletions", "linked_below")
 
 
 class WatchedSource(BaseModel):
-    """Folders and files that are watched together, or libraries of Zotero.
+    """An ingest that is made again after each change of its files or libraries of Zotero.
 
-    ``zotero`` is what is taken of Zotero; the one of ``paths`` says that in words then ("zotero:library").
-    ``id`` names it in commands. ``references`` is the path of the bibliography of its files, "" for none.
-    ``confirmed`` deletions may be made at once if the confirmation of the time ``confirmed_at`` (seconds since
-    1970) has not been used yet.
+    ``id`` names it in commands. ``confirmed`` deletions may be made at once if the confirmation of the time
+    ``confirmed_at`` (seconds since 1970) has not been used yet. As JSON data it has the fields of the request
+    beside its own.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
-    paths: Annotated[tuple[_PathText, ...], Field(min_length=1, max_length=100)]
+    request: StoredRequest
     project: Annotated[str, Field(pattern=PROJECT_NAME)]
-    doc_tag: _Text = ""
-    environment: Environment | Annotated[str, Field(max_length=0)] = ""
-    repository: _Text = ""
-    forced: bool = False
-    include: Annotated[tuple[_Pattern, ...], Field(max_length=1000)] = ()
-    exclude: Annotated[tuple[_Pattern, ...], Field(max_length=1000)] = ()
-    ignore_files: bool = True
-    keeps_hidden: bool = False
-    uses_ocr: bool = False
-    references: Annotated[str, Field(max_length=4096, pattern=r"^(?:/[^\x00-\x1f\x7f]*)?$")] = ""
-    zotero: ZoteroChoice | None = None
     confirmed: Annotated[int, Field(ge=0)] = 0
     confirmed_at: Annotated[float, Field(ge=0)] = 0.0
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its paths; of libraries of Zotero one that says in words what is taken ("zotero:library")."""
+        zotero = self.request.zotero
+        return (f"{ZOTERO}{zotero.describe()}",) if zotero else tuple(map(str, self.request.paths))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict) or "request" in fields:
+            return fields
+        request = {name: value for name, value in fields.items() if name not in cls.model_fields}
+        if request.get("zotero") and isinstance(paths := request.get("paths"), list | tuple):
+            request["paths"] = [path for path in paths if not str(path).startswith(ZOTERO)]
+        own = {name: value for name, value in fields.items() if name in cls.model_fields}
+        return {**own, "request": request}
+
     @model_validator(mode="after")
     def _has_paths_or_libraries(self) -> WatchedSource:
-        named = [path.startswith(ZOTERO) for path in self.paths]
-        if named != [True] if self.zotero else any(named):
+        request, longest = self.request, max(map(len, self.paths), default=0)
+        if bool(request.paths) == bool(request.zotero) or request.linked_below is not None:
             raise ValueError("a source has paths, or libraries of Zotero")
+        if len(self.paths) > _MOST_PATHS or longest > _PATH_CHARS:
+            raise ValueError("a source has at most 100 paths")
         return self
 
-    @property
-    def labels(self) -> DefaultLabels:
-        """The labels of its documents."""
-        return DefaultLabels(self.doc_tag, self.environment, self.repository, self.forced)
-
-    @property
-    def options(self) -> ReadOptions:
-        """Options for reading its files. Passwords are not stored: encrypted files are for ``winnow ingest``."""
-        return ReadOptions(self.keeps_hidden, (), self.uses_ocr)
-
-    @property
-    def rules(self) -> FileRules:
-        """Which files are its documents."""
-        return FileRules(self.include, self.exclude, self.ignore_files)
+    @model_serializer(mode="wrap")
+    def _spread(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        own = write(self)
+        request = {name: value for name, value in own.pop("request").items() if name not in _UNUSED}
+        first = {"id": own.pop("id"), "paths": list(self.paths), "project": own.pop("project")}
+        return {**first, **request, "paths": first["paths"], **own}
 
 
 class _SourcesFile(CountedFile):

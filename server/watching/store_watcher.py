@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from winnow.server.ingest.parsing.reader_pool import ReaderPool
 from winnow.server.ingest.pipeline import ingest_parts
 from winnow.server.ingest.report import IngestReport, OnProgress
 from winnow.server.ingest.selection.deletions import DeletionRule
 from winnow.server.ingest.target import target_of
-from winnow.server.ingest.zotero.ingesting import HowToIngest, ingest_found
+from winnow.server.ingest.zotero.ingesting import ingest_found
 from winnow.server.ingest.zotero.reading import FoundLibraries
-from winnow.server.libraries.zotero.choice import ZoteroChoice
 from winnow.server.opening import Backends
 from winnow.server.settings import Settings
 from winnow.server.watching.source_watcher import WatchTimes
@@ -34,19 +32,8 @@ def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
         own = settings.model_copy(update={"project": source.project})
         target = target_of(own, opened, opened.embedder.wait())
         if isinstance(found, FoundLibraries):
-            how = HowToIngest(source.labels, source.options, deletions, settings.allow_weaker_reader, pool)
-            return ingest_found(target, found, source.zotero or ZoteroChoice(), how, on_batch)
-        return ingest_parts(
-            target,
-            found,
-            labels=source.labels,
-            options=source.options,
-            deletions=deletions,
-            allows_weaker=settings.allow_weaker_reader,
-            pool=pool,
-            references=Path(source.references) if source.references else None,
-            progress=on_batch,
-        )
+            return ingest_found(target, found, source.request, on_batch, deletions=deletions, pool=pool)
+        return ingest_parts(target, found, source.request, on_batch, deletions=deletions, pool=pool)
 
     times = WatchTimes(settings.watch_scan_minutes, settings.watch_poll_seconds)
     return Watcher(settings.store, lambda: backends().catalogue, ingest, times, pool)

@@ -125,8 +125,8 @@ class Watcher:
 
     def expect(self, source: WatchedSource, files: Sequence[File]) -> None:
         """See ``WatchedStore``: the children start while it is waited for the end of writing."""
-        if any(is_parsed_in_child(file.path, source.options) for file in files):
-            self._pool.start_early(source.options)
+        if any(is_parsed_in_child(file.path, source.request.options) for file in files):
+            self._pool.start_early(source.request.options)
 
     def ingest(
         self,
@@ -203,7 +203,7 @@ class Watcher:
         thread.start()
 
     def _make_watcher(self, source: WatchedSource, status: PathStatus) -> SourceWatcher:
-        if source.zotero is None:
+        if source.request.zotero is None:
             return PathWatcher(source, status, self, self._times, self._publish)
         return ZoteroWatcher(source, status, self, self._times, self._publish, self._store)
 

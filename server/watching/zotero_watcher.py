@@ -13,8 +13,8 @@ from pathlib import Path
 
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.report import IngestReport
-from winnow.server.ingest.selection.deletions import DeletionRule
-from winnow.server.ingest.zotero.ingesting import GUARDED
+from winnow.server.ingest.selection.deletions import GUARDED, DeletionRule
+from winnow.server.ingest.zotero.ingesting import choice_of
 from winnow.server.ingest.zotero.reading import FoundLibraries, change_mark, read_libraries
 from winnow.server.libraries.zotero.choice import ZoteroChoice
 from winnow.server.text.printable import one_line
@@ -121,4 +121,4 @@ class ZoteroWatcher(SourceWatcher):
 
     @property
     def _choice(self) -> ZoteroChoice:
-        return self.source.zotero or ZoteroChoice()
+        return choice_of(self.source.request)

@@ -19,6 +19,7 @@ from winnow.server.bench.figures import percentiles
 from winnow.server.commands.terminal.progress import OnStep
 from winnow.server.engine.client import EngineKnowledge, query_engine
 from winnow.server.errors import WinnowError
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.opening import catalogue_path, open_backends
 from winnow.server.settings import Settings
 
@@ -73,7 +74,7 @@ async def measure_ingest(scene: Scene) -> dict[str, Any]:
     searching = asyncio.create_task(_search_until(servers, questions[::-1], done))
     began = time.perf_counter()
     try:
-        report = await scene.writer.ingest([pages], {}, lambda progress: None)
+        report = await scene.writer.ingest(IngestRequest(paths=(pages,)), lambda progress: None)
     finally:
         done.set()
     seconds = time.perf_counter() - began
@@ -131,7 +132,7 @@ async def _measure_kill(scene: Scene, pages: Path) -> dict[str, Any]:
     reported_counts: list[int] = []
     known = await asyncio.to_thread(_document_ids, settings)
     ingest = asyncio.create_task(
-        writer.ingest([pages], {}, lambda answer: reported_counts.append(answer["documents"]))
+        writer.ingest(IngestRequest(paths=(pages,)), lambda answer: reported_counts.append(answer["documents"]))
     )
     while not reported_counts and not ingest.done():
         await asyncio.sleep(0.01)
@@ -161,7 +162,7 @@ async def _measure_kill(scene: Scene, pages: Path) -> dict[str, Any]:
     )
     broken_off = isinstance((await asyncio.gather(ingest, return_exceptions=True))[0], WinnowError)
     kept = await asyncio.to_thread(_document_ids, settings)
-    again = await writer.ingest([pages], {}, lambda answer: None)
+    again = await writer.ingest(IngestRequest(paths=(pages,)), lambda answer: None)
     whole = await asyncio.to_thread(_document_ids, settings)
     return {
         "seconds_to_an_answer": [seconds for seconds, _, _ in answers],

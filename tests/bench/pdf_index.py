@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.pdf_truth import Paper, page_texts, sentences_of, signs_of
+from tests.ingesting import ingest_paths
 from winnow.server.app import make_knowledge_base
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.knowledge import SCRIPT, KnowledgeBase
 from winnow.server.opening import open_backends

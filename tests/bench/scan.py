@@ -32,11 +32,11 @@ from rich.table import Table
 
 from tests.bench.command_line import command_line
 from tests.bench.repeated_store import build_store
+from tests.ingesting import ingest_paths
 from winnow.server.app import make_knowledge_base
 from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.knowledge import SCRIPT, KnowledgeBase
 from winnow.server.opening import open_backends

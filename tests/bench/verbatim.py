@@ -36,10 +36,10 @@ from xml.etree import ElementTree
 import typer
 
 from tests.bench.command_line import command_line
+from tests.ingesting import ingest_paths
 from winnow.server.app import make_knowledge_base
 from winnow.server.commands.terminal.output import print_lines, report_errors
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.knowledge import KnowledgeBase
 from winnow.server.opening import open_backends

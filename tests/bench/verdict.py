@@ -24,10 +24,11 @@ import typer
 from numpy.typing import NDArray
 
 from tests.bench.command_line import command_line
+from tests.ingesting import ingest_paths
 from winnow.server.commands.eval.measurements import documents_of
 from winnow.server.commands.terminal.output import Json, print_json, print_to_stderr, report_errors
 from winnow.server.commands.terminal.progress import show_progress
-from winnow.server.ingest.pipeline import Progress, Target, ingest_documents, ingest_paths
+from winnow.server.ingest.pipeline import Progress, Target, ingest_documents
 from winnow.server.ingest.target import target_of
 from winnow.server.models import Filters
 from winnow.server.opening import Backends, open_backends

@@ -28,6 +28,7 @@ from mcp import Client
 from rich.table import Table
 
 from tests.bench.command_line import command_line
+from tests.ingesting import ingest_paths
 from winnow.server.app import open_application
 from winnow.server.bench.tokens.counting import Cost, cost_of
 from winnow.server.claims.language.distilling import distil
@@ -37,7 +38,6 @@ from winnow.server.commands.terminal.output import Json, print_json, report_erro
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.contracts.claims.arguments import MAX_CONTENT_CHARS
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.models import Filters
 from winnow.server.opening import open_backends

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.ingesting import ingest_paths
 from winnow.server.app import Application, open_application
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import open_backends
 from winnow.server.settings_loading import load_settings

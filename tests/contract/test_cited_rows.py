@@ -9,11 +9,11 @@ import pytest
 from mcp import Client
 from typer.testing import CliRunner
 
+from tests.ingesting import ingest_paths
 from tests.pdf_files import PdfFile, build_pdf, paragraph
 from winnow.server.app import make_knowledge_base, open_application
 from winnow.server.commands.corpus import cite as cite_command
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
 from winnow.server.opening import open_backends

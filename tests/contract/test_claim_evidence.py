@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ingesting import ingest_paths
 from tests.placed_documents import DOCUMENTS, index_placed_documents
 from winnow.server.claims.comparing import claim_friction
 from winnow.server.claims.life_cycle import update_friction
@@ -21,7 +22,6 @@ from winnow.server.claims.verifying import (
     check_evidence,
     is_settled,
 )
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.models import Filters
 from winnow.server.opening import Backends, open_backends

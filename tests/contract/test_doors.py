@@ -14,13 +14,13 @@ import pytest
 
 from tests.door_calls import ERRORS, QUESTION, STATE_OF_JOBS, calls_of, entries_of, shared, write_claim
 from tests.doors import DOORS, HTTP_DOORS, Seen, open_door
+from tests.ingesting import ingest_paths
 from tests.operator_packs import FAILURES, TEXT, operator_packs
 from tests.two_projects import make_client
 from winnow.server.app import Application, open_application
 from winnow.server.claims.projects import move_notebooks
 from winnow.server.configuration.value_types import ToolPack
 from winnow.server.errors import REASONS
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.keys.key_ring import KeyRing
 from winnow.server.opening import open_backends

@@ -9,8 +9,8 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
+from tests.ingesting import ingest_paths
 from winnow.server.app import Application, open_application
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import open_backends
 from winnow.server.settings_loading import load_settings

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from tests.ingesting import ingest_paths
 from winnow.server.app import open_application
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.ingest.graph_update import GraphUpdate
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import graph_target_of, target_of
 from winnow.server.opening import catalogue_path, open_backends, open_graph
 from winnow.server.settings import Settings

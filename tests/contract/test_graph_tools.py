@@ -16,6 +16,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
+from tests.ingesting import ingest_paths
 from tests.plain_store import copy_store
 from winnow.server.app import Application, open_application
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
@@ -23,7 +24,7 @@ from winnow.server.contracts import flat_schema
 from winnow.server.errors import WinnowError
 from winnow.server.graph.records import DocumentGraph, Edge, Node, normalise_name
 from winnow.server.ids import entity_id, section_id
-from winnow.server.ingest.pipeline import Target, ingest_paths
+from winnow.server.ingest.pipeline import Target
 from winnow.server.models import Chunk, Document
 from winnow.server.opening import open_backends
 from winnow.server.settings import Settings

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from mcp import Client
 from mcp_types import TextContent
 
+from tests.ingesting import ingest_paths
 from winnow.server.app import open_application
 from winnow.server.backends.files.seal import unseal
 from winnow.server.contracts import answer_schema
-from winnow.server.ingest.pipeline import IngestReport, ingest_paths
+from winnow.server.ingest.pipeline import IngestReport
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import catalogue_path, open_backends
 from winnow.server.settings import Settings

@@ -14,10 +14,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from tests.ingesting import ingest_paths
 from tests.plain_store import copy_store
 from winnow.server.app import Application, make_knowledge_base
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import Target, ingest_paths
+from winnow.server.ingest.pipeline import Target
 from winnow.server.knowledge import SCRIPT, Answer
 from winnow.server.opening import open_backends
 from winnow.server.sessions.identities import key_name

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.ingesting import ingest_paths
 from winnow.server.backends.models import weights
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.models import Filters
 from winnow.server.opening import Backends, open_backends

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from tests.ingesting import ingest_paths
 from tests.plain_store import index_by_words
 from winnow.server.app import make_knowledge_base
 from winnow.server.backends import trigrams
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.knowledge import SCRIPT, Answer, KnowledgeBase
 from winnow.server.models import ExcludedText, Filters

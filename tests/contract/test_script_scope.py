@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from tests.ingesting import ingest_paths
 from winnow.client_sdk import claim_calls
 from winnow.sandbox import Outcome
 from winnow.sandbox.diagnosis import hints
 from winnow.server.app import Application, open_application
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import open_backends
 from winnow.server.settings import Settings

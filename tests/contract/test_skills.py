@@ -335,7 +335,7 @@ The belt of the thresher may not run without a guard.
 @pytest.fixture(scope="module")
 def outcomes(folder: Path, tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Mapping[str, Outcome]:
     """The outcome of each script, over the corpus and three more pages."""
-    from winnow.server.ingest.pipeline import ingest_paths
+    from tests.ingesting import ingest_paths
     from winnow.server.ingest.target import target_of
     from winnow.server.opening import open_backends
 

@@ -18,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.flow.test_ingest_references import Library, library
+from tests.ingesting import ingest_paths
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.backends.files.lock import ENGINE, StoreLock
 from winnow.server.backends.files.store_folder import CATALOGUE
@@ -28,7 +29,7 @@ from winnow.server.claims.store import Notebook
 from winnow.server.commands.backups import backup, restore
 from winnow.server.findings import Finding
 from winnow.server.health.primary_data import CHECKS
-from winnow.server.ingest.pipeline import Target, ingest_paths
+from winnow.server.ingest.pipeline import Target
 from winnow.server.jobs.job_files import JobFiles
 from winnow.server.jobs.records import JobRequest, new_job
 from winnow.server.keys.key_file import add_key, new_key, read_keys, remove_key, revoke_key, rotate_key

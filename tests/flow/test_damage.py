@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests.ingesting import ingest_paths
 from tests.plain_store import copy_store
 from tests.tiny_models import write_model
 from winnow.server.app import make_knowledge_base
@@ -29,7 +30,6 @@ from winnow.server.commands.projects import project
 from winnow.server.errors import WinnowError
 from winnow.server.findings import Finding
 from winnow.server.health import _integrity
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import open_backends
 from winnow.server.settings import Settings

@@ -33,6 +33,7 @@ from winnow.server.engine import endpoint
 from winnow.server.engine.client import EngineKnowledge, _Link, query_engine
 from winnow.server.engine.compatibility import build_id, describe_settings
 from winnow.server.errors import WinnowError
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.knowledge import SCRIPT, Knowledge
 from winnow.server.opening import open_backends
 from winnow.server.settings import Settings
@@ -307,7 +308,7 @@ async def test_an_engine_takes_vectors_that_were_made_anew_with_its_model(
     model = f"onnx:{write_model(tmp_path / 'model')}"
     asked = {"query": "backup policy", "top_k": 3}
     async with client(empty, embedding="auto", embedder=model) as kb:
-        await kb.ingest([corpus], {}, lambda progress: None)
+        await kb.ingest(IngestRequest(paths=(corpus,)), lambda progress: None)
         before = (await kb.call("semantic_search", asked, kb.caller("x"))).payload
         assert before["search_mode"] == "hybrid"
         former = _vectors(empty)
@@ -322,7 +323,7 @@ async def test_an_engine_takes_vectors_that_were_made_anew_with_its_model(
             assert _vectors(empty) != former
             former = _vectors(empty)
             assert len(former) == 1
-        again = await kb.ingest([corpus], {}, lambda progress: None)
+        again = await kb.ingest(IngestRequest(paths=(corpus,)), lambda progress: None)
         assert again["documents"] == 0
 
         other = f"onnx:{write_model(tmp_path / 'other', -TABLE)}"
@@ -332,7 +333,7 @@ async def test_an_engine_takes_vectors_that_were_made_anew_with_its_model(
         assert (after["search_mode"], after["results"]) == ("hybrid", before["results"])
         assert _vectors(empty) > former
         with pytest.raises(WinnowError, match=r"re-embedded with another model.*winnow engine stop"):
-            await kb.ingest([corpus], {}, lambda progress: None)
+            await kb.ingest(IngestRequest(paths=(corpus,)), lambda progress: None)
         assert (await status(empty))["waits"]["vectors"]["reads"] > 0
 
 
@@ -579,7 +580,7 @@ async def test_searches_go_on_while_the_engine_ingests_and_find_what_came(
     pages = write_pages(tmp_path / "pages")
     place_of = ("--store", empty, "--project", "handbook", "--json")
     async with client(empty) as kb:
-        await kb.ingest([corpus], {}, lambda progress: None)
+        await kb.ingest(IngestRequest(paths=(corpus,)), lambda progress: None)
         before = await search(kb, query="rule 3 of page 7")
         assert [row for row in before["results"] if row["title"].startswith("Page")] == []
         ingest = asyncio.create_task(winnow("ingest", pages, *place_of))
@@ -692,7 +693,7 @@ async def _broken_off(
                 breaks(task, pid)
             reported["documents"] = progress["documents"]
 
-        task = asyncio.create_task(kb.ingest([pages], {}, on_progress))
+        task = asyncio.create_task(kb.ingest(IngestRequest(paths=(pages,)), on_progress))
         try:
             await task
         except asyncio.CancelledError:
@@ -705,7 +706,7 @@ async def _broken_off(
 async def _goes_on(store: Path, pages: Path, reported: int) -> None:
     """The next run ends with the index of an uninterrupted run, and repeats no reported document."""
     async with client(store, project="p") as kb:
-        report = await kb.ingest([pages], {}, lambda progress: None)
+        report = await kb.ingest(IngestRequest(paths=(pages,)), lambda progress: None)
         assert report["documents"] + report["unchanged"] == PAGES
         assert report["unchanged"] >= reported > 0
         await query_engine(store, "stop")
@@ -760,7 +761,7 @@ async def test_commands_that_open_a_store_work_beside_an_engine_or_name_the_way_
         assert warning.startswith(f"{engine} takes the new vectors with its next search; with another --embedder")
         assert (await search(kb))["results"]
         with pytest.raises(WinnowError, match=r"indexed with onnx/model/.*there is no model now"):
-            await kb.ingest([tmp_path], {}, lambda progress: None)
+            await kb.ingest(IngestRequest(paths=(tmp_path,)), lambda progress: None)
         await winnow("engine", "stop", *place_of)
         assert (await search(kb))["results"]
 

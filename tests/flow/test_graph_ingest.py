@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ingesting import ingest_paths
 from winnow.server.backends.graphs.document_facts import SqliteFactStore
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
 from winnow.server.errors import WinnowError
@@ -16,7 +17,7 @@ from winnow.server.graph.extraction.document_extraction import DocumentExtractio
 from winnow.server.graph.extraction.gazetteer import Gazetteer, GazetteerMatch
 from winnow.server.graph.records import DocumentGraph
 from winnow.server.ingest.graph_update import GraphReport, GraphUpdate
-from winnow.server.ingest.pipeline import GraphTarget, Progress, Target, ingest_paths
+from winnow.server.ingest.pipeline import GraphTarget, Progress, Target
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import Backends, open_backends
 from winnow.server.settings import Settings

@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.hostile_files import FILES, MIB, write
+from tests.ingesting import ingest_paths
 from winnow.server.backends.base import Vector
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.backends.files.store_folder import CATALOGUE
@@ -25,14 +26,7 @@ from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
 from winnow.server.commands.ingest import app
 from winnow.server.graph.records import DocumentGraph
 from winnow.server.ingest.graph_update import GraphTarget, GraphUpdate
-from winnow.server.ingest.pipeline import (
-    IngestReport,
-    Progress,
-    RawDocument,
-    Target,
-    ingest_documents,
-    ingest_paths,
-)
+from winnow.server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents
 from winnow.server.ingest.writing.embedding import EmbeddingStage, make_points
 from winnow.server.models import Chunk, Document
 

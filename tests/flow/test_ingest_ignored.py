@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tests.ingesting import ingest_paths
 from winnow.server.commands.ingest import app
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.file_discovery import Root, find_files
-from winnow.server.ingest.pipeline import IngestReport, SourcePart, Target, ingest_parts, ingest_paths
+from winnow.server.ingest.pipeline import IngestReport, SourcePart, Target, ingest_parts
 from winnow.server.ingest.selection.deletions import ANY_DELETION, DeletionRule
-from winnow.server.ingest.selection.ignore_files import FileRules
+from winnow.server.ingest.selection.file_rules import FileRules
+from winnow.server.ingest.selection.request import IngestRequest
 
 WATCHING = DeletionRule(is_watching=True)
 
@@ -74,7 +76,7 @@ def test_a_source_that_is_gone_keeps_its_documents_until_all_deletions_are_allow
     with pytest.raises(WinnowError, match="does not exist"):
         ingest_paths(target, [docs.with_name("other")], deletions=ANY_DELETION)
     part = SourcePart(Root(str(docs), ""), find_files(Root(str(docs), "")))
-    assert counts(ingest_parts(target, [part])) == (0, 0, 40)
+    assert counts(ingest_parts(target, [part], IngestRequest())) == (0, 0, 40)
     assert counts(ingest_paths(target, [docs], deletions=ANY_DELETION)) == (0, 40, 0)
 
 
@@ -138,7 +140,7 @@ def test_a_listing_from_before_a_folder_became_a_link_reads_nothing_behind_the_l
     for path in (tmp_path / "away").iterdir():
         path.write_text("a secret of another folder")
     (docs / "part0").symlink_to(tmp_path / "away")
-    report = ingest_parts(target, [part])
+    report = ingest_parts(target, [part], IngestRequest())
     assert (counts(report), {failure.reason for failure in report.failures}) == (
         (20, 0, 0),
         {"a link, not a file; to read what it leads to, name that"},

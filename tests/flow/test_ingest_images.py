@@ -10,13 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.image_program import SIGNATURE
+from tests.ingesting import ingest_paths
 from winnow.server.commands.ingest import app
 from winnow.server.ingest.file_discovery import Root
 from winnow.server.ingest.formats.common import ocr_package
 from winnow.server.ingest.formats.parsed_file import ReadOptions
 from winnow.server.ingest.parsing import walled_children
-from winnow.server.ingest.pipeline import IngestReport, Target, ingest_parts, ingest_paths
-from winnow.server.ingest.selection.ignore_files import ALL_FILES
+from winnow.server.ingest.pipeline import IngestReport, Target, ingest_parts
+from winnow.server.ingest.selection.file_rules import ALL_FILES
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.watching.scans import list_parts
 
 OCR = ReadOptions(uses_ocr=True)
@@ -123,5 +125,5 @@ class TestWithOcr:
         os.utime(write_image(docs / "b.PNG", "The invoice of April."), (5, 5))
         parts = list_parts(str(docs), ["b.PNG", "c.jpeg"], ALL_FILES)
         assert [part.root for part in parts] == [Root(str(docs), "b.PNG"), Root(str(docs), "c.jpeg")]
-        assert figures(ingest_parts(target, parts)) == (0, 1, 0, 1, 0)
+        assert figures(ingest_parts(target, parts, IngestRequest())) == (0, 1, 0, 1, 0)
         assert sorted(texts(target)) == ["a.md", "b.PNG", "c.jpeg"]

@@ -13,18 +13,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tests.ingesting import ingest_paths
 from winnow.server.backends.base import CatalogueChanges, Vector
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.commands.ingest import app
 from winnow.server.ids import document_id
-from winnow.server.ingest.pipeline import (
-    DefaultLabels,
-    IngestReport,
-    RawDocument,
-    Target,
-    ingest_documents,
-    ingest_paths,
-)
+from winnow.server.ingest.documents import DefaultLabels
+from winnow.server.ingest.pipeline import IngestReport, RawDocument, Target, ingest_documents
 from winnow.server.models import Document, Filters
 from winnow.server.opening import DIMENSION, Backends, catalogue_path
 from winnow.server.settings_loading import load_settings

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests.ingesting import ingest_paths
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.commands.ingest import app
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import IngestReport, Target, ingest_paths
+from winnow.server.ingest.pipeline import IngestReport, Target
 from winnow.server.ingest.references.reference_report import NamedReason, ReferenceReport
 from winnow.server.ingest.selection.deletions import DeletionRule
 from winnow.server.models import Document

@@ -29,13 +29,16 @@ import sys
 from pathlib import Path
 from winnow.server.opening import open_backends
 from winnow.server.ingest import pipeline
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.settings_loading import load_settings
 
 pipeline._BATCH_CHUNKS = 8
 backends = open_backends(load_settings(store=sys.argv[1], project="p"), wait_for_model=True)
 target = pipeline.Target("p", backends.catalogue, backends.store, backends.embedder.ready())
-pipeline.ingest_paths(
-    target, [Path(sys.argv[2])], progress=lambda done: done.documents and print(done.documents, flush=True)
+pipeline.ingest_files(
+    target,
+    IngestRequest(paths=(Path(sys.argv[2]),)),
+    lambda done: done.documents and print(done.documents, flush=True),
 )
 """
 

@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 
 from tests.flow.test_commands import winnow
 from tests.flow.test_projects import project
+from tests.ingesting import ingest_paths
 from tests.tiny_models import write_model
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.documents import RawDocument
-from winnow.server.ingest.pipeline import ingest_documents, ingest_paths
+from winnow.server.ingest.pipeline import ingest_documents
 from winnow.server.ingest.report import Progress
 from winnow.server.ingest.target import target_of
 from winnow.server.models import Filters, Place, Reading

@@ -17,6 +17,7 @@ from mcp import Client
 
 from tests.flow.test_commands import winnow
 from tests.flow.test_projects import project
+from tests.ingesting import ingest_paths
 from tests.tiny_models import write_model
 from winnow.server.app import make_knowledge_base, open_application
 from winnow.server.backends.catalogue import Catalogue
@@ -24,7 +25,6 @@ from winnow.server.claims.records import Claim, Entry, claim_id, new_entry_id
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.keys.key_file import add_key, new_key, read_keys
 from winnow.server.knowledge import KnowledgeBase

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from tests.flow.test_commands import winnow
+from tests.ingesting import ingest_paths
 from tests.tiny_models import TABLE, write_model
 from winnow.server.app import make_knowledge_base, open_knowledge
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.engine import endpoint
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import DefaultLabels, IngestReport, Target, ingest_paths
+from winnow.server.ingest.documents import DefaultLabels
+from winnow.server.ingest.pipeline import IngestReport, Target
 from winnow.server.ingest.target import target_of
 from winnow.server.knowledge import DIRECT, OPERATIONS, SCRIPT, Knowledge, KnowledgeBase
 from winnow.server.opening import Backends, catalogue_path, open_backends

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.ingesting import ingest_paths
 from tests.tiny_models import write_model
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import Backends, open_backends
 from winnow.server.projects.removal import delete_project, purge_projects

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from tests.ingesting import ingest_paths
 from tests.pdf_files import PdfFile, Picture, Text, build_pdf, paragraph
 from tests.placed_documents import index_placed_documents
 from winnow.server.backends.files import seal
@@ -27,7 +28,6 @@ from winnow.server.ingest.advice import add_advice
 from winnow.server.ingest.change_detection import document_of
 from winnow.server.ingest.documents import RawDocument
 from winnow.server.ingest.formats.common import ocr_package
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.report import IngestFailure, IngestReport, ReadingSummary, group_failures
 from winnow.server.ingest.target import Target
 from winnow.server.models import Place, Reading

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.ingesting import ingest_paths
 from tests.plain_store import index_by_words
 from winnow.server.app import make_knowledge_base
 from winnow.server.backends.catalogue import SCHEMA_VERSION
 from winnow.server.backends.files import seal
-from winnow.server.ingest.pipeline import IngestReport, ingest_paths
+from winnow.server.ingest.pipeline import IngestReport
 from winnow.server.ingest.target import target_of
 from winnow.server.knowledge import SCRIPT
 from winnow.server.opening import catalogue_path, open_backends

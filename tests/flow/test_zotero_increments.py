@@ -18,15 +18,20 @@ from tests.zotero_library import Library, Zotero, add_annotation, make_zotero, s
 from winnow.server.commands.zotero import app
 from winnow.server.ingest import pipeline
 from winnow.server.ingest.pipeline import Target
-from winnow.server.ingest.report import IngestReport, Progress
-from winnow.server.ingest.selection.deletions import ANY_DELETION
-from winnow.server.ingest.zotero.ingesting import HowToIngest, ingest_zotero
+from winnow.server.ingest.report import IngestReport, OnProgress, Progress
+from winnow.server.ingest.selection.request import IngestRequest
+from winnow.server.ingest.zotero import ingesting
 from winnow.server.libraries.zotero.choice import ZoteroChoice
 from winnow.server.opening import open_backends
 from winnow.server.settings_loading import load_settings
 
 WORKS = 24
-ANY = HowToIngest(deletions=ANY_DELETION)
+
+
+def ingest_zotero(
+    target: Target, choice: ZoteroChoice, store: Path, progress: OnProgress | None = None, **how: Any
+) -> IngestReport:
+    return ingesting.ingest_zotero(target, IngestRequest(zotero=choice, **how), store, progress)
 
 
 @pytest.fixture
@@ -119,12 +124,12 @@ def test_runs_after_changes_end_with_the_index_of_a_fresh_run(
 ) -> None:
     target, chance = make_target("increments"), random.Random(5)
     choices = (through_api(zotero, api), through_api(zotero, api), through_database(zotero))
-    ingest_zotero(target, choices[0], tmp_path / "increments", ANY)
+    ingest_zotero(target, choices[0], tmp_path / "increments", allow_deletions=True)
     for turn in range(6):
         for number in range(7):
             change_something(zotero, chance.choice(zotero.libraries), chance, turn * 10 + number)
         write_database(zotero)
-        ingest_zotero(target, choices[turn % 3], tmp_path / "increments", ANY)
+        ingest_zotero(target, choices[turn % 3], tmp_path / "increments", allow_deletions=True)
     fresh = make_target("fresh")
     ingest_zotero(fresh, through_database(zotero), tmp_path / "fresh")
     assert held(target) == held(fresh)
@@ -155,13 +160,13 @@ def test_a_library_that_fails_half_way_loses_nothing_and_others_go_on(
     for work in group.of_type("book", "journalArticle"):
         group.delete(work.key)
     api.answers["/api/groups/123/items"] = 200, {"Total-Results": "40"}, b'[{"key": "AAAAAAAA"'
-    report = ingest_zotero(target, through_api(zotero, api), tmp_path / "store", ANY)
+    report = ingest_zotero(target, through_api(zotero, api), tmp_path / "store", allow_deletions=True)
     assert counts(report)[::2] == (1, 0)
     assert held(target).keys() - before.keys() == {f"zotero/{added.key}/item"}
     (failure,) = (each for each in report.failures if "documents were kept" in each.reason)
     assert failure.name == "Electricity Group"
     api.answers.clear()
-    assert ingest_zotero(target, through_api(zotero, api), tmp_path / "store", ANY).deleted > 0
+    assert ingest_zotero(target, through_api(zotero, api), tmp_path / "store", allow_deletions=True).deleted > 0
 
 
 def test_a_run_that_is_interrupted_is_completed_by_the_next(

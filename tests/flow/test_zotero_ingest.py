@@ -10,8 +10,8 @@ import pytest
 
 from tests.pdf_files import PdfFile, Text, build_pdf
 from winnow.server.ingest.pipeline import IngestReport, Target
-from winnow.server.ingest.selection.deletions import ANY_DELETION
-from winnow.server.ingest.zotero.ingesting import HowToIngest, ingest_libraries
+from winnow.server.ingest.selection.request import IngestRequest
+from winnow.server.ingest.zotero import ingesting
 from winnow.server.libraries.records import Annotation, Creator, EntryFlaw, LibraryItem
 from winnow.server.libraries.zotero.choice import ZoteroChoice
 from winnow.server.libraries.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
@@ -61,6 +61,12 @@ class Zotero:
         ohm = ZoteroFile("FILEOHM1", "Full text", self.ohm, annotations=MARKS)
         volta = ZoteroFile("FILEVOL1", "piles.md", self.volta)
         return ZoteroWork(OHM, (ohm,), (note,)), ZoteroWork(VOLTA, (volta,))
+
+
+def ingest_libraries(
+    target: Target, libraries: list[ZoteroLibrary], choice: ZoteroChoice | None = None, **how: Any
+) -> IngestReport:
+    return ingesting.ingest_libraries(target, libraries, IngestRequest(zotero=choice or ZoteroChoice(), **how))
 
 
 @pytest.fixture
@@ -167,7 +173,7 @@ def test_libraries_do_not_touch_one_another_and_one_that_was_not_read_keeps_its_
     kept = ingest_libraries(target, [group])
     assert (kept.deleted, len(documents(target))) == (0, 9)
     assert "zotero:library is not in Zotero any more" in kept.warnings[0]
-    gone = ingest_libraries(target, [group], how=HowToIngest(deletions=ANY_DELETION))
+    gone = ingest_libraries(target, [group], allow_deletions=True)
     assert (gone.deleted, len(documents(target))) == (4, 5)
 
 
@@ -182,7 +188,7 @@ def test_a_library_without_works_or_files_loses_nothing_until_that_is_allowed(
         assert f"run: winnow zotero ingest --allow-deletions --project {target.project}" in "".join(
             report.warnings
         )
-    ingest_libraries(target, [zotero.library(*away)], how=HowToIngest(deletions=ANY_DELETION))
+    ingest_libraries(target, [zotero.library(*away)], allow_deletions=True)
     assert sorted(documents(target))[-2:] == ["zotero/ITEMVOL1/item", "zotero/NOTEOHM1/note"]
 
 
@@ -258,7 +264,7 @@ def test_linked_files_are_read_only_below_the_folders_that_are_named(
         for work in zotero.works()
     ]
     below: dict[str, Any] = {"linked_below": (zotero.ohm.parent,)}
-    report = ingest_libraries(target, [zotero.library(*linked)], how=HowToIngest(**below))
+    report = ingest_libraries(target, [zotero.library(*linked)], **below)
     assert "zotero/FILEOHM1/ohm.pdf" in documents(target)
     assert "zotero/FILEVOL1/piles.md" not in documents(target)
     assert "linked files outside the folders" in report.warnings[0]

@@ -129,5 +129,5 @@ def test_sources_of_zotero_are_checked_when_they_are_added(
     code, error = add(settings, zotero, "--library", "groups/123", "--collection", "Thesis")
     assert (code != 0, "overlaps" in error["error"]["message"]) == (True, True)
     (source,) = read_sources(settings.store)
-    assert source.zotero is not None
-    assert (source.zotero.collections, source.zotero.uses_api) == (("Thesis",), False)
+    assert source.request.zotero is not None
+    assert (source.request.zotero.collections, source.request.zotero.uses_api) == (("Thesis",), False)

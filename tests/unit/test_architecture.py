@@ -95,7 +95,10 @@ ROOMS: Mapping[str, str] = {
     "server.ingest": "server.backends.base server.projects.states server.graph server.graph.extraction "
     "server.libraries server.libraries.zotero server.retrieval server.models server.runtime.memory "
     "server.errors server.ids server.locators server.text server server.ingest.parsing.parser "
-    "server.ingest.parsing.reader_pool server.ingest.formats.pdf.ocr server.ingest.zotero.reading",
+    "server.ingest.parsing.reader_pool server.ingest.formats.pdf.ocr server.ingest.zotero.reading "
+    "server.ingest.selection.request",
+    # what every way to ask for an ingest builds
+    "server.ingest.selection.request": "server.ingest server.libraries.zotero server.models",
     "server.ingest.zotero.reading": "server.ingest server.backends server.errors server.libraries.zotero",
     # readers of files run behind the walls of the sandbox
     "server.ingest.parsing.parser": "sandbox.walls server.ingest server.ingest.parsing.reader_pool "
@@ -103,10 +106,12 @@ ROOMS: Mapping[str, str] = {
     "server.ingest.parsing.reader_pool": "server.ingest sandbox.protocol server.ingest.parsing.walled_children",
     "server.ingest.parsing.walled_children": "server.ingest sandbox.protocol sandbox.runners sandbox.walls",
     "server.ingest.formats.pdf.ocr": "server.ingest server.backends",
-    "server.ingest.target": "server.ingest server.opening server.backends server.backends.base server.claims "
+    "server.ingest.target": "server.ingest server.ingest.selection.request "
+    "server.opening server.backends server.backends.base server.claims "
     "server.graph server.graph.extraction server.errors server.settings",
     # records, files and the queue of jobs: a server that shares an engine runs none of them
-    "server.jobs": "server.backends server.ingest server.libraries.zotero server.runtime server.models "
+    "server.jobs": "server.backends server.ingest server.ingest.selection.request "
+    "server.libraries.zotero server.runtime server.models "
     "server.errors server.text",
     "server.jobs.ingesting": "server.jobs server.ingest server.libraries.zotero server.ingest.target "
     "server.opening server.backends server.backends.base server.errors server.models server.settings server.text",
@@ -117,7 +122,8 @@ ROOMS: Mapping[str, str] = {
     "server.ingest.target server.models server.opening server.projects.settings server.projects.states "
     "server.settings server.text server.watching",
     "server.findings": "server.settings",
-    "server.watching": "server.findings server.ingest server.ingest.parsing.parser "
+    "server.watching": "server.findings server.ingest server.ingest.selection.request "
+    "server.ingest.parsing.parser "
     "server.ingest.zotero.reading server.libraries.zotero "
     "server.ingest.parsing.reader_pool server.ingest.target server.opening server.backends "
     "server.backends.base server.errors server.models server.projects.states server.runtime server.settings "
@@ -131,7 +137,8 @@ ROOMS: Mapping[str, str] = {
     # access keys: no room below the transports and commands reads them
     "server.keys": "server.backends server.errors server.models server.runtime server.text",
     # the seam, and the rooms that use it
-    "server.operations": "server.backends.base server.claims server.jobs server.libraries "
+    "server.operations": "server.backends.base server.ingest.selection.request "
+    "server.claims server.jobs server.libraries "
     "server.projects.settings "
     "server.projects.states "
     "server.libraries.zotero "
@@ -142,7 +149,8 @@ ROOMS: Mapping[str, str] = {
     "server.models server.errors server.settings",
     "server.knowledge": "server.operations server.jobs server.contracts server.runtime server.sessions "
     "server.errors server.settings server.text",
-    "server.engine": "server.knowledge server.jobs server.operations server.contracts server.runtime "
+    "server.engine": "server.knowledge server.ingest.selection.request "
+    "server.jobs server.operations server.contracts server.runtime "
     "server.sessions server.models server.errors server.settings server.text server.backends server",
     # the engine's program composes what an engine needs
     "server.engine.process": "server.engine server.projects server.jobs server.jobs.ingesting "

@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 import typer
 
+from tests.ingesting import ingest_paths
 from tests.starts.shells import folder_of_commands
 from winnow.sandbox import Outcome
 from winnow.security.suite import read_attacks
 from winnow.server.app import open_application
 from winnow.server.cli import COMMANDS
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import open_backends
 from winnow.server.settings_loading import load_settings

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.certificates import make_certificate
+from tests.ingesting import ingest_paths
 from winnow.server.commands.serving.announcement import announce
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.keys.key_file import FILE, add_key, new_key, revoke_key, rotate_key
 from winnow.server.keys.key_ring import KeyRing

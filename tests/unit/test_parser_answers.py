@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from winnow.server.ingest.documents import RawDocument, clean_document
 from winnow.server.ingest.parsing import frames
 from winnow.server.ingest.parsing.answers import check_parsed_file, check_text
 from winnow.server.ingest.parsing.frames import ParserProtocolError
@@ -97,9 +98,10 @@ def test_any_answer_is_refused_or_is_within_the_bounds(answer: dict[str, Any]) -
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_text_or_are_refused(data: bytes) -> None:
     try:
-        text = check_text(data)
+        raw = RawDocument("a", "pdf", "", check_text(data))
     except ParserProtocolError:
         return
+    text = clean_document(raw).text
     assert not {"\r", "\0"} & set(text)
     text.encode()
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
+from tests.ingesting import ingest_paths
 from tests.unit.test_docs import RECIPES, REPEATED, SCRIPT_EXAMPLES, write_notes
 from winnow.sandbox import Outcome
 from winnow.server.app import Application, open_application
-from winnow.server.ingest.pipeline import ingest_paths
 from winnow.server.ingest.target import target_of
 from winnow.server.knowledge import DIRECT, Caller
 from winnow.server.opening import open_backends

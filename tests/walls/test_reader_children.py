@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from winnow.server.ingest.documents import RawDocument, UnreadableFile
+from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_document
 from winnow.server.ingest.formats.common import ocr_package
 from winnow.server.ingest.formats.format_table import Format
 from winnow.server.ingest.formats.parsed_file import ReadOptions
@@ -88,7 +88,7 @@ def test_the_options_reach_the_reader(path: Path) -> None:
 
 
 def test_line_ends_are_cleaned_and_places_follow_them(readers: ParserProcess, path: Path) -> None:
-    document = _read(readers, path, "lines")
+    document = clean_document(_read(readers, path, "lines"))
     assert (document.text, [place.start for place in document.places]) == ("one\ntwo\n", [0, 4])
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from winnow.security.watched_folder import SECRET, has_secret, make_folders
 from winnow.server.ingest.file_discovery import Root, SourcePart, find_files
 from winnow.server.ingest.pipeline import ingest_parts
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.ingest.target import target_of
 from winnow.server.opening import open_backends
 from winnow.server.settings_loading import load_settings
@@ -29,6 +30,6 @@ def surface():
     swap(notes, private)
     settings = load_settings(store=Path("store"), embedding="off", graph="off")
     backends = open_backends(settings, wait_for_model=False)
-    ingest_parts(target_of(settings, backends, None), [part])
+    ingest_parts(target_of(settings, backends, None), [part], IngestRequest())
     backends.close()
     return has_secret()

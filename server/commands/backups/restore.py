@@ -112,7 +112,10 @@ def _next_steps(backup: Backup, where: str) -> list[str]:
     for project, sources in sorted(backup.ingested_from.items()):
         references = backup.references[project]
         watched = {
-            path for one in backup.sources if one.project == project for path in (*one.paths, one.references)
+            path
+            for one in backup.sources
+            if one.project == project
+            for path in (*one.paths, str(one.request.references))
         }
         rest = [source for source in sources if source not in watched]
         named = {references[source] for source in rest if references.get(source, source) != source}

@@ -152,7 +152,8 @@ def _progress_on(bar: Progress) -> Callable[[str, int, int], None]:
 
 def index_collection(collection: TaskCollection, settings: Settings) -> None:
     """Bring the index of a collection up to date."""
-    from winnow.server.ingest.pipeline import ingest_documents, ingest_paths
+    from winnow.server.ingest.pipeline import ingest_documents, ingest_files
+    from winnow.server.ingest.selection.request import IngestRequest
     from winnow.server.ingest.target import target_of
     from winnow.server.opening import open_backends
 
@@ -164,7 +165,7 @@ def index_collection(collection: TaskCollection, settings: Settings) -> None:
                 documents = list(collection.documents())
                 report = ingest_documents(target, "python", documents, total=len(documents), progress=progress)
             else:
-                report = ingest_paths(target, [*collection.paths()], progress=progress)
+                report = ingest_files(target, IngestRequest(paths=tuple(collection.paths())), progress)
         if report.failures:
             first = report.failures[0]
             raise WinnowError("INVALID_REQUEST", f"{collection.name}: {first.name}: {first.reason}")

@@ -18,8 +18,9 @@ from winnow.server.demo import stdlib
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.documents import RawDocument, UnreadableFile
 from winnow.server.ingest.parsing.parser import ParserProcess
-from winnow.server.ingest.pipeline import IngestReport, Progress, Target, ingest_documents, ingest_paths
+from winnow.server.ingest.pipeline import IngestReport, Progress, Target, ingest_documents, ingest_files
 from winnow.server.ingest.readers import ReadFlaw, read
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.ingest.target import target_of
 from winnow.server.knowledge import KnowledgeBase
 from winnow.server.models import Filters, Hit
@@ -98,7 +99,8 @@ def _open_indexed(
 
 
 def _ingest_collection(collection: EvaluationCollection) -> Ingest:
-    return lambda target, on_progress: ingest_paths(target, [collection.corpus], progress=on_progress)
+    request = IngestRequest(paths=(collection.corpus,))
+    return lambda target, on_progress: ingest_files(target, request, on_progress)
 
 
 # --- rankings ---------------------------------------------------------------------------------------------

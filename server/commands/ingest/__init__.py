@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from winnow.server.commands.ingest.addresses import refuse_addresses
-from winnow.server.commands.ingest.by_engine import ingest_in_engine
+from winnow.server.commands.ingest.by_engine import run_ingest
 from winnow.server.commands.ingest.explanation import print_explanation
 from winnow.server.commands.ingest.repairing import repair_store
 from winnow.server.commands.ingest.report import print_report
@@ -25,7 +24,7 @@ from winnow.server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from winnow.server.commands.terminal.progress import INTERRUPTED, show_progress
+from winnow.server.commands.terminal.progress import INTERRUPTED
 from winnow.server.commands.terminal.reading_options import (
     DocTag,
     EnvironmentLabel,
@@ -37,12 +36,8 @@ from winnow.server.commands.terminal.reading_options import (
     Repository,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-from winnow.server.settings import Settings
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.settings_loading import load_settings
-
-if TYPE_CHECKING:
-    from winnow.server.ingest.pipeline import IngestReport
 
 app = command()
 
@@ -141,22 +136,27 @@ def ingest(
 ) -> None:
     """Put files and folders into the index."""
     with report_errors(as_json=as_json):
-        options = ReadOptions(hidden == "keep", _read_passwords(password_file), ocr)
+        request = IngestRequest(
+            paths=tuple(path.absolute() for path in paths or ()),
+            **check_labels(doc_tag, environment, repository, forced=force_labels),
+            ignore_files=not no_ignore,
+            keeps_hidden=hidden == "keep",
+            uses_ocr=ocr,
+            references=references and references.absolute(),
+            passwords=_read_passwords(password_file),
+            allow_deletions=allow_deletions,
+        )
         weaker = {"allow_weaker_reader": True} if allow_weaker_reader else {}
         settings = load_settings(store=store, project=project, embedder=embedder, **weaker)
         if explain is not None:
             is_read = print_explanation(
-                explain, options, allows_weaker=settings.allow_weaker_reader, as_json=as_json
+                explain, request.options, allows_weaker=settings.allow_weaker_reader, as_json=as_json
             )
             raise typer.Exit(0 if is_read else FAILED)
-        paths = _check_given(paths or [], references)
-        stated = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
-        if force_labels:
-            stated = _add_forced(stated)
+        _check_given(paths or [], references)
         try:
             mended = repair_store(settings) if repair else ()
-            how = _Choices(stated, options, not no_ignore, allow_deletions, references)
-            report = _ingest(settings, paths, how)
+            report = run_ingest(settings, request)
             report = replace(report, warnings=mended + report.warnings)
         except KeyboardInterrupt:
             print_to_stderr("", "stopped; finished documents are kept, run the same command again to resume")
@@ -166,19 +166,8 @@ def ingest(
         raise typer.Exit(FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Choices:
-    """The options of an ingest: labels by name, reading, whether ignore files count, and so on as the flags."""
-
-    stated: Mapping[str, str]
-    options: ReadOptions
-    ignore_files: bool
-    allow_deletions: bool
-    references: Path | None
-
-
-def _check_given(paths: list[Path], references: Path | None) -> list[Path]:
-    """The paths to ingest. Raises ``WinnowError`` where there are none, or one cannot be ingested."""
+def _check_given(paths: list[Path], references: Path | None) -> None:
+    """Raise ``WinnowError`` where there are no paths to ingest, or one cannot be ingested."""
     if not paths and references is None:
         raise WinnowError("INVALID_REQUEST", "name files or folders to ingest: winnow ingest PATH...")
     refuse_addresses(paths)
@@ -188,7 +177,6 @@ def _check_given(paths: list[Path], references: Path | None) -> list[Path]:
             f"{bibliography} is a bibliography; its entries are indexed by: winnow ingest FOLDER --references "
             f"{bibliography}, with the folder of its files or without one",
         )
-    return paths
 
 
 def _read_passwords(path: Path | None) -> tuple[str, ...]:
@@ -204,60 +192,24 @@ def _read_passwords(path: Path | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for line in lines if line))[:_MOST_PASSWORDS]
 
 
-def _ingest(settings: Settings, paths: list[Path], how: _Choices) -> IngestReport:
-    from winnow.server.ingest.documents import labels_of
-    from winnow.server.ingest.pipeline import ingest_paths
-    from winnow.server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS
-    from winnow.server.ingest.selection.ignore_files import FileRules
-    from winnow.server.ingest.target import open_target
-    from winnow.server.opening import open_backends
-
-    labels = {name: check_label(name, text) for name, text in how.stated.items()}
-    by_engine = ingest_in_engine(
-        settings,
-        paths,
-        labels,
-        ignore_files=how.ignore_files,
-        allow_deletions=how.allow_deletions,
-        references=str(how.references.absolute()) if how.references else "",
-        **asdict(how.options),
-    )
-    if by_engine is not None:
-        return by_engine
-    backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
-    try:
-        target, warnings = open_target(settings, backends)
-        with show_progress() as on_progress:
-            report = ingest_paths(
-                target,
-                paths,
-                labels=labels_of(labels),
-                options=how.options,
-                rules=FileRules(ignore_files=how.ignore_files),
-                deletions=ANY_DELETION if how.allow_deletions else CAUTIOUS,
-                allows_weaker=settings.allow_weaker_reader,
-                references=how.references,
-                progress=on_progress,
-            )
-            return replace(report, warnings=warnings + report.warnings)
-    finally:
-        backends.close()
-
-
-def _add_forced(stated: Mapping[str, str]) -> dict[str, str]:
-    if not any(label.strip() for label in stated.values()):
+def check_labels(doc_tag: str, environment: str | None, repository: str, *, forced: bool) -> dict[str, Any]:
+    """The labels of a request, cleaned. Raises ``WinnowError`` for one that no scope can name, and for none."""
+    labels: dict[str, Any] = {
+        "doc_tag": _check_label("--doc-tag", doc_tag),
+        "environment": environment or "",
+        "repository": _check_label("--repository", repository),
+    }
+    if forced and not any(labels.values()):
         raise WinnowError(
             "INVALID_REQUEST", "--force-labels needs --doc-tag, --environment or --repository, which it forces"
         )
-    return {**stated, "forced": "yes"}
+    return {**labels, "forced": forced}
 
 
-def check_label(name: str, text: str) -> str:
-    """The label, cleaned. Raises ``WinnowError`` if it is longer than a scope can name."""
+def _check_label(flag: str, text: str) -> str:
     from winnow.server.ingest.documents import clean_text
 
     label = clean_text(text).strip()
     if len(label) > _LABEL_CHARS:
-        flag = f"--{name.replace('_', '-')}"
         raise WinnowError("INVALID_REQUEST", f"{flag}: at most {_LABEL_CHARS} characters, or no scope can name it")
     return label

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from winnow.server.commands.terminal.output import print_to_stderr
 from winnow.server.commands.terminal.progress import show_progress
@@ -21,7 +20,8 @@ from winnow.server.settings import Settings
 
 if TYPE_CHECKING:
     from winnow.server.engine.client import EngineKnowledge
-    from winnow.server.ingest.pipeline import IngestReport
+    from winnow.server.ingest.report import IngestReport
+    from winnow.server.ingest.selection.request import IngestRequest
 
 # What an engine of this command waits for its next client: the least that the setting admits.
 _IDLE_MINUTES = 0.001
@@ -31,27 +31,29 @@ _GOODBYE_SECONDS = 0.5
 _ALONE = "winnow: no engine can open this store, so the ingest works alone, and others wait until it ends: {why}"
 
 
-def ingest_in_engine(
-    settings: Settings, paths: Sequence[Path], labels: Mapping[str, str], **options: Any
-) -> IngestReport | None:
-    """Have the engine ingest, with its progress on the terminal; None where this process must ingest by itself.
+def run_ingest(settings: Settings, request: IngestRequest) -> IngestReport:
+    """Have the engine ingest, or ingest in this process; with the progress on the terminal."""
+    from winnow.server.ingest.target import run_request
+    from winnow.server.opening import open_backends
 
-    ``options`` are those of ``IngestRequest``.
-    """
-    if not shares_engine(settings):
-        return None
-    return asyncio.run(_ingest(settings, paths, labels, options))
+    if shares_engine(settings) and (by_engine := asyncio.run(_ingest(settings, request))) is not None:
+        return by_engine
+    backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
+    try:
+        with show_progress() as on_progress:
+            return run_request(settings, backends, request, on_progress)
+    finally:
+        backends.close()
 
 
-async def _ingest(
-    settings: Settings, paths: Sequence[Path], labels: Mapping[str, str], options: Mapping[str, Any]
-) -> IngestReport | None:
+async def _ingest(settings: Settings, request: IngestRequest) -> IngestReport | None:
+    """The report of the engine; None where this process must ingest by itself."""
     from winnow.server.engine.client import EngineKnowledge
 
     if has_engine(settings):
         kb = EngineKnowledge(settings, waits_for_model=False)
         try:
-            return await _ingest_by(kb, paths, labels, options)
+            return await _ingest_by(kb, request)
         finally:
             await kb.aclose()
     kb = EngineKnowledge(settings.model_copy(update={"engine_idle_minutes": _IDLE_MINUTES}), waits_for_model=False)
@@ -61,7 +63,7 @@ async def _ingest(
         except WinnowError as error:  # this process repairs what it can, or says what is wrong
             print_to_stderr(_ALONE.format(why=error.message))
             return None
-        return await _ingest_by(kb, paths, labels, options)
+        return await _ingest_by(kb, request)
     finally:
         await kb.aclose()
         await _wait_for_end(settings.store)
@@ -81,15 +83,13 @@ async def _wait_for_end(store: Path) -> None:
         await asyncio.sleep(_POLL_SECONDS)
 
 
-async def _ingest_by(
-    kb: EngineKnowledge, paths: Sequence[Path], labels: Mapping[str, str], options: Mapping[str, Any]
-) -> IngestReport:
+async def _ingest_by(kb: EngineKnowledge, request: IngestRequest) -> IngestReport:
     from winnow.server.ingest.pipeline import GraphReport, IngestFailure, IngestReport, Progress
     from winnow.server.ingest.references.reference_report import ReferenceReport
     from winnow.server.ingest.report import ReadingSummary
 
     with show_progress() as on_progress:
-        report = await kb.ingest(paths, labels, lambda facts: on_progress(Progress(**facts)), **options)
+        report = await kb.ingest(request, lambda facts: on_progress(Progress(**facts)))
     failures = tuple(IngestFailure(**failure) for failure in report["failures"])
     graph = report["graph"] and GraphReport(**{**report["graph"], "warnings": tuple(report["graph"]["warnings"])})
     references = report["references"] and ReferenceReport.from_json(report["references"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from winnow.server.commands.ingest import check_labels
 from winnow.server.commands.terminal.output import (
     Json,
     ProjectOption,
@@ -48,6 +49,7 @@ from winnow.server.settings_loading import load_settings
 from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
+    from winnow.server.ingest.selection.request import IngestRequest
     from winnow.server.libraries.zotero.choice import ZoteroChoice
     from winnow.server.watching.sources import WatchedSource
     from winnow.server.watching.status import PathStatus, WatcherStatus
@@ -116,18 +118,23 @@ def add(
 
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project)
-        labels = {"doc_tag": doc_tag, "environment": environment or "", "repository": repository}
-        fields = {**labels, "forced": force_labels, "include": include or (), "exclude": exclude or ()}
-        how = {"ignore_files": not no_ignore, "keeps_hidden": hidden == "keep", "uses_ocr": ocr}
         check_paths([references] if references else [])
-        bibliography = {"references": str(references.resolve()) if references else ""}
         choice = make_choice(library or (), collection or (), tag or (), data_folder, api, no_api=no_api)
+        fields = {
+            **check_labels(doc_tag, environment, repository, forced=force_labels),
+            "include": tuple(include or ()),
+            "exclude": tuple(exclude or ()),
+            "ignore_files": not no_ignore,
+            "keeps_hidden": hidden == "keep",
+            "uses_ocr": ocr,
+            "references": references and references.resolve(),
+        }
         if zotero:
-            made = _make_zotero_source(settings, paths or [], choice, name, {**fields, **how, **bibliography})
+            made = _make_zotero_source(settings, paths or [], choice, name, fields)
         elif choice != make_choice((), (), (), None, None, no_api=False):
             raise WinnowError("INVALID_REQUEST", "--library, --collection, --tag and the like need --zotero")
         else:
-            made = make_source(settings, paths or [], name, {**fields, **how, **bibliography})
+            made = make_source(settings, paths or [], name, fields)
 
         def append(before: Sequence[WatchedSource]) -> list[WatchedSource]:
             if name and any(one.id == name for one in before):
@@ -203,18 +210,13 @@ def make_source(settings: Settings, paths: Sequence[Path], name: str, fields: di
         raise WinnowError("INVALID_REQUEST", "name folders or files to watch: winnow sources add PATH...")
     refuse_addresses(paths)
     check_paths(paths)
-    if flaws := check_patterns([*fields["include"], *fields["exclude"]]):
+    if flaws := check_patterns([*fields.get("include", ()), *fields.get("exclude", ())]):
         raise WinnowError("INVALID_REQUEST", f"{flaws[0][:80]!r} is not a pattern as in .gitignore")
     resolved = [path.resolve() for path in paths]
     if inside := next((path for path in resolved if path.is_relative_to(settings.store.resolve())), None):
         raise WinnowError("INVALID_REQUEST", f"{inside} is in the store of this index, which is never watched")
-    return _validate(
-        {
-            **fields,
-            "id": name or new_id(resolved[0], ()),
-            "paths": tuple(dict.fromkeys(map(str, resolved))),
-            "project": settings.project,
-        }
+    return _source_of(
+        name or new_id(resolved[0], ()), settings.project, {**fields, "paths": tuple(dict.fromkeys(resolved))}
     )
 
 
@@ -223,7 +225,6 @@ def _make_zotero_source(
 ) -> WatchedSource:
     """A source of libraries of Zotero. Raises ``WinnowError`` where there is no such library."""
     from winnow.server.ingest.zotero.reading import check_libraries
-    from winnow.server.watching.sources import ZOTERO
 
     if paths or fields["references"] or fields["include"] or fields["exclude"]:
         raise WinnowError(
@@ -232,24 +233,18 @@ def _make_zotero_source(
             "--library, --collection and --tag",
         )
     check_libraries(choice)
-    facts = {"zotero": choice, "paths": (f"{ZOTERO}{choice.describe()}",), "project": settings.project}
-    return _validate({**fields, "id": name or "zotero", **facts})
+    return _source_of(name or "zotero", settings.project, {**fields, "zotero": choice})
 
 
-def _validate(facts: dict[str, Any]) -> WatchedSource:
-    """The source of these fields. Raises ``WinnowError`` for labels and names that it cannot have."""
+def _source_of(name: str, project: str, request: dict[str, Any]) -> WatchedSource:
+    """The source of this request. Raises ``WinnowError`` for names and patterns that it cannot have."""
     from pydantic import ValidationError
 
-    from winnow.server.commands.ingest import check_label
+    from winnow.server.ingest.selection.request import IngestRequest
     from winnow.server.watching.sources import WatchedSource
 
-    labels = {label: check_label(label, facts[label]) for label in ("doc_tag", "repository")}
-    if facts["forced"] and not (facts["environment"] or any(labels.values())):
-        raise WinnowError(
-            "INVALID_REQUEST", "--force-labels needs --doc-tag, --environment or --repository, which it forces"
-        )
     try:
-        return WatchedSource(**{**facts, **labels})
+        return WatchedSource(id=name, request=IngestRequest(**request), project=project)
     except ValidationError as error:
         place = error.errors()[0]
         where = ".".join(map(str, place["loc"]))
@@ -361,7 +356,7 @@ def _format_sources(
     yield f"watched by {status.holder}" if status.holder else complete("not watched now; run: winnow watch")
     for one in sources:
         rests = ", which was deleted, so it is not watched" if one.project in hidden else ""
-        yield f"{one.id}: project {one.project}{rests}{''.join(_format_choices(one))}"
+        yield f"{one.id}: project {one.project}{rests}{''.join(_format_choices(one.request))}"
         rows = {row.path: row for row in status.paths if row.source == one.id}
         for path in one.paths:
             row = rows.get(path)
@@ -381,7 +376,7 @@ def format_attention(row: PathStatus) -> Iterator[str]:
         yield f"{gone} kept; to delete: winnow sources confirm {row.source}"
 
 
-def _format_choices(source: WatchedSource) -> Iterator[str]:
+def _format_choices(source: IngestRequest) -> Iterator[str]:
     for label in ("doc_tag", "environment", "repository"):
         if value := getattr(source, label):
             yield f", {label} {value}{' (forced)' if source.forced else ''}"

@@ -88,10 +88,9 @@ def _add_missing(settings: Settings, paths: Sequence[Path]) -> None:
     check_paths(paths)
     before = read_sources(settings.store)
     known = {path for one in before if one.project == settings.project for path in one.paths}
-    fields = {"doc_tag": "", "environment": "", "repository": "", "forced": False, "include": (), "exclude": ()}
     for path in paths:
         if str(path.resolve()) not in known:
-            made = make_source(settings, [path], "", {**fields, "ignore_files": True})
+            made = make_source(settings, [path], "", {})
             before = change_sources(settings.store, lambda now, made=made: [*now, with_free_id(made, now)])  # type: ignore[misc]
             print_to_stderr(f"added source {before[-1].id}: {made.paths[0]}")
     hidden = hidden_names(settings)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from winnow.server.commands.ingest.by_engine import ingest_in_engine
+from winnow.server.commands.ingest.by_engine import run_ingest
 from winnow.server.commands.ingest.report import print_report
 from winnow.server.commands.terminal.output import (
     FAILED,
@@ -23,7 +22,7 @@ from winnow.server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from winnow.server.commands.terminal.progress import INTERRUPTED, show_progress
+from winnow.server.commands.terminal.progress import INTERRUPTED
 from winnow.server.commands.terminal.reading_options import (
     Collections,
     DataFolder,
@@ -36,12 +35,9 @@ from winnow.server.commands.terminal.reading_options import (
 )
 from winnow.server.commands.zotero.listing import describe_library, format_row
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
 from winnow.server.settings_loading import load_settings
 
 if TYPE_CHECKING:
-    from winnow.server.ingest.formats.parsed_file import ReadOptions
-    from winnow.server.ingest.report import IngestReport
     from winnow.server.libraries.zotero.choice import ZoteroChoice
 
 app = command(
@@ -117,14 +113,16 @@ def ingest(
     as_json: Json = False,
 ) -> None:
     """Put libraries of Zotero into the index."""
-    from winnow.server.ingest.formats.parsed_file import ReadOptions
+    from winnow.server.ingest.selection.request import IngestRequest
 
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project, embedder=embedder)
         choice = make_choice(library or (), collection or (), tag or (), data_folder, api, no_api=no_api)
-        options = ReadOptions(hidden == "keep", (), ocr)
         try:
-            report = _ingest(settings, choice, options, allow_deletions=allow_deletions)
+            request = IngestRequest(
+                zotero=choice, keeps_hidden=hidden == "keep", uses_ocr=ocr, allow_deletions=allow_deletions
+            )
+            report = run_ingest(settings, request)
         except KeyboardInterrupt:
             print_to_stderr("", "stopped; finished documents are kept, run the same command again to resume")
             raise typer.Exit(INTERRUPTED) from None
@@ -157,32 +155,3 @@ def make_choice(
         raise WinnowError(
             "INVALID_REQUEST", f"{'.'.join(map(str, place['loc']))}: {place['msg']}; see winnow zotero libraries"
         ) from None
-
-
-def _ingest(
-    settings: Settings, choice: ZoteroChoice, options: ReadOptions, *, allow_deletions: bool
-) -> IngestReport:
-    from dataclasses import asdict
-
-    from winnow.server.ingest.documents import labels_of
-    from winnow.server.ingest.selection.deletions import ANY_DELETION
-    from winnow.server.ingest.target import open_target
-    from winnow.server.ingest.zotero.ingesting import GUARDED, HowToIngest, ingest_zotero
-    from winnow.server.opening import open_backends
-
-    zotero = choice.model_dump(mode="json")
-    by_engine = ingest_in_engine(
-        settings, (), {}, allow_deletions=allow_deletions, zotero=zotero, **asdict(options)
-    )
-    if by_engine is not None:
-        return by_engine
-    deletions = ANY_DELETION if allow_deletions else GUARDED
-    backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
-    try:
-        target, warnings = open_target(settings, backends)
-        how = HowToIngest(labels_of({}), options, deletions, settings.allow_weaker_reader)
-        with show_progress() as on_progress:
-            report = ingest_zotero(target, choice, settings.store, how, on_progress)
-        return replace(report, warnings=warnings + report.warnings)
-    finally:
-        backends.close()

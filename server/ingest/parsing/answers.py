@@ -26,9 +26,9 @@ _NAME_CHARS = 300
 
 
 def check_text(text: bytes) -> str:
-    """The text of an answer. Raises ``ParserProtocolError``."""
+    """The text of an answer, which ``clean_document`` cleans. Raises ``ParserProtocolError``."""
     try:
-        decoded = clean_text(text.decode("utf-8"))
+        decoded = text.decode("utf-8")
     except UnicodeDecodeError:
         raise ParserProtocolError("the text is not UTF-8") from None
     if len(decoded) > MAX_TEXT_CHARS:

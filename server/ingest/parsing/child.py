@@ -17,7 +17,7 @@ import pkgutil
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, astuple
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
@@ -27,9 +27,9 @@ from winnow.server.graph.extraction.gazetteer import NO_GAZETTEER
 from winnow.server.ids import document_id
 from winnow.server.ingest.bounded_files import open_file
 from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_text
+from winnow.server.ingest.documents import RawDocument, UnreadableFile
 from winnow.server.ingest.formats.format_table import FORMATS
-from winnow.server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ParsedFile, ReadOptions
+from winnow.server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ReadOptions
 from winnow.server.ingest.formats.pdf import ocr
 from winnow.server.ingest.parsing import frames, markup
 from winnow.server.ingest.parsing.failures import TOO_LARGE
@@ -238,7 +238,7 @@ def _read_file(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -
         document.seek(0)  # the parent has looked at its beginning, and shares the position
         if name not in READERS:
             return {"failure": f"the reader {name} is not available: {_UNAVAILABLE.get(name, 'unknown')}"}, ""
-        parsed = _clean(READERS[name](document, options))
+        parsed = READERS[name](document, options)
     if len(parsed.text) > frames.MAX_TEXT_CHARS:
         raise UnreadableFile(f"its text is longer than {frames.MAX_TEXT_CHARS >> 20} million characters; split it")
     facts = {
@@ -248,11 +248,3 @@ def _read_file(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -
         "facts": dict(parsed.facts),
     }
     return facts, parsed.text
-
-
-def _clean(parsed: ParsedFile) -> ParsedFile:
-    """The file with the line ends of a cleaned text, and places that follow them."""
-    if "\r" not in parsed.text:
-        return parsed
-    places = [replace(place, start=len(clean_text(parsed.text[: place.start]))) for place in parsed.places]
-    return replace(parsed, text=clean_text(parsed.text), places=tuple(places))

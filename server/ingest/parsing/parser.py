@@ -184,8 +184,9 @@ class ParserProcess:
         if parsed is None:
             self.blank_images += 1
             return iter([])
-        raw = RawDocument(uri, form.type, parsed.title or stem(uri), parsed.text)
-        return iter([replace(apply_facts(raw, parsed.facts), places=parsed.places, reading=parsed.reading)])
+        title = parsed.title or stem(uri)
+        raw = RawDocument(uri, form.type, title, parsed.text, places=parsed.places, reading=parsed.reading)
+        return iter([apply_facts(raw, parsed.facts)])
 
     def _read_file(self, file: BinaryIO, path: Path, size: int, form: Format) -> ParsedFile | None:
         """The file by the first of its format's readers that finds text in it; None for an image without text."""

@@ -54,6 +54,9 @@ class DeletionRule:
 
 CAUTIOUS = DeletionRule()
 ANY_DELETION = DeletionRule(confirmed=_ALL)
+# Holds back the deletion of many documents of a library at once, also where a person watches: Zotero empties its
+# trash and leaves groups without a look at the index.
+GUARDED = DeletionRule(is_watching=True, command="winnow zotero ingest --allow-deletions --project {project}")
 
 
 class Deletions:

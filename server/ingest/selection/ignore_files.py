@@ -21,6 +21,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from winnow.server.ingest.bounded_files import read_whole
 from winnow.server.ingest.documents import UnreadableFile, reason_of
+from winnow.server.ingest.selection.file_rules import FileRules
 
 # In order of precedence, the strongest last.
 IGNORE_FILES = (".gitignore", ".winnowignore")
@@ -31,22 +32,6 @@ _REPOSITORY = ".git"
 # Parts of the library's expressions for patterns.
 _FOLDER = "(?P<ps_d>/)"
 _FOLDER_OR_FILE = f"(?:{_FOLDER}|$)"
-
-
-@dataclass(frozen=True, slots=True)
-class FileRules:
-    """Which files of a source are documents.
-
-    ``include``: only files that match one of these patterns, if there are any; ``exclude``: none that match one of
-    these. Both are patterns of ``.gitignore``, relative to the source. ``ignore_files``: whether those count.
-    """
-
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    ignore_files: bool = True
-
-
-ALL_FILES = FileRules()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class Target:
     ``embedder`` is None without a model: the index is lexical then. ``graph`` is None without a graph. ``state``
     is what the project must have: "importing" where it stays hidden until the ingest is complete. ``follow_up`` is
     called with the project after a run that changed its index, and returns warnings for the report.
+    ``allows_weaker``: formats other than text are read without walls where these are missing.
     """
 
     project: str
@@ -45,6 +46,7 @@ class Target:
     graph: GraphTarget | None = None
     state: ProjectState = ""
     follow_up: Callable[[str], Sequence[str]] | None = None
+    allows_weaker: bool = False
 
 
 class IndexWriter:

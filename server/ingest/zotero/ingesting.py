@@ -8,18 +8,17 @@ that left a collection leaves the index with the next ingest of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from winnow.server.backends.base import IndexedDocument
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.documents import DefaultLabels
 from winnow.server.ingest.file_discovery import Listing, Root, SourcePart
-from winnow.server.ingest.formats.parsed_file import ReadOptions
 from winnow.server.ingest.parsing.reader_pool import ReaderPool
 from winnow.server.ingest.pipeline import Target, ingest_parts
 from winnow.server.ingest.report import IngestReport, OnProgress
 from winnow.server.ingest.selection.deletions import DeletionRule
+from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.ingest.zotero.library_documents import (
     LibraryDocuments,
     is_from_zotero,
@@ -33,10 +32,6 @@ from winnow.server.libraries.zotero.selection import choose_works
 from winnow.server.models import Document
 from winnow.server.text.sizes import count_of
 
-# What holds back the deletion of many documents at once, unlike for folders also where a person watches: Zotero
-# empties its trash and leaves groups without a look at the index.
-GUARDED = DeletionRule(is_watching=True, command="winnow zotero ingest --allow-deletions --project {project}")
-_NO_LABELS, _NO_OPTIONS = DefaultLabels(), ReadOptions()
 _NOT_HERE = "{source}: {count} not read: {reason}"
 _REMARKS_SHOWN = 20
 _ABSENT = "{source} is not in Zotero any more; its documents were kept; to delete them: winnow zotero ingest " + (
@@ -44,47 +39,34 @@ _ABSENT = "{source} is not in Zotero any more; its documents were kept; to delet
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HowToIngest:
-    """Labels, how files are read, which deletions are made, as ``ingest_parts`` takes them.
-
-    ``linked_below``: the folders below which linked files are read, None for everywhere.
-    """
-
-    labels: DefaultLabels = _NO_LABELS
-    options: ReadOptions = _NO_OPTIONS
-    deletions: DeletionRule = GUARDED
-    allows_weaker: bool = False
-    pool: ReaderPool | None = None
-    linked_below: tuple[Path, ...] | None = None
-
-
-_USUAL = HowToIngest()
-
-
 def ingest_zotero(
-    target: Target,
-    choice: ZoteroChoice,
-    store: Path,
-    how: HowToIngest = _USUAL,
-    progress: OnProgress | None = None,
+    target: Target, request: IngestRequest, store: Path, progress: OnProgress | None = None
 ) -> IngestReport:
     """Read what is chosen of Zotero, and make the index hold it. ``store`` is the folder of the store.
 
     Raises ``WinnowError`` as ``read_libraries`` and ``ingest_libraries`` do.
     """
-    return ingest_found(target, read_libraries(choice, store), choice, how, progress)
+    return ingest_found(target, read_libraries(choice_of(request), store), request, progress)
+
+
+def choice_of(request: IngestRequest) -> ZoteroChoice:
+    """What is taken of Zotero, all of it where the request does not say."""
+    return request.zotero or ZoteroChoice()
 
 
 def ingest_found(
     target: Target,
     found: FoundLibraries,
-    choice: ZoteroChoice,
-    how: HowToIngest = _USUAL,
+    request: IngestRequest,
     progress: OnProgress | None = None,
+    *,
+    deletions: DeletionRule | None = None,
+    pool: ReaderPool | None = None,
 ) -> IngestReport:
     """Make the index hold what was read, as ``ingest_libraries`` does; the report names what was not read."""
-    report = ingest_libraries(target, found.libraries, choice, how, progress, unread=found.unread)
+    report = ingest_libraries(
+        target, found.libraries, request, progress, deletions=deletions, pool=pool, unread=found.unread
+    )
     notes = (found.note,) if found.note else ()
     return replace(report, failures=(*found.failures, *report.failures), warnings=(*notes, *report.warnings))
 
@@ -92,41 +74,33 @@ def ingest_found(
 def ingest_libraries(
     target: Target,
     libraries: Sequence[ZoteroLibrary],
-    choice: ZoteroChoice | None = None,
-    how: HowToIngest = _USUAL,
+    request: IngestRequest,
     progress: OnProgress | None = None,
     *,
+    deletions: DeletionRule | None = None,
+    pool: ReaderPool | None = None,
     unread: Sequence[str] = (),
 ) -> IngestReport:
-    """Make the index hold what these libraries contain; ``choice`` says what was chosen of them.
+    """Make the index hold what these libraries contain; the request says what was chosen of them.
 
     ``unread`` are the ids of libraries that Zotero has and that are not among these. No library touches another
     one's documents. Raises as ``ingest_parts`` does, and "NOT_FOUND" for a collection that no library has.
     """
-    chosen = choice or ZoteroChoice()
+    chosen, admits_all = choice_of(request), (deletions or request.deletions).admits_all
     indexed = [each for each in target.catalogue.indexed_documents(target.project) if is_from_zotero(each.source)]
-    libraries = _choose(libraries, chosen, allows_none=how.deletions.admits_all)
-    found = [_list_library(target, library, chosen, how.linked_below, indexed) for library in libraries]
+    libraries = _choose(libraries, chosen, allows_none=admits_all)
+    found = [_list_library(target, library, chosen, request.linked_below, indexed) for library in libraries]
     parts = [part for part, _ in found]
     warnings = [line for part, documents in found for line in _describe_missing(part, documents)]
     if chosen.is_everything:
         gone = sorted(
             {each.source for each in indexed} - {part.root.source for part in parts} - set(map(source_of, unread))
         )
-        if how.deletions.admits_all:
+        if admits_all:
             parts += [SourcePart(Root(source, ""), Listing(is_emptied=True)) for source in gone]
         else:
             warnings += [_ABSENT.format(source=source, project=target.project) for source in gone]
-    report = ingest_parts(
-        target,
-        parts,
-        labels=how.labels,
-        options=how.options,
-        deletions=how.deletions,
-        allows_weaker=how.allows_weaker,
-        pool=how.pool,
-        progress=progress,
-    )
+    report = ingest_parts(target, parts, request, progress, deletions=deletions, pool=pool)
     return replace(report, warnings=(*warnings, *report.warnings))
 
 
