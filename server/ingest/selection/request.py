@@ -1,4 +1,4 @@
-"""What is to be ingested and how: commands, jobs and watchers build it, the pipeline takes it as it is."""
+"""The request for an ingest: commands, jobs and watchers build it, the pipeline takes it as it is."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class IngestRequest(BaseModel):
 
     @property
     def options(self) -> ReadOptions:
-        """How its files are read."""
+        """The options by which its files are read."""
         return ReadOptions(self.keeps_hidden, self.passwords, self.uses_ocr)
 
     @property

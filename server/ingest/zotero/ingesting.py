@@ -50,7 +50,7 @@ def ingest_zotero(
 
 
 def choice_of(request: IngestRequest) -> ZoteroChoice:
-    """What is taken of Zotero, all of it where the request does not say."""
+    """The choice of works in Zotero, all of them where the request does not say."""
     return request.zotero or ZoteroChoice()
 
 
