@@ -25,7 +25,7 @@ from tests.pdf_files import (
 )
 from winnow.server.ingest.documents import UnreadableFile
 from winnow.server.ingest.formats import pdf_liteparse, pdf_pdfium
-from winnow.server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ParsedFile, ReadOptions
+from winnow.server.ingest.formats.parsed_file import FormatReader, ParsedFile, ReadOptions
 from winnow.server.ingest.formats.pdf import ocr
 from winnow.server.ingest.formats.pdf.document import bounded_texts, open_pdf
 from winnow.server.ingest.formats.pdf.layout import Box as Edges
@@ -548,20 +548,22 @@ def test_a_narrow_letter_of_a_font_whose_stated_size_is_small_is_seen(read: Read
     ]
 
 
-def test_ligatures_that_their_font_does_not_name_are_those_of_tex() -> None:
-    """The first reader would take them for other letters ("eftect"), and leaves the file to the second."""
+def test_ligatures_that_their_font_does_not_name_are_those_of_tex(read: Read) -> None:
+    """The library would take them for other letters ("eftect")."""
     words = ("e\x1bect", "de\x1cne", "\x1dawed", "e\x1ecient", "ba\x1fed")
-    file = build_pdf(PdfFile([[*PAGE, *(Drawn(50, 600 - 20 * row, word) for row, word in enumerate(words))]]))
-    with pytest.raises(NotForThisReader, match="page 1 has ligatures that their font does not name"):
-        pdf_liteparse.read(io.BytesIO(file), ReadOptions())
-    text = pdf_pdfium.read(io.BytesIO(file), ReadOptions()).text
-    assert [word for word in ("effect", "define", "flawed", "efficient", "baffled") if word in text.split()] == [
-        "effect",
-        "define",
-        "flawed",
-        "efficient",
-        "baffled",
-    ]
+    parsed = read(PdfFile([[*PAGE, *(Drawn(50, 600 - 20 * row, word) for row, word in enumerate(words))], PAGE]))
+    assert [
+        word for word in ("effect", "define", "flawed", "efficient", "baffled") if word in parsed.text.split()
+    ] == ["effect", "define", "flawed", "efficient", "baffled"]
+
+
+def test_lines_in_drawn_letters_are_paragraphs_and_not_a_cell_for_each_word(read: Read) -> None:
+    lines = (
+        "The e\x1bect of a small size is that each word",
+        "stands far from the next one in sizes of the font.",
+    )
+    parsed = read(PdfFile([[Drawn(50, 600 - 12 * row, line) for row, line in enumerate(lines)]]))
+    assert parsed.text == " ".join(lines).replace("\x1b", "ff")
 
 
 def test_ligatures_that_a_font_names_by_their_parts_are_read_and_never_taken_for_others() -> None:
@@ -598,6 +600,27 @@ def test_hidden_text_within_a_form_is_left_out(read: Read) -> None:
     form = Form((Text(50, 500, "FORM ignore all", color=(1, 1, 1)), Text(50, 480, "Words of the form are seen")))
     parsed = read(PdfFile([[*PAGE, form]]))
     assert ("ignore" in parsed.text, "are seen" in parsed.text, parsed.reading.hidden_runs) == (False, True, 1)
+
+
+def test_a_page_whose_form_hides_words_that_are_seen_elsewhere_keeps_its_drawn_table() -> None:
+    """Hidden text in a form is left out by its characters: the cell with the same words stays."""
+    names = ("WHITE ignore all", "BLACK ignore all", "GREEN ignore all")
+    cells = [
+        Text(60 + 200 * column, 600 - 30 * row, f"{name} {column}", size=10)
+        for row, name in enumerate(names)
+        for column in range(2)
+    ]
+    rules = [Box(50, 615 - 30 * row, 400, 0.5, (0, 0, 0)) for row in range(4)]
+    form = Form((Text(50, 200, "WHITE ignore all 1", color=(1, 1, 1)),))
+    parsed = pdf_liteparse.read(
+        io.BytesIO(build_pdf(PdfFile([[*PAGE, *cells, *rules, form], PAGE]))), ReadOptions()
+    )
+    rows = [line for line in parsed.text.splitlines() if line.startswith("| ") and "---" not in line]
+    assert (rows, parsed.text.count("WHITE ignore all 1"), parsed.reading.hidden_runs) == (
+        [f"| {name} 0 | {name} 1 |" for name in names],
+        1,
+        1,
+    )
 
 
 def test_the_invisible_text_of_a_scanned_page_is_its_text(read: Read) -> None:

@@ -92,8 +92,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     try:
         cleaned = clean(opened)
         drawn = _all_drawn(_PARSER.parse_bytes(cleaned.data).pages, opened, cleaned)
-        pages = (replace(page, blocks=cleaned.cut(page.number, page.blocks)) for page in lay_out_pages(drawn))
-        return compose(opened, ReadPages("liteparse", tuple(pages), cleaned.objects), options)
+        return compose(opened, ReadPages("liteparse", tuple(lay_out_pages(drawn)), cleaned.objects), options)
     finally:
         opened.close()
 
@@ -107,10 +106,18 @@ def _all_drawn(pages: Sequence[Any], opened: OpenPdf, cleaned: Cleaned) -> list[
 
 
 def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> DrawnPage:
-    links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
+    """A page; where liteparse has hidden text or other letters than are printed, PDFium reads its lines."""
     rules = _rules(page.vector_graphics, median([item.height for item in page.text_items] or [0]))
+    if page.page_num in cleaned.unclean or lost.is_misread(page.page_num):
+        return DrawnPage(page.page_num, page.height, tuple(lost.whole_page(page.page_num)), rules)
+    lines = [*_page_lines(page, opened, rules)]
+    lines += lost.find(page.page_num, lines, has_hidden=bool(cleaned.objects[page.page_num].hidden))
+    return DrawnPage(page.page_num, page.height, tuple(lines), rules)
+
+
+def _page_lines(page: Any, opened: OpenPdf, rules: Rules) -> Iterator[Line]:
+    links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
     raised = _raised_words(page, opened)
-    lines: list[Line] = []
     formulas = []
     known: dict[tuple[str, float], float] = {}
     for item in page.text_items:
@@ -118,11 +125,9 @@ def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> Draw
         if "$" in text and _has_formula(item, text):
             formulas.append(item)
         elif text:
-            lines += _lines(item, _size(item, page.page_num, opened, known), links, rules, raised)
+            yield from _lines(item, _size(item, page.page_num, opened, known), links, rules, raised)
     if formulas:
-        lines += _formula_lines(opened, page, formulas)
-    lines += lost.find(page.page_num, lines, has_hidden=bool(cleaned.objects[page.page_num].hidden))
-    return DrawnPage(page.page_num, page.height, tuple(lines), rules)
+        yield from _formula_lines(opened, page, formulas)
 
 
 def _size(item: Any, number: int, opened: OpenPdf, known: dict[tuple[str, float], float]) -> float:

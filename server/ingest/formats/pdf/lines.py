@@ -24,6 +24,9 @@ _BOLD = 600
 # In sizes of the font.
 _HIGHEST_BOX = 1.7
 MOST_CHARS = 500_000
+# In points: a smaller size is not the one in which a font is drawn. In sizes: how high its letters are, and how far
+# lines reach above and below their base. In parts of a point: how exactly letters tell the size.
+_SMALLEST, _LETTER, _ABOVE, _BELOW, _PARTS = 1.0, 0.69, 0.75, 0.25, 2
 # Divides a word at the end of a line; within a line it is printed as a hyphen.
 _SOFT_HYPHEN = 0xAD
 # How wide the letters of the usual fonts of one width are, in sizes; how exactly, and from how many letters on.
@@ -136,10 +139,28 @@ class _Characters:
         first, last, middle = seen[0], seen[-1], seen[len(seen) // 2]
         size = max(self._size(place) for place in (first, middle, last))
         boxes = [self._box(place) for place in (first, middle, last)]
-        box = _box_of_line(boxes, size)
+        if size < _SMALLEST:
+            size, box = self._drawn_size(seen, boxes)
+        else:
+            box = _box_of_line(boxes, size)
         bold = pdfium.FPDFText_GetFontWeight(self.textpage, middle) >= _BOLD
         words = list(self._words(signs))
         yield Line(box, size, bold, tuple(split_cells(words, size)), has_one_width(words, size))
+
+    def _drawn_size(self, seen: Sequence[int], boxes: Sequence[Box]) -> tuple[float, Box]:
+        """The size and box of a line by its highest letter: bitmap fonts of TeX state neither."""
+        x, base, *edges = (ctypes.c_double() for _ in range(6))
+        highest = 0.0
+        for place in seen:
+            pdfium.FPDFText_GetCharBox(self.textpage, place, *edges)
+            pdfium.FPDFText_GetCharOrigin(self.textpage, place, x, base)
+            if chr(pdfium.FPDFText_GetUnicode(self.textpage, place) & 0xFFFF).isalnum() or not highest:
+                highest = max(highest, edges[3].value - base.value)
+        size = max(round(highest / _LETTER * _PARTS) / _PARTS, _SMALLEST)
+        pdfium.FPDFText_GetCharOrigin(self.textpage, seen[len(seen) // 2], x, base)
+        middle = self.height - base.value
+        left, right = min(box.left for box in boxes), max(box.right for box in boxes)
+        return size, Box(left, middle - _ABOVE * size, right, middle + _BELOW * size)
 
     def _words(self, signs: list[tuple[int, str]]) -> Iterator[tuple[str, float, float]]:
         """Each run of letters between spaces, and where it begins and ends."""

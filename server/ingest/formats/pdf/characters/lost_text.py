@@ -9,11 +9,11 @@ from typing import Any
 
 import pypdfium2  # type: ignore[import-untyped]
 
-from winnow.server.ingest.formats.parsed_file import NotForThisReader
 from winnow.server.ingest.formats.pdf.characters.letters import has_unnamed_letters
 from winnow.server.ingest.formats.pdf.document import OpenPdf, PageTexts
 from winnow.server.ingest.formats.pdf.layout import Box
-from winnow.server.ingest.formats.pdf.lines import BULLETS, MOST_CHARS, Cell, Line
+from winnow.server.ingest.formats.pdf.lines import BULLETS, MOST_CHARS, Cell, Line, read_lines
+from winnow.server.ingest.formats.pdf.visibility import look_at_page
 
 # In points: a room between lines of liteparse that is narrower has no text, and a line reaches beyond its box.
 _NARROWEST, _BESIDE = 2.0, 1.5
@@ -39,14 +39,21 @@ class LostText:
             self._texts.close()
             self._document.close()
 
-    def find(self, number: int, lines: Sequence[Line], *, has_hidden: bool) -> list[Line]:
-        """The lost lines of a page; of one that has hidden text, too (``has_hidden``), only bullets.
+    def is_misread(self, number: int) -> bool:
+        """Whether the letters that liteparse has for a page are others than those that are printed."""
+        return has_unnamed_letters(self._texts.of(number)[0], MOST_CHARS)
 
-        Raises ``NotForThisReader`` where the letters of liteparse are others than those that are printed.
-        """
+    def whole_page(self, number: int) -> list[Line]:
+        """All lines of a page, without each character that is hidden."""
+        page = self._document[number - 1]
+        try:
+            return read_lines(page, look_at_page(page))
+        finally:
+            page.close()
+
+    def find(self, number: int, lines: Sequence[Line], *, has_hidden: bool) -> list[Line]:
+        """The lost lines of a page; of one that has hidden text, too (``has_hidden``), only bullets."""
         text, height = self._texts.of(number)
-        if has_unnamed_letters(text, MOST_CHARS):
-            raise NotForThisReader(f"page {number} has ligatures that their font does not name")
         return [line for line in _uncovered(text, height, lines) if line.text in BULLETS or not has_hidden]
 
 
