@@ -51,14 +51,19 @@ class WithMinus:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A text in a font whose letters are drawings (Type 3), as dvips has them: its stated size is far below 1."""
+    """A text in a font whose letters are drawings (Type 3), as dvips has them: its stated size is far below 1.
+
+    ``is_stated``: it is 8, as other programs have it.
+    """
 
     x: float
     y: float
     text: str
+    is_stated: bool = False
 
     def draw(self) -> str:
-        return f"BT 0 0 0 rg 0 Tr /F5 0.24 Tf 1 0 0 1 {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
+        font = "/F7 8" if self.is_stated else "/F5 0.24"
+        return f"BT 0 0 0 rg 0 Tr {font} Tf 1 0 0 1 {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +182,7 @@ class _Writer:
         catalogue, tree = self._add(""), self._add("")
         fonts = [self._add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>")
                  for name in ("Helvetica", "Helvetica-Bold", "Courier")]  # fmt: skip
-        fonts += [self._symbols(), self._drawn(), self._libertine()]
+        fonts += [self._symbols(), self._drawn(1), self._libertine(), self._drawn(0.03)]
         image = self._add("<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
                           " /BitsPerComponent 8", b"\x80")  # fmt: skip
         pages = [self._page(number, drawings, fonts, image) for number, drawings in enumerate(self.file.pages)]
@@ -222,7 +227,7 @@ class _Writer:
             " /Encoding << /Type /Encoding /Differences [27 /f_i /f_f_i /f_f] >> >>"
         )
 
-    def _drawn(self) -> int:
+    def _drawn(self, scale: float) -> int:
         """A font whose letters are rectangles, 30 units high; that of "i" is 4 units wide.
 
         Its letters are those from a to z, and five ligatures whose names say nothing, as dvips writes them.
@@ -236,8 +241,8 @@ class _Writer:
         widths = " ".join("6" if names.get(code) == "i" else "20" for code in range(27, 123))
         stated = " ".join(f"{code} /{name}" for code, name in names.items())
         return self._add(
-            f"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 20 30] /FontMatrix [1 0 0 1 0 0] /FirstChar 27"
-            f" /LastChar 122 /Widths [{widths}] /CharProcs << {drawings} >> /Resources << >>"
+            f"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 20 30] /FontMatrix [{scale} 0 0 {scale} 0 0]"
+            f" /FirstChar 27 /LastChar 122 /Widths [{widths}] /CharProcs << {drawings} >> /Resources << >>"
             f" /Encoding << /Type /Encoding /Differences [{stated}] >> >>"
         )
 

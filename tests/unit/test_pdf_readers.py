@@ -333,6 +333,12 @@ def test_a_note_below_the_text_does_not_part_the_sentence_above_it(read: Read) -
     assert "A note in small letters stands below." in text
 
 
+def test_the_terms_of_an_index_are_lines_even_where_all_are_nearly_as_long(read: Read) -> None:
+    entries = [f"{letter}PrimitiveGroups, {number}" for number, letter in enumerate("ABCDEFG", 3)]
+    page = [Text(50, 600 - 13 * row, entry) for row, entry in enumerate(entries)]
+    assert "\n".join(entries) in read(PdfFile([[*PAGE, *page]])).text
+
+
 def test_lines_of_contents_stay_lines(read: Read) -> None:
     lines = [f"{number}.1 Some title of a section {'. ' * 20}{number}" for number in range(1, 6)]
     text = read(PdfFile([[*PAGE, *paragraph(50, 600, lines)]])).text
@@ -564,6 +570,10 @@ def test_lines_in_drawn_letters_are_paragraphs_and_not_a_cell_for_each_word(read
     )
     parsed = read(PdfFile([[Drawn(50, 600 - 12 * row, line) for row, line in enumerate(lines)]]))
     assert parsed.text == " ".join(lines).replace("\x1b", "ff")
+
+
+def test_one_word_in_drawn_letters_whose_mean_width_is_that_of_a_typewriter_is_no_program(read: Read) -> None:
+    assert "```" not in read(PdfFile([[*PAGE, Drawn(50, 600, "ending", is_stated=True)]])).text
 
 
 def test_ligatures_that_a_font_names_by_their_parts_are_read_and_never_taken_for_others() -> None:

@@ -50,7 +50,8 @@ _ITEM = re.compile(
     r"(?:([•◦▪‣–·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)"
 )
 _BULLET = re.compile(r"[•◦▪‣·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]\s")
-_ENTRY, _FEWEST_ENTRIES = re.compile(r"\w.*,\s*[\divxlc]+(?:[-–]\d+)?\Z"), 3
+# So many lines of an index have one that is short; or so many, whatever their lengths.
+_ENTRY, _FEWEST_ENTRIES, _SURE_ENTRIES = re.compile(r"\w.*,\s*[\divxlc]+(?:[-–]\d+)?\Z"), 3, 6
 _ADDRESS_END = re.compile(r"\bhttps?:(?://\S*)?\Z")
 # An address is divided after these; after a slash if what follows is no word of the text.
 _BREAKS, _PATH = "-_#?=&:", re.compile(r"\S*\w[/._-]\w")
@@ -336,7 +337,7 @@ class _Layout:
             count += 1
         if count < _FEWEST_ENTRIES:
             return 0
-        return count if any(self._has_room(place + at) for at in range(1, count)) else 0
+        return count if count >= _SURE_ENTRIES or any(self._has_room(place + at) for at in range(1, count)) else 0
 
     def _farthest(self, place: int) -> float:
         return 2 * self.sizes.pitch * self.lines[place].size

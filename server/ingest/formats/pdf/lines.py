@@ -24,13 +24,15 @@ _BOLD = 600
 # In sizes of the font.
 _HIGHEST_BOX = 1.7
 MOST_CHARS = 500_000
-# In points: a smaller size is not the one in which a font is drawn. In sizes: how high its letters are, and how far
-# lines reach above and below their base. In parts of a point: how exactly letters tell the size.
+# In points: a smaller size is not the one in which a font is drawn. In sizes: how high its letters are, and how
+# far lines reach above and below their base. In parts of a point: how exactly letters tell the size.
 _SMALLEST, _LETTER, _ABOVE, _BELOW, _PARTS = 1.0, 0.69, 0.75, 0.25, 2
 # Divides a word at the end of a line; within a line it is printed as a hyphen.
 _SOFT_HYPHEN = 0xAD
 # How wide the letters of the usual fonts of one width are, in sizes; how exactly, and from how many letters on.
 _ADVANCES, _ADVANCE_ROOM, _FEWEST_LETTERS = (0.525, 0.6), 0.012, 8
+# Letters that are narrow, but in fonts of one width; how much widths differ there, and how many letters tell it.
+_NARROW, _SPREAD, _TELLING = frozenset("iljtfr.,:;'!()|[]"), 1.03, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,15 @@ def has_one_width(
     return any(all(abs(width - usual) < room for width in widths) for usual in _ADVANCES)
 
 
+def are_equally_wide(textpage: Any, places: Sequence[int]) -> bool:
+    """Whether the first of these characters of a page of PDFium have one width, by the advances of their font."""
+    rectangle, widths = pdfium.FS_RECTF(), []
+    for place in places[:_TELLING]:
+        pdfium.FPDFText_GetLooseCharBox(textpage, place, rectangle)
+        widths.append(rectangle.right - rectangle.left)
+    return not widths or max(widths) <= _SPREAD * min(widths)
+
+
 def read_lines(page: Any, objects: PageObjects) -> list[Line]:
     """The lines of a page (a ``PdfPage``), in the order of the file."""
     textpage = page.get_textpage()
@@ -145,7 +156,15 @@ class _Characters:
             box = _box_of_line(boxes, size)
         bold = pdfium.FPDFText_GetFontWeight(self.textpage, middle) >= _BOLD
         words = list(self._words(signs))
-        yield Line(box, size, bold, tuple(split_cells(words, size)), has_one_width(words, size))
+        yield Line(box, size, bold, tuple(split_cells(words, size)), self._is_mono(seen, words, size))
+
+    def _is_mono(self, seen: Sequence[int], words: Sequence[tuple[str, float, float]], size: float) -> bool:
+        """Whether all letters have one width: that of usual fonts, or one that narrow letters have, too."""
+        text = "".join(word for word, _, _ in words)
+        is_likely = len(text) >= _FEWEST_LETTERS and not _NARROW.isdisjoint(text) and any(map(str.isalpha, text))
+        if not is_likely and not has_one_width(words, size):
+            return False
+        return are_equally_wide(self.textpage, seen)
 
     def _drawn_size(self, seen: Sequence[int], boxes: Sequence[Box]) -> tuple[float, Box]:
         """The size and box of a line by its highest letter: bitmap fonts of TeX state neither."""
