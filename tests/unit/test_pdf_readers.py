@@ -291,6 +291,21 @@ def test_heads_that_change_with_the_chapter_are_left_out(read: Read) -> None:
     assert ([head for head in heads if head in text], text.count("at its end.")) == ([], 6)
 
 
+def test_what_stands_above_a_rule_that_many_pages_have_is_a_head_and_the_title_below_it_is_none() -> None:
+    """The heads come close to the text and change from page to page, as do the titles."""
+    pages = [
+        [
+            Text(50, 800, f"{name} facelists"),
+            Box(50, 796, 480, 0.5, (0, 0, 0)),
+            Text(50, 785, f"4.{number} Objective"),
+            *paragraph(50, 771, LINES),
+        ]
+        for number, name in enumerate(("Alpha", "Beta", "Gamma", "Delta", "Epsilon"))
+    ]
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile(pages))), ReadOptions()).text
+    assert ("facelists" in text, text.count("Objective")) == (False, 5)
+
+
 def test_notes_in_the_margin_do_not_divide_the_lines_of_the_text(read: Read) -> None:
     notes = [Text(420, 700, "A note stands beside", 7), Text(420, 692, "the text.", 7)]
     text = read(PdfFile([[*paragraph(50, 700, LINES * 6), *notes]])).text

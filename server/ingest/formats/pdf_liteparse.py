@@ -15,7 +15,6 @@ from itertools import groupby
 from statistics import median
 from typing import Any, BinaryIO
 
-import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 from liteparse._liteparse import LiteParse  # type: ignore[import-not-found]
 
 from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
@@ -26,7 +25,14 @@ from winnow.server.ingest.formats.pdf.document import OpenPdf, bounded_texts, op
 from winnow.server.ingest.formats.pdf.hidden_text import Cleaned, clean
 from winnow.server.ingest.formats.pdf.layout import Box, Rules
 from winnow.server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
-from winnow.server.ingest.formats.pdf.lines import Cell, Line, are_equally_wide, has_one_width, split_cells
+from winnow.server.ingest.formats.pdf.lines import (
+    Cell,
+    Line,
+    are_equally_wide,
+    has_one_width,
+    split_cells,
+    word_places,
+)
 from winnow.server.text.markup.shaped_text import raise_number
 
 # A word, and where it begins and ends; a vertical line: its place, and where it begins and ends.
@@ -55,7 +61,6 @@ _SMALL_NUMBER = 0.85
 _RAISED_HEIGHT = 1.06
 # The size of what follows such a number is not known exactly.
 _ADVANCE_ROOM = 0.025
-_SPACE = 0x20
 _MINUS = "\u2212"
 _POWER = re.compile(r"(?P<base>\d)\s?\^\s?\{?\s?(?P<exponent>[-+\u2212]?\s?\d{1,10})(?!\d)")
 # In widths of a letter: words of a program that are nearer have no space between them.
@@ -137,18 +142,8 @@ def _with_true_widths(lines: Iterable[Line], opened: OpenPdf, number: int) -> It
     """Lines in a font without a name: letters that are as wide as those of a typewriter in the mean may differ."""
     textpage, height = opened.texts.of(number)
     for line in lines:
-        places = [*_places(textpage, line.box, height)] if line.is_mono else []
+        places = [*word_places(textpage, line.box, height)] if line.is_mono else []
         yield replace(line, is_mono=line.is_mono and are_equally_wide(textpage, places))
-
-
-def _places(textpage: Any, box: Box, height: float) -> Iterator[int]:
-    """The characters of the first word in a box of a page of PDFium, by index."""
-    room = box.height / 4
-    first = pdfium.FPDFText_GetCharIndexAtPos(textpage, box.left + room, height - box.middle, room, room)
-    for place in range(first, textpage.count_chars()) if first >= 0 else ():
-        if pdfium.FPDFText_GetUnicode(textpage, place) <= _SPACE:
-            return
-        yield place
 
 
 def _size(item: Any, number: int, opened: OpenPdf, known: dict[tuple[str, float], float]) -> float:

@@ -534,7 +534,7 @@ def lay_out_pages(drawn: Sequence[DrawnPage], *, has_heads: bool = True) -> list
     """The pages of a document without running heads; their edges keep them."""
     texts: list[Sequence[Line]] = [page.lines for page in drawn]
     if has_heads:
-        texts = [*drop_running_heads(texts, [page.height for page in drawn])]
+        texts = [*drop_running_heads(texts, [page.height for page in drawn], [page.rules for page in drawn])]
     sizes = TextSizes(texts)
     parts = [part_page(lines, page.rules) for page, lines in zip(drawn, texts, strict=True)]
     gutters = usual_gutters(parts)

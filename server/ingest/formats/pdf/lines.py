@@ -100,6 +100,16 @@ def are_equally_wide(textpage: Any, places: Sequence[int]) -> bool:
     return not widths or max(widths) <= _SPREAD * min(widths)
 
 
+def word_places(textpage: Any, box: Box, height: float) -> Iterator[int]:
+    """The characters of the first word in a box of a page of PDFium, by index."""
+    room = box.height / 4
+    first = pdfium.FPDFText_GetCharIndexAtPos(textpage, box.left + room, height - box.middle, room, room)
+    for place in range(first, textpage.count_chars()) if first >= 0 else ():
+        if pdfium.FPDFText_GetUnicode(textpage, place) <= ord(" "):
+            return
+        yield place
+
+
 def read_lines(page: Any, objects: PageObjects) -> list[Line]:
     """The lines of a page (a ``PdfPage``), in the order of the file."""
     textpage = page.get_textpage()

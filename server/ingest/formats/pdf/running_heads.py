@@ -1,7 +1,8 @@
 """Finds running heads and page numbers: what stands apart at the upper or lower edge of many pages.
 
 A line there is a running head if its text comes back on other pages, or if other pages have such a line at the
-same height, whatever it says: heads name the chapter or the section.
+same height, whatever it says: heads name the chapter or the section. What stands beyond a rule that many
+pages have at one height is a head, too.
 
 The printed numbers are the labels of a file that states none, such as an article from a journal.
 """
@@ -11,11 +12,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from winnow.server.ingest.formats.pdf.layout import Page
+from winnow.server.ingest.formats.pdf.layout import Page, Rules
 from winnow.server.ingest.formats.pdf.lines import Line
 
 # Shares of the height of a page between which its text stands.
@@ -27,6 +28,9 @@ _FEWEST_PAGES, _FEWEST_PLACES, _SHARE = 3, 4, 0.6
 HEAD, FOOT = 0.17, 0.83
 _PLACE_SHARE, _LONGEST_ROW, _LARGEST, _APART, _LEVEL = 0.3, 110, 1.15, 0.7, 0.45
 _MORE_LINES, _WIDER = 2, 1.4
+# A rule over this share of the width of the text may part a head from it; how far it reaches into the line of the
+# head, in sizes of the font.
+_RULE_SHARE, _INTO_LINE = 0.7, 0.3
 _NUMBER = re.compile(r"(?<![\d.,:/-])\d{1,5}(?![\d.,:/-]*\d)")
 _NUMBERS = re.compile(r"\d+|\b[ivxlc]+\b", re.I)
 _PAGE_NUMBER = re.compile(
@@ -78,19 +82,88 @@ def _usual(pages: Sequence[Sequence[Line]]) -> _Usual:
     return _Usual(size, median(gaps) if gaps else 0.0)
 
 
-def drop_running_heads(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> list[list[Line]]:
-    """The pages without running heads and page numbers."""
-    left = [list(lines) for lines in pages]
+def drop_running_heads(
+    pages: Sequence[Sequence[Line]], heights: Sequence[float], rules: Sequence[Rules] = ()
+) -> list[list[Line]]:
+    """The pages without running heads and page numbers. ``rules`` are those of each page, where they are known."""
+    left = _without_ruled(pages, heights, rules) if rules else [list(lines) for lines in pages]
+    is_done = [_dropped_edges(*page) for page in zip(pages, left, heights, strict=True)]
     usual = _usual(pages)
-    for at_top in (True, False):
+
+    def edges_of(*, at_top: bool) -> list[_Edge | None]:
         edges = [_edge(lines, height, at_top, usual) for lines, height in zip(left, heights, strict=True)]
+        return [
+            _if_sure(edge) if edge and at_top in done else edge for edge, done in zip(edges, is_done, strict=True)
+        ]
+
+    for at_top in (True, False):
+        edges = edges_of(at_top=at_top)
         places = _head_places(edges)
         dropped = _drop(left, edges, places)
         for _ in range(_MORE_LINES):  # such as a number below a note
-            inner = [_edge(lines, height, at_top, usual) for lines, height in zip(left, heights, strict=True)]
-            edges = [_if_beside(edge, outer) for edge, outer in zip(inner, dropped, strict=True)]
+            edges = [_if_beside(edge, outer) for edge, outer in zip(edges_of(at_top=at_top), dropped, strict=True)]
             dropped = [then or first for first, then in zip(dropped, _drop(left, edges, Counter()), strict=True)]
     return left
+
+
+def _without_ruled(
+    pages: Sequence[Sequence[Line]], heights: Sequence[float], rules: Sequence[Rules]
+) -> list[list[Line]]:
+    """The pages without what stands beyond a rule, at an edge, that many pages have at this height."""
+    drawn = [
+        _edge_rules(lines, height, found.horizontal)
+        for lines, height, found in zip(pages, heights, rules, strict=True)
+    ]
+    places = Counter(
+        (y < height / 2, round(y)) for found, height in zip(drawn, heights, strict=True) for y in found
+    )
+    fewest = max(_FEWEST_PLACES, _PLACE_SHARE * len(pages))
+    out = []
+    for lines, height, found in zip(pages, heights, drawn, strict=True):
+        usual = [y for y in found if _near(places, (y < height / 2, round(y))) >= fewest]
+        beyond = {id(line) for y in usual for line in _beyond(lines, y, found, at_top=y < height / 2)}
+        out.append([line for line in lines if id(line) not in beyond])
+    return out
+
+
+def _if_sure(edge: _Edge) -> _Edge | None:
+    """The rest at an edge where a head was dropped: the title of a section may stand there on many pages."""
+    if "#" in _key(edge.text) and not _PAGE_NUMBER.fullmatch(edge.text):
+        return None
+    return replace(edge, is_apart=False)
+
+
+def _dropped_edges(lines: Sequence[Line], left: Sequence[Line], height: float) -> set[bool]:
+    """The edges, the upper one as True, at which lines of a page were dropped: what is there now is text."""
+    ids = set(map(id, left))
+    return {line.box.middle < height / 2 for line in lines if id(line) not in ids}
+
+
+def _edge_rules(lines: Sequence[Line], height: float, rules: Sequence[tuple[float, float, float]]) -> list[float]:
+    """The heights of rules over most of the width of the text, at the edges of a page."""
+    width = max((line.box.right for line in lines), default=0) - min((line.box.left for line in lines), default=0)
+    return [
+        y
+        for y, left, right in rules
+        if right - left >= _RULE_SHARE * width and not UPPER * height < y < LOWER * height
+    ]
+
+
+def _beyond(lines: Sequence[Line], y: float, rules: Sequence[float], *, at_top: bool) -> list[Line]:
+    """The lines beyond a rule, if they are those of a head: short, and without another rule beyond them."""
+    found = [
+        line
+        for line in lines
+        if (line.box.bottom < y + _INTO_LINE * line.size if at_top else line.box.top > y - _INTO_LINE * line.size)
+    ]
+    if not found or sum(len(line.text) for line in found) > _LONGEST:
+        return []
+    outer = min(line.box.middle for line in found) if at_top else max(line.box.middle for line in found)
+    return (
+        []
+        if any(other < outer if at_top else other > outer for other in rules if (other < y) == at_top)
+        else found
+    )
 
 
 def _drop(
