@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from winnow.server.cli import COMMANDS
+from winnow.server.commands.entry.cli import COMMANDS
 from winnow.server.commands.terminal.flags import bounds_of, default_of, values_of
-from winnow.server.configuration.permissions import TOPICS, Setter
 from winnow.server.contracts import flat_schema
-from winnow.server.prompts.library import load_prompts
-from winnow.server.reference.guides import playbook, recipes
-from winnow.server.reference.schemas import answer_table, arguments_table, table
-from winnow.server.reference.sdk import sdk_reference
-from winnow.server.reference.sdk_source import MODULES, build_module, build_monty_module
-from winnow.server.settings import Settings
-from winnow.server.tools import TOOLS, Tool
+from winnow.server.settings.permissions import TOPICS, Setter
+from winnow.server.settings.settings import Settings
+from winnow.server.tools.prompts.library import load_prompts
+from winnow.server.tools.reference.guides import playbook, recipes
+from winnow.server.tools.reference.schemas import answer_table, arguments_table, table
+from winnow.server.tools.reference.sdk import sdk_reference
+from winnow.server.tools.reference.sdk_source import MODULES, build_module, build_monty_module
+from winnow.server.tools.table import TOOLS, Tool
 from winnow.server.transports.resources import PAGES as PAGES_BY_URI
 from winnow.server.transports.resources import TEMPLATES
 

@@ -26,7 +26,9 @@ ROUTES = ("/mcp", "/health", "/nowhere")
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 MODERN = REVISIONS[-1]
 COOKIE = "winnow-session"
-_WINNOW = "import sys; sys.path.insert(0, sys.argv.pop(1)); from winnow.server.cli import main; main()"
+_WINNOW = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from winnow.server.commands.entry.cli import main; main()"
+)
 _SECONDS = 50.0
 _LOCAL = "host: localhost"
 _STORE = ("--store", "store", "--project", "p")

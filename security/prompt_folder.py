@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from winnow.server.errors import WinnowError
-from winnow.server.prompts.library import load_prompts
+from winnow.server.tools.prompts.library import load_prompts
 
 _SPECIFICATION = """\
 title: Ask

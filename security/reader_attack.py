@@ -10,11 +10,11 @@ from pathlib import Path
 
 from winnow import SEARCH_PATH
 from winnow.security import reader_child
-from winnow.server.ingest.documents import RawDocument, UnreadableFile
-from winnow.server.ingest.formats.format_table import Format
-from winnow.server.ingest.parsing import parser, walled_children
-from winnow.server.ingest.parsing.parser import ParserProcess
-from winnow.server.ingest.parsing.reader_pool import ReaderPool
+from winnow.server.ingest.children import parser, walled_children
+from winnow.server.ingest.children.parser import ParserProcess
+from winnow.server.ingest.children.reader_pool import ReaderPool
+from winnow.server.readers.documents import RawDocument, UnreadableFile
+from winnow.server.readers.formats.format_table import Format
 
 BREACHED = "BREACHED"
 _PLAIN = (

@@ -26,7 +26,7 @@ from typing import IO, Any
 RPC, DOCUMENT = 3, 4
 _HELPERS = (ctypes, fcntl, json, mmap, os, resource, select, signal, socket, struct, subprocess, threading, time)
 _LENGTH = struct.Struct(">I")
-# The facts of an answer that the parent accepts; server/ingest/parsing/answers.py checks them.
+# The facts of an answer that the parent accepts; server/ingest/children/answers.py checks them.
 FACTS = {
     "title": "",
     "places": [],

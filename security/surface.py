@@ -19,7 +19,9 @@ from typing import Any
 _ROOT = str(Path(__file__).parents[2])
 BREACHED, HELD = "BREACHED", "HELD"
 FUNCTIONS = ("control", "surface")
-_WINNOW = "import sys; sys.path.insert(0, sys.argv.pop(1)); from winnow.server.cli import main; main()"
+_WINNOW = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from winnow.server.commands.entry.cli import main; main()"
+)
 _SECONDS = 240.0
 # So that a command leaves no process behind and does not wait for a model.
 ALONE = MappingProxyType({"WINNOW_DAEMON": "off", "WINNOW_EMBEDDING": "off"})

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from winnow.server.errors import WinnowError
-from winnow.server.toolpacks.contract_violations import ContractViolations
-from winnow.server.toolpacks.offering import ToolRegistry
-from winnow.server.toolpacks.running import PackRunner
+from winnow.server.tools.operator_packs.contract_violations import ContractViolations
+from winnow.server.tools.operator_packs.offering import ToolRegistry
+from winnow.server.tools.operator_packs.running import PackRunner
 
 FOLDER = Path("packs")
 _HEAD = 'import json, os, sys\ngiven = json.loads(sys.stdin.readline())["input"]["q"]\n'

@@ -9,11 +9,11 @@ from typing import Any
 
 from tests.ingesting import ingest_paths
 from tests.notebooks import application_over
-from winnow.server.app import Application
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import Backends, open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.backends.opening import Backends, open_backends
+from winnow.server.commands.entry.app import Application
+from winnow.server.jobs.target import target_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 QUOTE = "Backups are kept for ninety days."
 OTHER_QUOTE = "Old backups are deleted on Sundays."

@@ -19,18 +19,18 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.ingesting import ingest_paths
 from tests.notebooks import Kept
 from tests.tiny_models import write_model
+from winnow.server.backends.opening import open_backends
 from winnow.server.claims.comparing import compare_entries, integration_status, pair_friction
 from winnow.server.claims.life_cycle import check_notebook, comparisons_of
 from winnow.server.claims.records import ClaimVerdict, Comparison, Entry
 from winnow.server.claims.sqlite_store import SqliteClaimStore
 from winnow.server.claims.store import Notebook, View
 from winnow.server.claims.verifying import CurrentIndex, check_entry
-from winnow.server.ingest.target import target_of
-from winnow.server.knowledge import DIRECT, Caller, KnowledgeBase
+from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters
-from winnow.server.opening import open_backends
-from winnow.server.sessions.identities import key_name
-from winnow.server.settings_loading import load_settings
+from winnow.server.operations.knowledge import DIRECT, Caller, KnowledgeBase
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.settings.loading import load_settings
 
 # Sentences of documents, each with what it says when its document was changed.
 SENTENCES = (

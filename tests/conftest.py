@@ -17,11 +17,11 @@ from mcp_types import CallToolResult
 from tests.ingesting import ingest_paths
 from tests.plain_store import copy_store
 from tests.starts.client import Starter, warm_starts
-from winnow.server.app import Application, open_application
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.jobs.target import target_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 # Speed is measured, never asserted: an example takes as long as the load of the machine lets it take.
 _EXAMPLES = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

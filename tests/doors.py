@@ -18,9 +18,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from tests.serving import OPEN, serve
-from winnow.server.app import Application
+from winnow.server.commands.entry.app import Application
 from winnow.server.runtime.draining import Drain
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.access.http_access import HttpAccess
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.facade.lsp import LspServer

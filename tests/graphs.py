@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from winnow.server.graph.extraction.document_extraction import DocumentExtraction, extract_document
-from winnow.server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
-from winnow.server.graph.extraction.resolution import Ledger, facts_of, resolve_graph
-from winnow.server.graph.records import DocumentGraph, Edge, Node, validate_graph
 from winnow.server.ids import document_id
-from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.documents import RawDocument, clean_document
-from winnow.server.ingest.readers import READERS, kind_of
 from winnow.server.models import Document
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.documents import RawDocument, clean_document
+from winnow.server.readers.extraction.document_extraction import DocumentExtraction, extract_document
+from winnow.server.readers.extraction.gazetteer import NO_GAZETTEER, Gazetteer
+from winnow.server.readers.extraction.resolution import Ledger, facts_of, resolve_graph
+from winnow.server.readers.reading import READERS, kind_of
+from winnow.server.retrieval.graph.records import DocumentGraph, Edge, Node, validate_graph
 
 PROJECT = "test"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from winnow.server.ingest.parsing import child
 from winnow.server.models import Place, Reading
+from winnow.server.readers import child
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 prepare = child.prepare

@@ -7,14 +7,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from winnow.server.ingest.documents import DefaultLabels
 from winnow.server.ingest.file_discovery import find_parts
-from winnow.server.ingest.formats.parsed_file import ReadOptions
 from winnow.server.ingest.pipeline import Target, ingest_files, ingest_parts
 from winnow.server.ingest.report import IngestReport, OnProgress
 from winnow.server.ingest.selection.deletions import DeletionRule
 from winnow.server.ingest.selection.file_rules import FileRules
 from winnow.server.ingest.selection.request import IngestRequest
+from winnow.server.readers.documents import DefaultLabels
+from winnow.server.readers.formats.parsed_file import ReadOptions
 
 
 def ingest_paths(

@@ -13,10 +13,10 @@ import httpx2
 from mcp import Client
 
 from tests.serving import OPEN, serve
-from winnow.server.app import Application
-from winnow.server.knowledge import KnowledgeBase
-from winnow.server.opening import Backends
-from winnow.server.settings import Settings
+from winnow.server.backends.opening import Backends
+from winnow.server.commands.entry.app import Application
+from winnow.server.operations.knowledge import KnowledgeBase
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.access.http_access import HttpAccess
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.facade.service import FacadeService

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from winnow.server.ingest.documents import RawDocument
+from winnow.server.backends.opening import open_backends
 from winnow.server.ingest.pipeline import IngestReport, ingest_documents
-from winnow.server.ingest.target import target_of
+from winnow.server.jobs.target import target_of
 from winnow.server.models import DocumentType, Place, PlaceKind, Reading
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.readers.documents import RawDocument
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 LOCATED = {"page_span", "page_labels", "locator", "link"}
 _PAGED = {"page", "slide", "sheet"}

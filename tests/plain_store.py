@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 from tests.ingesting import ingest_paths
+from winnow.server.backends.opening import open_backends
 from winnow.server.backends.vectors.index_build import _copy_with_holes
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 
 def index_by_words(folder: Path, store: Path) -> Settings:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.tiny_models import write_model
-from winnow.server.ingest.documents import RawDocument
+from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.ingest.pipeline import ingest_documents
-from winnow.server.ingest.target import target_of
+from winnow.server.jobs.target import target_of
 from winnow.server.models import Place
-from winnow.server.opening import Backends, open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.readers.documents import RawDocument
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 MINE, THEIRS, HIDDEN = "citeloom/clean-arch", "citeloom/other", "private"
 _FILLER = "It was inspected in spring, cleaned in summer and painted in autumn by the crew of the yard. " * 9

@@ -11,7 +11,7 @@ from pathlib import Path
 import uvicorn
 from mcp.server import Server
 
-from winnow.server.keys.key_ring import KeyRing
+from winnow.server.storage.keys.key_ring import KeyRing
 from winnow.server.transports.access.http_access import NO_CERTIFICATE, Certificate, HttpAccess
 from winnow.server.transports.addresses import listen
 from winnow.server.transports.connections import BoundedProtocol

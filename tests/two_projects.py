@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.ingesting import ingest_paths
-from winnow.server.ingest.target import target_of
-from winnow.server.keys.key_file import add_key, new_key
-from winnow.server.keys.records import AccessKey
-from winnow.server.opening import open_backends
-from winnow.server.sessions.identities import key_name
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.backends.opening import open_backends
+from winnow.server.jobs.target import target_of
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.keys.key_file import add_key, new_key
+from winnow.server.storage.keys.records import AccessKey
 
 RED, BLUE = "red-team", "blue-team"
 # A word that only the documents of this project hold: in their text, title and file name.

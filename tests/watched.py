@@ -11,14 +11,14 @@ from typing import Any
 
 from tests.ingesting import ingest_paths
 from tests.patience import LIMIT
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import Backends, open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
-from winnow.server.watching.sources import WatchedSource, change_sources
-from winnow.server.watching.status import PathStatus, read_status
-from winnow.server.watching.store_watcher import watcher_of
-from winnow.server.watching.watcher import Watcher
+from winnow.server.backends.opening import Backends, open_backends
+from winnow.server.jobs.target import target_of
+from winnow.server.jobs.watching.sources import WatchedSource, change_sources
+from winnow.server.jobs.watching.status import PathStatus, read_status
+from winnow.server.jobs.watching.store_watcher import watcher_of
+from winnow.server.jobs.watching.watcher import Watcher
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 _POLL_SECONDS = 0.05
 # What an index is: its documents, its chunks and the ids of its vectors.

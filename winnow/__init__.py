@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from winnow.server.commands.entry.python_api import OpenStore, open_store
     from winnow.server.errors import WinnowError
-    from winnow.server.python_api import OpenStore, open_store
 
 __version__ = "0.1.0"
 __all__ = ["OpenStore", "WinnowError", "__version__", "open_store"]
@@ -29,6 +29,6 @@ SEARCH_PATH = str(Path(__file__).parents[1])
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from winnow.server import python_api
+    from winnow.server.commands.entry import python_api
 
     return getattr(python_api, name)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn
 
-from winnow.sandbox.language.guards import script_builtins
+from winnow.sandbox.child.guards import script_builtins
 from winnow.sandbox.protocol.jobs import ScriptJob
 from winnow.sandbox.walls.profiles import RPC
 

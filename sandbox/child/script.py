@@ -11,12 +11,19 @@ from typing import Any
 from winnow import client_sdk
 from winnow.client_sdk import transport
 from winnow.client_sdk.awaitable import Nothing
-from winnow.sandbox.diagnosis import error_reports, help_text, precheck, tracebacks, unawaited
-from winnow.sandbox.language import compiler, policy, refusals, script_source
-from winnow.sandbox.language.guards import methods, operands, script_builtins, trust
-from winnow.sandbox.language.guards.stand_ins import OFFERED
-from winnow.sandbox.modules import asyncio_loop, asyncio_module, copy_module, facades, library_changes, skills
-from winnow.sandbox.modules.printing_modules import OutputStreams, Stream, target_of
+from winnow.sandbox.child.diagnosis import error_reports, help_text, precheck, tracebacks, unawaited
+from winnow.sandbox.child.guards import methods, operands, script_builtins, trust
+from winnow.sandbox.child.guards.stand_ins import OFFERED
+from winnow.sandbox.child.language import compiler, policy, refusals, script_source
+from winnow.sandbox.child.modules import (
+    asyncio_loop,
+    asyncio_module,
+    copy_module,
+    facades,
+    library_changes,
+    skills,
+)
+from winnow.sandbox.child.modules.printing_modules import OutputStreams, Stream, target_of
 from winnow.sandbox.protocol import frames
 from winnow.sandbox.protocol.jobs import ScriptJob
 from winnow.sandbox.protocol.limits import MIB, Limits

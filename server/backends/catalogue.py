@@ -1,7 +1,7 @@
 """The document store in one SQLite file: documents, their text, their chunks and the projects.
 
 It is the truth about what is indexed. The vector store holds only what ranking and filters need; all text that is
-shown comes from here. ``server.backends.sqlite`` describes how several processes share it, and its errors.
+shown comes from here. ``server.storage.sqlite`` describes how several processes share it, and its errors.
 """
 
 from __future__ import annotations
@@ -17,12 +17,8 @@ from types import MappingProxyType
 from typing import Any
 
 from winnow.server.backends import trigrams
-from winnow.server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
 from winnow.server.backends.document_places import PLACES_SCHEMA, DocumentPlaces, insert_places
 from winnow.server.backends.document_queries import DOCUMENT, batches_of, document_of, placeholders_of, texts_of
-from winnow.server.backends.files import seal
-from winnow.server.backends.files.lock import WRITER, StoreLock
-from winnow.server.backends.files.store_folder import CATALOGUE, FILES
 from winnow.server.backends.project_rows import (
     CHANGED_COLUMN,
     NOW,
@@ -30,8 +26,12 @@ from winnow.server.backends.project_rows import (
     STATE_COLUMNS,
     ProjectRows,
 )
-from winnow.server.backends.sqlite import Database, Layout, seal_databases
 from winnow.server.models import Chunk, Document, Passage
+from winnow.server.storage.base import CatalogueChanges, CatalogueEntry, IndexedDocument
+from winnow.server.storage.files import seal
+from winnow.server.storage.files.lock import WRITER, StoreLock
+from winnow.server.storage.files.store_folder import CATALOGUE, FILES
+from winnow.server.storage.sqlite import Database, Layout, seal_databases
 
 SCHEMA_VERSION = 8
 

@@ -12,10 +12,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from winnow.server.backends.base import FACTS, FOLDER, AnyOf, admits, conditions, seconds_of
-from winnow.server.backends.sqlite import Database
 from winnow.server.models import Document, DocumentRecord, Filters, Labels
 from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.storage.base import FACTS, FOLDER, AnyOf, admits, conditions, seconds_of
+from winnow.server.storage.sqlite import Database
 from winnow.server.text.matching import field_texts, literal_head
 
 DOCUMENT = (

@@ -6,14 +6,14 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from winnow.server.backends.sqlite import Database
 from winnow.server.models import ProjectInfo
-from winnow.server.projects.settings import ProjectSettings, settings_from_json, settings_to_json
-from winnow.server.projects.states import HiddenProject, ProjectState
+from winnow.server.settings.project_settings import ProjectSettings, settings_from_json, settings_to_json
+from winnow.server.storage.project_states import HiddenProject, ProjectState
+from winnow.server.storage.sqlite import Database
 
 # Added by layout 7. ``changed``: when documents were last written or deleted (ISO 8601, UTC), "" if unknown.
 CHANGED_COLUMN = "changed TEXT NOT NULL DEFAULT ''"
-# Added by layout 8. ``state`` as in ``server.projects.states``; ``successor`` is the new name of a renamed one.
+# Added by layout 8. ``state`` as in ``storage.project_states``; ``successor`` is the new name of a renamed one.
 STATE_COLUMNS = ("state TEXT NOT NULL DEFAULT ''", "successor TEXT NOT NULL DEFAULT ''")
 PROJECT_SETTINGS_SCHEMA = """
 CREATE TABLE project_settings (project TEXT PRIMARY KEY, settings TEXT NOT NULL) WITHOUT ROWID;

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from winnow.server.backends.catalogue import SCHEMA_VERSION, Catalogue
-from winnow.server.backends.sqlite import map_errors
+from winnow.server.storage.sqlite import map_errors
 
 # Tables in the order in which they are copied. Those of documents have ids as keys.
 _BY_NUMBER = ("projects", "documents", "texts", "chunks")

@@ -15,8 +15,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from winnow.server.backends.sqlite import Database
 from winnow.server.models import NeededTexts
+from winnow.server.storage.sqlite import Database
 
 # A scan of so many passages takes a third of a second.
 LEAST_PASSAGES = 100_000

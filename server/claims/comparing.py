@@ -22,7 +22,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
-from winnow.server.backends.base import Vector
 from winnow.server.claims.records import (
     MAX_PAIRS,
     Claim,
@@ -35,6 +34,7 @@ from winnow.server.claims.records import (
     Stance,
     entry_of,
 )
+from winnow.server.storage.base import Vector
 
 LEAST_SIMILARITY = 0.6
 LEAST_CONTESTED = 0.3

@@ -17,13 +17,13 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from winnow.server.backends.sqlite import copy_database
 from winnow.server.claims.hash_chain import first_flaw
 from winnow.server.claims.records import Claim, ClaimVerdict, Entry, IntegrationStatus, entry_of
 from winnow.server.claims.sqlite_store import SqliteClaimStore
 from winnow.server.claims.store import Change, Notebook, View
 from winnow.server.errors import WinnowError
 from winnow.server.models import PROJECT_NAME
+from winnow.server.storage.sqlite import copy_database
 
 FORMAT = "winnow claims 1"
 MAX_LINE_BYTES, MAX_CHANGES = 1_000_000, 1_000_000

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from winnow.server.backends.files.private_file import write_private
 from winnow.server.claims.store import Notebook
 from winnow.server.errors import WinnowError
+from winnow.server.storage.files.private_file import write_private
 
 Head = tuple[int, str]  # the sequence of a change and its digest
 

@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from winnow.server.backends.files.store_folder import REPAIR
-from winnow.server.backends.sqlite import Database, Layout
 from winnow.server.claims.hash_chain import digest_of, first_flaw
 from winnow.server.claims.indexes import citations, word_index, words
 from winnow.server.claims.indexes.citations import PassageClaim
@@ -31,6 +29,8 @@ from winnow.server.claims.open_file import OpenFile
 from winnow.server.claims.records import MODEL_PREFIX, ClaimVerdict, Comparison, Entry, entry_of
 from winnow.server.claims.store import Change, ChangeKind, Notebook, NotebookCounts, TopicCount, View
 from winnow.server.errors import WinnowError
+from winnow.server.storage.files.store_folder import REPAIR
+from winnow.server.storage.sqlite import Database, Layout
 
 FOLDER, FILE = "claims", "claims.sqlite3"
 RESTORE = (

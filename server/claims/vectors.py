@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from winnow.server.backends.base import Embedder
 from winnow.server.claims.records import MAX_CLAIMS, Entry
 from winnow.server.claims.sqlite_store import SqliteClaimStore, StoredVector
 from winnow.server.claims.store import Notebook, View
+from winnow.server.storage.base import Embedder
 
 # 100,000 claims with 384 numbers each take 154 MB.
 MOST_CLAIMS, _HELD = 100_000, 4

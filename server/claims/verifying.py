@@ -25,15 +25,15 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from winnow.server.backends.base import IndexedDocument, admits
+from winnow.server.bibliographies.locators import Locator, address_of, locate, work_fields
 from winnow.server.claims.language.wording import check_wording, shares_words
 from winnow.server.claims.records import FULL_CHARS, MAX_WARNINGS, NOTE_CHARS, Claim, Entry, Evidence
 from winnow.server.ids import is_chunk_id
-from winnow.server.locators import Locator, address_of, locate, work_fields
 from winnow.server.models import Chunk, ChunkSpan, Document, DocumentReading, Filters, Passage, Place
-from winnow.server.quotes.finding import QuoteMatch, closest, find_quote
-from winnow.server.quotes.sources import SourceText
+from winnow.server.storage.base import IndexedDocument, admits
 from winnow.server.text.printable import one_line, shorten
+from winnow.server.text.quotes.finding import QuoteMatch, closest, find_quote
+from winnow.server.text.quotes.sources import SourceText
 
 # Texts of documents that are held, folded, while entries are verified one after the other.
 _MOST_HELD = 8

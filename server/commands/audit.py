@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from winnow.server.backends.files.store_folder import map_os_errors
 from winnow.server.commands.terminal.output import (
     Json,
     StoreOption,
@@ -21,8 +20,9 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.audit import AuditKind, read_records, since_of
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.files.store_folder import map_os_errors
 from winnow.server.text.printable import one_line
 
 app = command()

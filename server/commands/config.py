@@ -15,10 +15,10 @@ from winnow.server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from winnow.server.configuration.permissions import TOPICS
 from winnow.server.runtime.logs import mask_secret
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import Configuration, load
+from winnow.server.settings.loading import Configuration, load
+from winnow.server.settings.permissions import TOPICS
+from winnow.server.settings.settings import Settings
 
 app = command()
 

@@ -12,6 +12,16 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from winnow.server.commands.demonstration.client import (
+    Arm,
+    connect_server,
+    offers_scripts,
+    run_direct,
+    run_scripted,
+    wait_for_model,
+)
+from winnow.server.commands.demonstration.stdlib import PROJECT, SOURCE, ModuleDocs, documents_of, read_corpus
+from winnow.server.commands.demonstration.task import QUESTION, SCRIPT, TaskAnswer, expected_answer
 from winnow.server.commands.terminal.output import (
     FAILED,
     UNAVAILABLE,
@@ -25,12 +35,9 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.commands.terminal.progress import show_progress
 from winnow.server.commands.terminal.screen import Screen
-from winnow.server.demo.client import Arm, connect_server, offers_scripts, run_direct, run_scripted, wait_for_model
-from winnow.server.demo.stdlib import PROJECT, SOURCE, ModuleDocs, documents_of, read_corpus
-from winnow.server.demo.task import QUESTION, SCRIPT, TaskAnswer, expected_answer
 from winnow.server.ingest.pipeline import IngestReport
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 app = command()
 
@@ -107,9 +114,9 @@ def _run_demo(settings: Settings, console: Screen) -> Demonstration:
 
 def _index_documentation(settings: Settings, documentation: Sequence[ModuleDocs]) -> IngestReport:
     # Vector store and model runtime take seconds to import; the first lines appear before that.
+    from winnow.server.backends.opening import open_backends
     from winnow.server.ingest.pipeline import ingest_documents
-    from winnow.server.ingest.target import target_of
-    from winnow.server.opening import open_backends
+    from winnow.server.jobs.target import target_of
 
     backends = open_backends(settings, wait_for_model=True)
     try:

@@ -14,6 +14,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from winnow.server.bibliographies.locators import count_pages
+from winnow.server.commands.health import examine, is_healthy
+from winnow.server.commands.health.findings import Finding
+from winnow.server.commands.health.walls import GAP
 from winnow.server.commands.terminal.output import (
     FAILED,
     Json,
@@ -28,12 +32,8 @@ from winnow.server.commands.terminal.output import (
 from winnow.server.commands.terminal.progress import show_trials
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError
-from winnow.server.findings import Finding
-from winnow.server.health import examine, is_healthy
-from winnow.server.health.walls import GAP
-from winnow.server.locators import count_pages
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of
 
@@ -135,7 +135,7 @@ def doctor(
 
 
 def _print_host_profile(*, seccomp: bool) -> None:
-    from winnow.server.health import host_profiles
+    from winnow.server.commands.health import host_profiles
 
     text = (
         host_profiles.seccomp_profile()
@@ -148,10 +148,10 @@ def _print_host_profile(*, seccomp: bool) -> None:
 def _print_thin_documents(settings: Settings, only: str | None, *, as_json: bool) -> None:
     """Print the documents of all projects, or of one, of which little came into the index, with advice."""
     from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.backends.opening import catalogue_path
     from winnow.server.commands.terminal.stores import require_index
     from winnow.server.ingest.inspection.thin_documents import describe_thresholds, find_thin_documents
-    from winnow.server.opening import catalogue_path
-    from winnow.server.projects.settings import unknown_project
+    from winnow.server.settings.project_settings import unknown_project
 
     require_index(settings.store)
     with closing(Catalogue(catalogue_path(settings))) as catalogue:

@@ -18,7 +18,7 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 from winnow.server.text.sizes import count_of
 
 app = command(
@@ -60,7 +60,7 @@ def stop(store: StoreOption = None, as_json: Json = False) -> None:
 
 def engine_warnings(store: Path, consequence: str) -> tuple[str, ...]:
     """A warning if an engine runs on the store: ``does`` says what it does with the replaced index."""
-    from winnow.server.backends.files.lock import ENGINE, find_holder
+    from winnow.server.storage.files.lock import ENGINE, find_holder
 
     holder = find_holder(store, ENGINE)
     return (f"{holder} {consequence}",) if holder else ()
@@ -75,7 +75,7 @@ def ask_engine(store: Path, what: str) -> Mapping[str, Any] | None:
 
 
 def _wait_for_end(store: Path, pid: int) -> None:
-    from winnow.server.backends.files.lock import ENGINE, find_holder
+    from winnow.server.storage.files.lock import ENGINE, find_holder
 
     until = time.monotonic() + _END_SECONDS
     while (holder := find_holder(store, ENGINE)) is not None and holder.pid == pid:

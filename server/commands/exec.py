@@ -25,8 +25,8 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.commands.terminal.stores import require_store
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 if TYPE_CHECKING:
     from winnow.sandbox import Outcome
@@ -87,7 +87,7 @@ def exec_(
 
 
 async def _run_script(settings: Settings, code: str) -> Outcome:
-    from winnow.server.app import open_application
+    from winnow.server.commands.entry.app import open_application
 
     async with open_application(settings, wait_for_model=True) as application:
         await application.ready()

@@ -12,8 +12,8 @@ from mcp.server.mcpserver import MCPServer
 
 from winnow import __version__
 from winnow.server.commands.serve import check_projects, serve_settings
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load
+from winnow.server.settings.loading import load
+from winnow.server.settings.settings import Settings
 
 
 class WinnowServer(MCPServer):

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.backends.files.seal import find_flaws
-from winnow.server.backends.sqlite import damage_error, seal_databases
+from winnow.server.backends.opening import catalogue_path, open_vectors
 from winnow.server.backends.vectors import migration
 from winnow.server.commands.engine import engine_warnings
 from winnow.server.commands.terminal.output import (
@@ -25,13 +24,14 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.commands.terminal.progress import show_steps
 from winnow.server.commands.terminal.stores import require_index
-from winnow.server.configuration.addresses import Address, show_address
 from winnow.server.errors import WinnowError
-from winnow.server.opening import catalogue_path, open_vectors
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.watching.sources import change_sources, read_sources
+from winnow.server.settings.addresses import Address, show_address
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.files.seal import find_flaws
+from winnow.server.storage.sqlite import damage_error, seal_databases
 from winnow.server.text.sizes import count_of
-from winnow.server.watching.sources import change_sources, read_sources
 
 app = command()
 
@@ -89,7 +89,7 @@ def _left_behind(store: Path) -> list[str]:
     from winnow.server.claims.notebook_heads import were_written
     from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
     from winnow.server.jobs.job_files import JobFiles
-    from winnow.server.keys.key_file import read_keys
+    from winnow.server.storage.keys.key_file import read_keys
 
     notebooks = 0
     if were_written(claims_path(store)):

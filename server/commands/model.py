@@ -14,8 +14,8 @@ from winnow.server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 app = command(
     no_args_is_help=True,

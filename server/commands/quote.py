@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from winnow.server.bibliographies.locators import cite_place
 from winnow.server.commands.terminal.operation import run_operation
 from winnow.server.commands.terminal.output import (
     Json,
@@ -15,8 +16,7 @@ from winnow.server.commands.terminal.output import (
     examples,
     report_errors,
 )
-from winnow.server.locators import cite_place
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 from winnow.server.text.framing import frame_text
 from winnow.server.text.verdicts import render_verdict
 

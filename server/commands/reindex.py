@@ -21,8 +21,8 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.commands.terminal.progress import INTERRUPTED, show_progress
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 if TYPE_CHECKING:
     from winnow.server.backends.catalogue import Catalogue
@@ -86,11 +86,11 @@ def reindex(embedder: EmbedderOption = None, store: StoreOption = None, as_json:
 def run_reindex(settings: Settings) -> ReindexReport:
     """Embed every chunk of the store again. Raises ``WinnowError`` if the store or the model is missing."""
     from winnow.server.backends.catalogue import Catalogue
-    from winnow.server.backends.files.store_folder import map_os_errors
     from winnow.server.backends.models.embedders import LazyEmbedder
+    from winnow.server.backends.opening import catalogue_path
     from winnow.server.commands.terminal.stores import require_index
-    from winnow.server.opening import catalogue_path
     from winnow.server.projects.rebuilding import rebuild_vectors
+    from winnow.server.storage.files.store_folder import map_os_errors
 
     require_index(settings.store)
     source = LazyEmbedder(settings)

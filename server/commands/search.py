@@ -18,7 +18,7 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 app = command()
 

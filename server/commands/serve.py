@@ -30,13 +30,13 @@ from winnow.server.commands.terminal.flags import GroupedCommand, with_settings
 from winnow.server.commands.terminal.output import command, examples, report_errors
 from winnow.server.commands.terminal.stores import require_store
 from winnow.server.errors import WinnowError
-from winnow.server.settings import MIB, Settings, default_store
-from winnow.server.settings_loading import Configuration, load
+from winnow.server.settings.loading import Configuration, load
+from winnow.server.settings.settings import MIB, Settings, default_store
 
 if TYPE_CHECKING:
-    from winnow.server.app import Application
+    from winnow.server.commands.entry.app import Application
+    from winnow.server.commands.entry.statistics import StatisticsSocket
     from winnow.server.transports.access.http_access import HttpOptions
-    from winnow.server.transports.statistics import StatisticsSocket
 
 app = command()
 
@@ -137,12 +137,12 @@ async def serve_settings(
     ``lsp``: on stdio, the façade in frames of LSP instead of MCP.
     """
     with _pause_garbage_collector():
-        from winnow.server.app import open_application
+        from winnow.server.commands.entry.app import open_application
+        from winnow.server.commands.entry.statistics import StatisticsSocket
         from winnow.server.runtime.logs import set_up_logs
         from winnow.server.runtime.reports.traces import set_up_traces
         from winnow.server.transports.dispatch import Dispatcher
         from winnow.server.transports.protocol import build_server
-        from winnow.server.transports.statistics import StatisticsSocket
 
     set_up_logs(handler=_open_log_file(settings))
     set_up_traces(settings, "winnow")

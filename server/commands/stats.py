@@ -15,9 +15,9 @@ from typing import Annotated, Any
 import typer
 
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.backends.files.disk_use import measure_parts
-from winnow.server.backends.files.lock import find_holder
+from winnow.server.backends.opening import catalogue_path
 from winnow.server.commands.engine import ask_engine, format_waits
+from winnow.server.commands.entry.statistics import ask_servers, summarize_metrics
 from winnow.server.commands.terminal.output import (
     Json,
     StoreOption,
@@ -29,13 +29,13 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.commands.terminal.stores import require_index
 from winnow.server.errors import WinnowError
-from winnow.server.keys.records import KeyText
-from winnow.server.opening import catalogue_path
-from winnow.server.settings import MIB, Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import MIB, Settings
+from winnow.server.storage.files.disk_use import measure_parts
+from winnow.server.storage.files.lock import find_holder
+from winnow.server.storage.keys.records import KeyText
 from winnow.server.text.sizes import count_of
 from winnow.server.transports.addresses import parse_address
-from winnow.server.transports.statistics import ask_servers, summarize_metrics
 
 app = command()
 

@@ -155,7 +155,7 @@ class Payload(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True, hide_input_in_errors=True)
 
 
-# So many characters have the words for a place, and a link to it (``server.locators``).
+# So many characters have the words for a place, and a link to it (``server.bibliographies.locators``).
 LOCATOR_CHARS, LINK_CHARS = 300, 1_200
 _PageNumber = Annotated[int, Field(ge=0, le=10**9)]
 _PageLabel = Annotated[str, StringConstraints(max_length=100)]

@@ -19,9 +19,9 @@ from winnow.server.contracts.base import (
     Payload,
     Scope,
 )
-from winnow.server.graph.base import MAX_HOPS, MAX_NODES, MAX_PATH_HOPS, MAX_PATHS, PAGE_SIZE, Direction
-from winnow.server.graph.records import MAX_EVIDENCE, TITLE_CHARS, TYPE_CHARS, DocumentEdgeType, EdgeType
-from winnow.server.graph.records import Label as NodeLabel
+from winnow.server.retrieval.graph.base import MAX_HOPS, MAX_NODES, MAX_PATH_HOPS, MAX_PATHS, PAGE_SIZE, Direction
+from winnow.server.retrieval.graph.records import MAX_EVIDENCE, TITLE_CHARS, TYPE_CHARS, DocumentEdgeType, EdgeType
+from winnow.server.retrieval.graph.records import Label as NodeLabel
 
 MAX_NAMED = 50
 MAX_VENDOR_ROWS = 100

@@ -20,7 +20,7 @@ they are lost with a server's process.
 ``heartbeat``          how the supervisor detects an engine that hangs
 ``sharing``            whether a process works with an engine
 ``launch``             starting an engine as a detached process
-``client``             ``server.knowledge.Knowledge`` over the socket
+``client``             ``server.operations.knowledge.Knowledge`` over the socket
 ``service``            the engine's side: the shared store and its clients
 ``client_connection``  one client of the service, and its requests
 ``process``            the engine's program: supervisor and engine

@@ -11,8 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from winnow.server.backends.files.lock import ENGINE, find_holder
-from winnow.server.backends.files.store_folder import map_os_errors
 from winnow.server.contracts import parse
 from winnow.server.engine import endpoint
 from winnow.server.engine.compatibility import build_id, describe_settings
@@ -27,8 +25,8 @@ from winnow.server.engine.messages import (
 from winnow.server.engine.wire import PROTOCOL, REPLIES, REQUESTS, Connection, Message
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.selection.request import IngestRequest
-from winnow.server.knowledge import DIRECT, OPERATIONS, Answer, Caller, KnowledgeCounters
 from winnow.server.operations.base import OTHER_SECONDS, Budget
+from winnow.server.operations.knowledge import DIRECT, OPERATIONS, Answer, Caller, KnowledgeCounters
 from winnow.server.operations.state import IN_SESSION
 from winnow.server.runtime.caches import CacheCounters
 from winnow.server.runtime.deadlines import NEVER, Deadline, deadline_after
@@ -36,11 +34,13 @@ from winnow.server.runtime.logs import log
 from winnow.server.runtime.metrics import Metrics
 from winnow.server.runtime.reports.store_figures import store_figures_from_json
 from winnow.server.runtime.reports.traces import span, trace_context
-from winnow.server.sessions.passage_store import PassageStoreCounters, StoredPassage
-from winnow.server.sessions.result_store import ResultStore
-from winnow.server.sessions.saved_values import SavedValues
-from winnow.server.settings import Settings
-from winnow.server.text.tokens import count_tokens, encoding_name, first_tokens
+from winnow.server.runtime.sessions.passage_store import PassageStoreCounters, StoredPassage
+from winnow.server.runtime.sessions.result_store import ResultStore
+from winnow.server.runtime.sessions.saved_values import SavedValues
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.files.lock import ENGINE, find_holder
+from winnow.server.storage.files.store_folder import map_os_errors
+from winnow.server.text.words.tokens import count_tokens, encoding_name, first_tokens
 
 # Connecting may have to end one engine, start another, and wait for one that another client starts.
 _CONNECT_SECONDS = 30.0

@@ -32,13 +32,13 @@ from winnow.server.engine.wire import REPLIES, REQUESTS, Connection, Message, Wi
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.jobs.queue import JobQueue
-from winnow.server.knowledge import DIRECT, SCRIPT, KnowledgeBase, Store
+from winnow.server.operations.knowledge import DIRECT, SCRIPT, KnowledgeBase, Store
 from winnow.server.runtime.call_threads import CallThreads
 from winnow.server.runtime.deadlines import deadline_after, use_deadline
 from winnow.server.runtime.logs import log
 from winnow.server.runtime.priority import lower_priority
 from winnow.server.runtime.reports.traces import continued
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 # A well-behaved client has at most ten requests running.
 _MAX_REQUESTS = 256

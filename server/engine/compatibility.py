@@ -13,7 +13,7 @@ from typing import Any
 
 from winnow import SEARCH_PATH, __version__
 from winnow.server.backends.models.model_identity import embedder_of, nli_model_of, reranker_of
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 
 @cache

@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from winnow.server.backends.files.store_folder import map_os_errors
 from winnow.server.errors import WinnowError
+from winnow.server.storage.files.store_folder import map_os_errors
 
 _SOCKET = "engine.sock"
 _SERVER_SOCKET = re.compile(r"server-\d{1,10}\.sock")

@@ -14,11 +14,11 @@ import sys
 from typing import Any
 
 from winnow import SEARCH_PATH
-from winnow.server.backends.files.lock import STARTER, StoreLock
 from winnow.server.engine.compatibility import SECRET_SETTINGS, settings_to_json
 from winnow.server.engine.endpoint import is_listening
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.files.lock import STARTER, StoreLock
 
 READY, TAKEN = "ready", "taken"
 _PROGRAM = "winnow.server.engine.process"

@@ -18,7 +18,7 @@ from winnow.server.errors import WinnowError, internal_error
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.models import Chunk, Document, Passage, Place
 from winnow.server.operations.base import Answer
-from winnow.server.sessions.passage_store import PassageLink, StoredPassage
+from winnow.server.runtime.sessions.passage_store import PassageLink, StoredPassage
 
 
 def read_field(message: Message, name: str, kind: type) -> Any:

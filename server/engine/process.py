@@ -29,7 +29,6 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from winnow.server.backends.files.lock import ENGINE, StoreLock
 from winnow.server.engine import endpoint, heartbeat
 from winnow.server.engine.launch import READY, TAKEN
 from winnow.server.errors import WinnowError
@@ -37,14 +36,15 @@ from winnow.server.runtime.logs import log, set_up_logs
 from winnow.server.runtime.priority import SWITCH_SECONDS
 from winnow.server.runtime.reports.log_files import SharedLogFile
 from winnow.server.runtime.reports.traces import set_up_traces, shut_down_traces
-from winnow.server.settings import MIB, Settings
-from winnow.server.text.tokens import count_tokens
+from winnow.server.settings.settings import MIB, Settings
+from winnow.server.storage.files.lock import ENGINE, StoreLock
+from winnow.server.text.words.tokens import count_tokens
 
 if TYPE_CHECKING:
+    from winnow.server.backends.opening import Backends
     from winnow.server.engine.client_connection import IngestJob
     from winnow.server.jobs.records import Job, JobResult
-    from winnow.server.opening import Backends
-    from winnow.server.watching.watcher import Watcher
+    from winnow.server.jobs.watching.watcher import Watcher
 
 _LOG_BYTES = MIB  # and one older file of the same size
 # After so many crashes within so many seconds the supervisor gives up.
@@ -149,7 +149,7 @@ class _EngineBackends:
     def open(self) -> Backends:
         """Open the backends; the model is loaded in the background. Raises as ``open_backends`` does."""
         # Vector stores and model runtimes take half a second to import; the socket must be there before.
-        from winnow.server.opening import open_backends
+        from winnow.server.backends.opening import open_backends
 
         self._backends = open_backends(self._settings, wait_for_model=False, builds_in_subprocess=True)
         gc.freeze()  # what is open now stays: the garbage collector need not visit it
@@ -157,7 +157,7 @@ class _EngineBackends:
 
     def make_watcher(self) -> Watcher:
         """A watcher of the store's sources, which does not run yet; the backends are open."""
-        from winnow.server.watching.store_watcher import watcher_of
+        from winnow.server.jobs.watching.store_watcher import watcher_of
 
         return watcher_of(self._settings, lambda: self._backends)
 
@@ -170,7 +170,7 @@ class _EngineBackends:
 
     def ingest(self, settings: Settings, job: IngestJob, on_progress: Callable[[Any], None]) -> dict[str, Any]:
         """Run a client's ingest under that client's settings; returns the report as JSON data."""
-        from winnow.server.ingest.target import run_request
+        from winnow.server.jobs.target import run_request
 
         return asdict(run_request(settings, self._backends, job.request, on_progress))
 

@@ -30,10 +30,10 @@ from winnow.server.engine.wire import PROTOCOL, Message
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.queue import JobQueue, JobRunner, RunJob
 from winnow.server.jobs.records import Job, JobResult
-from winnow.server.knowledge import Store
+from winnow.server.operations.knowledge import Store
 from winnow.server.runtime.call_threads import AT_ONCE, CallThreads
 from winnow.server.runtime.logs import log
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 from winnow.server.text.sizes import count_of
 
 _SECONDS_PER_MINUTE = 60
@@ -78,7 +78,7 @@ class _LazyStore:
 
 
 class StoreWatcher(Protocol):
-    """Protocol of what watches the sources of a store (``server.watching``)."""
+    """Protocol of what watches the sources of a store (``server.jobs.watching``)."""
 
     def start(self) -> None:
         """Begin. Blocks, and raises ``WinnowError("INDEX_HELD")`` if another process watches the store."""

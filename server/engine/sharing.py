@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from winnow.server.engine import endpoint
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 
 def shares_engine(settings: Settings) -> bool:

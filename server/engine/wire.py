@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 
 from winnow.server.errors import WinnowError
-from winnow.server.settings import MIB
+from winnow.server.settings.settings import MIB
 
 # Incremented when the frames change so much that two builds can no longer exchange their build ids.
 PROTOCOL = 1

@@ -7,19 +7,19 @@ from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
 
-from winnow.server.backends.base import CatalogueEntry, IndexedDocument, payload_of
 from winnow.server.ids import document_id
-from winnow.server.ingest.documents import LabelSteps, RawDocument
 from winnow.server.ingest.file_discovery import File
-from winnow.server.ingest.formats.format_table import format_of
-from winnow.server.ingest.formats.parsed_file import ReadOptions
 from winnow.server.ingest.indexed_text import searchable_fields
 from winnow.server.models import Chunk, Document
+from winnow.server.readers.documents import LabelSteps, RawDocument
+from winnow.server.readers.formats.format_table import format_of
+from winnow.server.readers.formats.parsed_file import ReadOptions
 from winnow.server.retrieval.lexical import has_same_stemmer
-from winnow.server.text.languages import language_of
+from winnow.server.storage.base import CatalogueEntry, IndexedDocument, payload_of
 from winnow.server.text.markup.captions import may_have_captioned_table
 from winnow.server.text.markup.markdown_signs import is_markdown
 from winnow.server.text.markup.template_code import has_template_code
+from winnow.server.text.words.languages import language_of
 
 # Increased when chunks or vectors of the same document differ from an earlier version's: everything is rewritten.
 INDEX_VERSION = 1

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.bounded_files import describe_type
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.readers import DocumentParser, ReaderOutput, is_document, kind_of, read
 from winnow.server.ingest.selection.file_rules import ALL_FILES, FileRules
 from winnow.server.ingest.selection.ignore_files import FolderRules, rules_down_to, rules_of
+from winnow.server.readers.bounded_files import describe_type
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.reading import DocumentParser, ReaderOutput, is_document, kind_of, read
 
 # Folders of tools and dependencies, not of documents. Names that begin with a dot are skipped as well.
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "bower_components"})

@@ -25,15 +25,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from winnow.server.backends.base import DocumentStore
-from winnow.server.graph.base import GraphStore
-from winnow.server.graph.extraction.document_extraction import DocumentExtraction, extract_document
-from winnow.server.graph.extraction.encoding import decode_facts, encode_facts
-from winnow.server.graph.extraction.gazetteer import NO_GAZETTEER, Gazetteer
-from winnow.server.graph.extraction.resolution import DocumentFacts, Ledger, facts_of, resolve_graph
-from winnow.server.graph.records import DocumentGraph
 from winnow.server.ingest.kept_extractions import KeptExtractions
 from winnow.server.models import Chunk, Document
+from winnow.server.readers.extraction.document_extraction import DocumentExtraction, extract_document
+from winnow.server.readers.extraction.encoding import decode_facts, encode_facts
+from winnow.server.readers.extraction.gazetteer import NO_GAZETTEER, Gazetteer
+from winnow.server.readers.extraction.resolution import DocumentFacts, Ledger, facts_of, resolve_graph
+from winnow.server.retrieval.graph.base import GraphStore
+from winnow.server.retrieval.graph.records import DocumentGraph
+from winnow.server.storage.base import DocumentStore
 
 # Increased when the same documents make another graph: all graphs are built again.
 GRAPH_VERSION = 1

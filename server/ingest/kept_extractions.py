@@ -8,14 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from winnow.server.graph.extraction.document_extraction import DocumentExtraction
-from winnow.server.graph.extraction.encoding import (
+from winnow.server.readers.extraction.document_extraction import DocumentExtraction
+from winnow.server.readers.extraction.encoding import (
     decode_extraction,
     decode_facts,
     encode_extraction,
     encode_facts,
 )
-from winnow.server.graph.extraction.resolution import DocumentFacts, facts_of
+from winnow.server.readers.extraction.resolution import DocumentFacts, facts_of
 
 # A passage takes about 200 bytes, so this is five million of them.
 _MOST_BYTES = 1024**3

@@ -26,21 +26,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from winnow.server.backends.base import (
-    IndexedDocument,
-)
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.advice import add_advice
 from winnow.server.ingest.change_detection import document_of, entry_of, indexed_document_of, stamp_of
-from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.documents import (
-    RawDocument,
-    UnreadableFile,
-    apply_labels,
-    clean_document,
-    reason_of,
-    with_project_labels,
-)
+from winnow.server.ingest.children.parser import ParserProcess
+from winnow.server.ingest.children.reader_pool import ReaderPool
 from winnow.server.ingest.file_discovery import (
     File,
     Listing,
@@ -50,13 +40,9 @@ from winnow.server.ingest.file_discovery import (
     find_parts,
     source_exists,
 )
-from winnow.server.ingest.formats.format_table import needs_ocr
 from winnow.server.ingest.graph_update import GraphReport, GraphTarget, GraphUpdate
 from winnow.server.ingest.inspection.stored_documents import AlteredDocument, describe_altered, find_altered
-from winnow.server.ingest.parsing.parser import ParserProcess
-from winnow.server.ingest.parsing.reader_pool import ReaderPool
 from winnow.server.ingest.read_ahead import read_ahead
-from winnow.server.ingest.readers import ReadFlaw
 from winnow.server.ingest.references.references import References, has_entry, plain_stamp, read_references
 from winnow.server.ingest.report import (
     NAME_CHARS,
@@ -76,8 +62,20 @@ from winnow.server.ingest.writing.changed_points import prepare
 from winnow.server.ingest.writing.embedding import EmbeddingStage, check_model
 from winnow.server.ingest.writing.index_writer import IndexWriter, Target
 from winnow.server.models import Chunk, Document, Environment
-from winnow.server.projects.states import check_state
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.documents import (
+    RawDocument,
+    UnreadableFile,
+    apply_labels,
+    clean_document,
+    reason_of,
+    with_project_labels,
+)
+from winnow.server.readers.formats.format_table import needs_ocr
+from winnow.server.readers.reading import ReadFlaw
 from winnow.server.runtime.memory import release_memory
+from winnow.server.storage.base import IndexedDocument
+from winnow.server.storage.project_states import check_state
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
-from winnow.server.backends.base import DocumentStore, Embedder, VectorStore
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.pipeline import Progress
 from winnow.server.ingest.read_ahead import read_ahead
 from winnow.server.ingest.writing.embedding import EmbeddedBatch, EmbeddingStage
 from winnow.server.models import Chunk, Document
+from winnow.server.storage.base import DocumentStore, Embedder, VectorStore
 
 _BATCH_CHUNKS = 128
 # Batches in memory: one being written, the others embedded or waiting.

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from winnow.server.backends.base import CatalogueEntry, DocumentStore
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.graph_update import GraphReport
 from winnow.server.ingest.references.reference_report import ReferenceReport
 from winnow.server.models import DocumentType, HiddenReason, Reading
+from winnow.server.storage.base import CatalogueEntry, DocumentStore
 from winnow.server.text.printable import MOST_UNREADABLE, one_line, unreadable_share
 from winnow.server.text.sizes import name_numbers
 

@@ -4,7 +4,7 @@ Libraries of Zotero are ingested where the operator put the word ``zotero`` amon
 may be anywhere, only where they are below one of the folders.
 
 The path is resolved before it is compared, so neither ``..`` nor a link leads out. It is compared again when the
-job runs, and files are opened without following links (``server.ingest.bounded_files``), so a folder that is
+job runs, and files are opened without following links (``server.readers.bounded_files``), so a folder that is
 replaced by a link in between is refused as well.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.bounded_files import describe_type
+from winnow.server.readers.bounded_files import describe_type
 from winnow.server.text.printable import one_line
 
 # Addresses, and the library of a program that keeps its own files.

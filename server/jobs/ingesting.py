@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from winnow.server.backends.base import Embedder
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import Backends
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.file_discovery import SourcePart, find_files, resolve_roots
 from winnow.server.ingest.pipeline import ingest_parts
 from winnow.server.ingest.references.reference_report import ReferenceReport
 from winnow.server.ingest.report import IngestReport, Progress, group_failures
-from winnow.server.ingest.target import open_target
 from winnow.server.ingest.zotero.ingesting import ingest_zotero
 from winnow.server.jobs.admission import check_unmoved
 from winnow.server.jobs.records import MAX_WARNINGS, WARNING_CHARS, Job, JobRequest, JobResult
+from winnow.server.jobs.target import open_target
 from winnow.server.models import SPARSE_MODEL
-from winnow.server.opening import Backends
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import Embedder
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of
 

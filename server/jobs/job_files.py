@@ -18,11 +18,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from winnow.server.backends.files.private_file import UntrustedFile, read_private, write_private
-from winnow.server.backends.files.private_folder import make_private
-from winnow.server.backends.files.store_folder import map_os_errors, prepare_store
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.records import JOB_ID, Job
+from winnow.server.storage.files.private_file import UntrustedFile, read_private, write_private
+from winnow.server.storage.files.private_folder import make_private
+from winnow.server.storage.files.store_folder import map_os_errors, prepare_store
 
 FOLDER = "jobs"
 # Finished jobs are deleted after a week, and the oldest ones above this number.

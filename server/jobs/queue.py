@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from winnow.server.backends.files.lock import RUNNER, StoreLock, find_holder
 from winnow.server.errors import WinnowError, internal_error
 from winnow.server.jobs.job_files import JobFiles
 from winnow.server.jobs.records import Job, JobFailure, JobProgress, JobRequest, JobResult, new_job
 from winnow.server.runtime.logs import log
 from winnow.server.runtime.priority import lower_priority
+from winnow.server.storage.files.lock import RUNNER, StoreLock, find_holder
 from winnow.server.text.printable import one_line
 
 if TYPE_CHECKING:

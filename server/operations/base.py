@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
 
-from winnow.server import tiers
 from winnow.server.contracts.base import Mode, Tier
 from winnow.server.models import Document, Filters, Labels, Legs, Ranking
+from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers.text_charges import ChargedText
 from winnow.server.runtime.caches import Cache, CacheCounters
 from winnow.server.runtime.reports.store_figures import StoreFigures
+from winnow.server.runtime.sessions.identities import identity_of
+from winnow.server.runtime.sessions.passage_store import PassageLink, Session
+from winnow.server.runtime.sessions.result_store import ResultStore
+from winnow.server.runtime.sessions.saved_values import SavedValues
 from winnow.server.runtime.waits import WaitSummary
-from winnow.server.sessions.identities import identity_of
-from winnow.server.sessions.passage_store import PassageLink, Session
-from winnow.server.sessions.result_store import ResultStore
-from winnow.server.sessions.saved_values import SavedValues
-from winnow.server.settings import Settings
-from winnow.server.text_charges import ChargedText
+from winnow.server.settings.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
-    from winnow.server.backends.base import ContradictionModel, DocumentStore, EmbedderSource, Reranker, Vector
     from winnow.server.claims.library import ClaimLibrary
-    from winnow.server.graph.base import GraphStore
-    from winnow.server.graph.base import Scope as GraphScope
     from winnow.server.jobs.queue import JobQueue
+    from winnow.server.retrieval.graph.base import GraphStore
+    from winnow.server.retrieval.graph.base import Scope as GraphScope
     from winnow.server.retrieval.hybrid import Retriever
+    from winnow.server.storage.base import ContradictionModel, DocumentStore, EmbedderSource, Reranker, Vector
 
 _CACHED_RANKINGS = 512  # one is about 100 hits: 20 KiB
 _CACHED_VECTORS = 2_048  # one is 1.5 KiB
@@ -256,7 +256,7 @@ class Answer:
 
     ``noted`` are increments of the process's metrics, by name. ``links`` are passages of the payload that a client
     may be offered as resources. ``counted`` is the number of tokens of the whole payload; None if not counted.
-    ``charged_text`` is the text of documents that a run is charged for (``server/text_charges.py``).
+    ``charged_text`` is the text of documents that a run is charged for (``answers/text_charges.py``).
     """
 
     payload: dict[str, Any]

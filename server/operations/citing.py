@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from winnow.server.bibliographies.citing import CitedPlace, write_citations
+from winnow.server.bibliographies.cleaning import clean_item
+from winnow.server.bibliographies.facts import item_of
+from winnow.server.bibliographies.locators import address_of, describe_places, link_to_page, locate, work_fields
+from winnow.server.bibliographies.records import LibraryItem
 from winnow.server.contracts.citing import Cite, CitedRow
 from winnow.server.errors import WinnowError
 from winnow.server.ids import is_chunk_id
-from winnow.server.libraries.citing import CitedPlace, write_citations
-from winnow.server.libraries.cleaning import clean_item
-from winnow.server.libraries.facts import item_of
-from winnow.server.libraries.records import LibraryItem
-from winnow.server.locators import address_of, describe_places, link_to_page, locate, work_fields
 from winnow.server.models import Document, Filters, Passage, Place
 from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.ranking.scope import filters_of

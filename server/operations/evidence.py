@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from winnow.server import text_charges
+from winnow.server.bibliographies.locators import cited_fields
 from winnow.server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
-from winnow.server.evidence import Quote, quotes
-from winnow.server.locators import cited_fields
+from winnow.server.operations.answers import text_charges
+from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
+from winnow.server.operations.answers.tiers import Size
 from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.sheet_rows import narrow_passage
 from winnow.server.operations.kb import place_for_scripts, title_of
-from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.passages import find_passage, passage_not_found
 from winnow.server.operations.ranking.candidates import BY_ID, rank_distinct
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.operations.verdicts import judge_answer
-from winnow.server.sessions.passage_store import StoredPassage
-from winnow.server.text.languages import is_covered
+from winnow.server.runtime.sessions.passage_store import StoredPassage
 from winnow.server.text.printable import printable, raw_offset
-from winnow.server.tiers import Size
+from winnow.server.text.quotes.evidence import Quote, quotes
+from winnow.server.text.words.languages import is_covered
 
 # How many quotes are ranked in all; those that do not fit into one answer are for the next pages.
 _MAX_QUOTES_KEPT = 5 * MAX_QUOTES

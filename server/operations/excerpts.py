@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from winnow.server import text_charges
+from winnow.server.bibliographies.locators import address_of, cited_fields, locator_fields, work_fields
 from winnow.server.contracts.kb import (
     MAX_EXCERPT_BYTES,
     MAX_EXCERPT_TOKENS,
@@ -20,16 +20,16 @@ from winnow.server.contracts.kb import (
     ReadExcerpt,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.locators import address_of, cited_fields, locator_fields, work_fields
+from winnow.server.operations.answers import text_charges
+from winnow.server.operations.answers.tiers import cut_to_bytes
 from winnow.server.operations.base import Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.sheet_rows import narrow_passage
 from winnow.server.operations.kb import place_for_scripts, title_of
 from winnow.server.operations.passages import require_passage
-from winnow.server.sessions.passage_store import StoredPassage
+from winnow.server.runtime.sessions.passage_store import StoredPassage
 from winnow.server.text.printable import beginning, ending, one_line, printable, raw_offset
-from winnow.server.text.spans import split_spans
-from winnow.server.text.tokens import count_tokens, first_tokens, last_tokens
-from winnow.server.tiers import cut_to_bytes
+from winnow.server.text.words.spans import split_spans
+from winnow.server.text.words.tokens import count_tokens, first_tokens, last_tokens
 
 _CHANGED = "the document changed since this passage was found; what stands around it is no longer known"
 # A cut moves back to the last white space, at most this far.

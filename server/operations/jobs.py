@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from winnow.server.bibliographies.zotero.choice import ZoteroChoice
 from winnow.server.contracts.jobs import IngestFromSource, JobCancel, JobStatus, ZoteroOptions
 from winnow.server.errors import REASONS, WinnowError
 from winnow.server.ingest.selection.request import IngestRequest
@@ -16,11 +17,10 @@ from winnow.server.jobs.admission import ZOTERO, admit, admit_zotero
 from winnow.server.jobs.queue import JobQueue
 from winnow.server.jobs.records import MAX_LANGUAGES, Job, JobRequest
 from winnow.server.jobs.reports import describe_job
-from winnow.server.libraries.zotero.choice import ZoteroChoice
 from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.research.models import require_project
-from winnow.server.sessions.host_words import error_for
-from winnow.server.sessions.identities import identity_of
+from winnow.server.runtime.sessions.host_words import error_for
+from winnow.server.runtime.sessions.identities import identity_of
 from winnow.server.text.printable import one_line
 
 _OFF = "this server does not change the index: the operator starts it with --enable-writes"

@@ -8,17 +8,17 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from winnow.server import text_charges, tiers
+from winnow.server.bibliographies.locators import cite_place, cited_fields
 from winnow.server.contracts.kb import KbSearch, KbSearchOptions
-from winnow.server.locators import cite_place, cited_fields
 from winnow.server.models import Hit, Passage
+from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext, Script
 from winnow.server.operations.claims.projection import add_claims, claims_view
-from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.ranking.candidates import Candidate, CandidateList, rank_distinct
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.text.printable import one_line, printable
-from winnow.server.text.spans import preview, terms
+from winnow.server.text.words.spans import preview, terms
 
 _TITLE_CHARS = 200
 _SCORE_DIGITS = 4

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from winnow.server import tiers
+from winnow.server.bibliographies.locators import cited_fields
 from winnow.server.contracts.base import MAX_TOP_K, SearchFilters
 from winnow.server.contracts.kb import MAX_PAGE_SIZE, KbSearch, KbSearchOptions
 from winnow.server.contracts.legacy import MAX_SECTION_BYTES, GetSectionText, LegacyFilters, SearchSections
-from winnow.server.locators import cited_fields
 from winnow.server.models import Passage
+from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers.paging import START, build_page
 from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.kb import build_kb_row, search_page, source_of, title_of
-from winnow.server.operations.paging import START, build_page
 from winnow.server.operations.ranking.candidates import Candidate, CandidateList, fetch_by_id
 from winnow.server.operations.ranking.scope import filters_of
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line, printable, raw_offset
 
 _SESSION_IGNORED = "session_id is ignored: a session is the connection's, and nobody joins another's by its name"

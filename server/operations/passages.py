@@ -9,7 +9,7 @@ from winnow.server.errors import WinnowError
 from winnow.server.ids import is_chunk_id
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.ranking.scope import check_passage_scope, filters_of
-from winnow.server.sessions.passage_store import StoredPassage
+from winnow.server.runtime.sessions.passage_store import StoredPassage
 
 
 def require_passage(context: RequestContext, passage_id: str, scope: Scope | None) -> StoredPassage:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from winnow.server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from winnow.server.contracts.search import SemanticSearch
+from winnow.server.operations.answers.paging import resume
 from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext, Script
-from winnow.server.operations.paging import resume
 from winnow.server.operations.ranking.candidates import drop_low_scores, fetch_by_id, leg_mode, rank_chunks
 from winnow.server.operations.ranking.reranking import rerank_passages
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.operations.search import build_answer
-from winnow.server.text.tokens import count_tokens
+from winnow.server.text.words.tokens import count_tokens
 
 _SCORE_DIGITS = 4
 _BY_MEANING = "hybrid search is off for project {project!r}: ranked by meaning alone, weights do not count"

@@ -7,11 +7,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from winnow.server import text_charges, tiers
 from winnow.server.contracts.base import Mode
 from winnow.server.contracts.search import SemanticSearch
 from winnow.server.ids import is_chunk_id
 from winnow.server.models import Filters
+from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.base import (
     SEARCH_SECONDS,
     Answer,
@@ -22,7 +23,6 @@ from winnow.server.operations.base import (
 )
 from winnow.server.operations.claims.projection import add_claims, claims_view
 from winnow.server.operations.graph.relationships import add_relationships
-from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.ranking.candidates import (
     Candidate,
     CandidateList,
@@ -32,7 +32,7 @@ from winnow.server.operations.ranking.candidates import (
     rank_chunks,
 )
 from winnow.server.operations.ranking.scope import filters_of
-from winnow.server.text.spans import terms
+from winnow.server.text.words.spans import terms
 
 _WITH_CLAIMS = frozenset({"metadata", "preview"})
 

@@ -12,10 +12,10 @@ from winnow.server.contracts.scripting import ListSaved, LoadValue, SaveValue
 from winnow.server.contracts.scripts import ReadResult
 from winnow.server.errors import WinnowError
 from winnow.server.operations.base import Answer, Caller, Operation, SessionStores
-from winnow.server.sessions.identities import identity_of
-from winnow.server.sessions.result_store import ResultStore
+from winnow.server.runtime.sessions.identities import identity_of
+from winnow.server.runtime.sessions.result_store import ResultStore
 from winnow.server.text.printable import printable
-from winnow.server.text.tokens import count_tokens, first_tokens
+from winnow.server.text.words.tokens import count_tokens, first_tokens
 
 _NO_SESSION = (
     "this request has no session yet: the next script finds what was saved only if its request returns the token "

@@ -22,7 +22,7 @@ from winnow.server.retrieval.verdict import (
     measure_signals,
 )
 from winnow.server.runtime.deadlines import current_deadline
-from winnow.server.text.languages import is_english
+from winnow.server.text.words.languages import is_english
 
 # The best passages that are compared with the question.
 _COMPARED = 5

@@ -6,7 +6,7 @@ An archive has three entries::
     project.json       its settings, and the sources that were watched for it (for the reader: none is added)
     documents.jsonl    a document in each line: its text, facts, labels, places, and how it was read
 
-An archive may come from anybody. It is read with the bounds of ``server.ingest.formats.common.archives``, every
+An archive may come from anybody. It is read with the bounds of ``server.readers.common.archives``, every
 value against a model that admits nothing else, and as a whole before the first document is used.
 """
 
@@ -23,11 +23,11 @@ from typing import Annotated, Any, BinaryIO, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from winnow.server.ingest.documents import RawDocument, UnreadableFile
-from winnow.server.ingest.formats.common.archives import LARGEST_ENTRY_BYTES, Archive, open_archive
 from winnow.server.models import PROJECT_NAME, DocumentType, HiddenReason, Place, PlaceKind, Reading
 from winnow.server.projects.checked_archive import MANIFEST, ArchiveKind, CheckedArchive
-from winnow.server.projects.settings import ProjectSettings
+from winnow.server.readers.common.archives import LARGEST_ENTRY_BYTES, Archive, open_archive
+from winnow.server.readers.documents import RawDocument, UnreadableFile
+from winnow.server.settings.project_settings import ProjectSettings
 
 FORMAT: Final = "winnow-project"
 VERSION: Final = 1

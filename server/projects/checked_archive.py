@@ -13,9 +13,9 @@ from typing import BinaryIO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats.common.archives import open_archive
-from winnow.server.projects.settings import describe_flaw
+from winnow.server.readers.common.archives import open_archive
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.settings.project_settings import describe_flaw
 from winnow.server.text.printable import one_line
 
 MANIFEST = "manifest.json"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from winnow.server.backends.base import Embedder
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import open_store
 from winnow.server.backends.vectors.reindex_plan import finish_reindex, plan_reindex
 from winnow.server.ingest.pipeline import Progress
 from winnow.server.ingest.reindexing import EmbeddingCounts, embed_all
 from winnow.server.ingest.writing.embedding import check_binding
-from winnow.server.opening import open_store
 from winnow.server.projects.removal import check_no_import, clear_hidden, forget_removed
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import Embedder
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,16 +21,16 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-from winnow.server.backends.base import VectorStore
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import Backends, open_fact_store, open_graph
 from winnow.server.claims.projects import move_notebooks
 from winnow.server.errors import WinnowError
-from winnow.server.graph.base import GraphStore
-from winnow.server.opening import Backends, open_fact_store, open_graph
-from winnow.server.projects.settings import unknown_project
-from winnow.server.projects.states import check_state
-from winnow.server.settings import Settings
-from winnow.server.watching.sources import change_sources, read_sources
+from winnow.server.jobs.watching.sources import change_sources, read_sources
+from winnow.server.retrieval.graph.base import GraphStore
+from winnow.server.settings.project_settings import unknown_project
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import VectorStore
+from winnow.server.storage.project_states import check_state
 
 _BATCH_POINTS = 1_000
 _WAIT_SECONDS, _POLL_SECONDS = 30.0, 0.2

@@ -20,20 +20,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from winnow.server.backends.base import Payload, Point, VectorStore, payload_of
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import Backends
 from winnow.server.claims.projects import require_no_notebooks
 from winnow.server.errors import WinnowError
 from winnow.server.ids import chunk_id, chunk_of_point, document_id, point_id
 from winnow.server.ingest.change_detection import indexed_document_of
 from winnow.server.ingest.graph_update import GraphUpdate
-from winnow.server.ingest.target import graph_target_of
+from winnow.server.jobs.target import graph_target_of
 from winnow.server.models import Chunk, Document
-from winnow.server.opening import Backends
 from winnow.server.projects.removal import finish_removal, remove_points, require_free_name, require_project
-from winnow.server.projects.settings import check_name
-from winnow.server.projects.states import check_state
-from winnow.server.settings import Settings
+from winnow.server.settings.project_settings import check_name
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import Payload, Point, VectorStore, payload_of
+from winnow.server.storage.project_states import check_state
 
 OnStep = Callable[[str, int, int], None]
 

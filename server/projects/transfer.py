@@ -16,20 +16,20 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from winnow.server.backends.base import Embedder
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import Backends
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.file_discovery import IMPORTED
 from winnow.server.ingest.inspection.stored_documents import read_documents
 from winnow.server.ingest.pipeline import ingest_documents
 from winnow.server.ingest.report import IngestReport, OnProgress
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import Backends
+from winnow.server.jobs.target import target_of
+from winnow.server.jobs.watching.sources import read_sources
 from winnow.server.projects.archive import ArchivedProject, ArchivedSource, ProjectArchive, write_archive
 from winnow.server.projects.removal import patient_writer, require_free_name, require_project
-from winnow.server.projects.settings import ProjectSettings, check_name
-from winnow.server.settings import Settings
-from winnow.server.watching.sources import read_sources
+from winnow.server.settings.project_settings import ProjectSettings, check_name
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import Embedder
 
 
 def export_project(settings: Settings, catalogue: Catalogue, name: str, path: Path) -> int:

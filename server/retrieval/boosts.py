@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import prod
 
-from winnow.server.backends.base import seconds_of
 from winnow.server.models import Document, Passage
+from winnow.server.storage.base import seconds_of
 
 _DAY_SECONDS = 86_400.0
 _WORDS = re.compile(r"\w+")

@@ -23,8 +23,8 @@ from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from winnow.server.errors import WinnowError
-from winnow.server.graph.base import GraphStore, RankQuery, Scope, Types
-from winnow.server.graph.records import EDGE_TYPES
+from winnow.server.retrieval.graph.base import GraphStore, RankQuery, Scope, Types
+from winnow.server.retrieval.graph.records import EDGE_TYPES
 from winnow.server.runtime.deadlines import check_deadline
 
 T = TypeVar("T")

@@ -16,11 +16,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from winnow.server.backends.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
 from winnow.server.errors import WinnowError
-from winnow.server.graph.base import GraphStore, Scope
 from winnow.server.models import CollectionFacts, Filters, Ranking
 from winnow.server.retrieval.fusion import ScoredChunks, sort_by_score
+from winnow.server.retrieval.graph.base import GraphStore, Scope
 from winnow.server.retrieval.graph_expansion import (
     WALK_MODES,
     GraphCircuitBreaker,
@@ -43,7 +42,8 @@ from winnow.server.retrieval.relevance import IRRELEVANT_WARNING, is_irrelevant,
 from winnow.server.retrieval.search_notes import SearchNotes
 from winnow.server.runtime.caches import Cache
 from winnow.server.runtime.deadlines import check_deadline
-from winnow.server.text.languages import is_covered, is_english
+from winnow.server.storage.base import Embedder, EmbedderSource, Vector, VectorStore, conditions
+from winnow.server.text.words.languages import is_covered, is_english
 
 Mode = Literal["hybrid", "lexical", "dense"]
 

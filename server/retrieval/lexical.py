@@ -29,8 +29,8 @@ from functools import cache, lru_cache, reduce
 from operator import or_
 from typing import Any
 
-from winnow.server.backends.base import SparseVector
-from winnow.server.text.stop_words import STOPWORDS
+from winnow.server.storage.base import SparseVector
+from winnow.server.text.words.stop_words import STOPWORDS
 
 # The usual constants of BM25 (Robertson & Zaragoza 2009).
 K1, B = 1.2, 0.75

@@ -21,8 +21,8 @@ from datetime import date
 from types import MappingProxyType
 from typing import Protocol
 
-from winnow.server.backends.base import seconds_of
 from winnow.server.models import Filters, Labels
+from winnow.server.storage.base import seconds_of
 from winnow.server.text.matching import find_spellings
 
 _FIELD_PATTERN = re.compile(r'(?<!\S)([a-z_]{2,10}):(?:"([^"\n]{1,200})"|(\S{1,200}))')

@@ -16,7 +16,7 @@ from math import exp, log1p
 from types import MappingProxyType
 from typing import Literal
 
-from winnow.server.text.tokens import FALLBACK, count_tokens, encoding_name
+from winnow.server.text.words.tokens import FALLBACK, count_tokens, encoding_name
 
 Verdict = Literal["answered", "partly", "not_found"]
 Method = Literal["words", "words and meaning"]

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from winnow.server.runtime.logs import log
-from winnow.server.settings import MIB, Settings
+from winnow.server.settings.settings import MIB, Settings
 from winnow.server.text.printable import visible_json
 
 AuditKind = Literal["executions", "calls"]

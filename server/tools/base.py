@@ -10,15 +10,15 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from winnow import __version__
-from winnow.server.configuration.value_types import ToolPack
 from winnow.server.contracts import Arguments
-from winnow.server.knowledge import Caller, Knowledge
+from winnow.server.operations.answers.tiers import Size
 from winnow.server.operations.base import Operation
-from winnow.server.scripts.script_runs import Scripts
-from winnow.server.sessions.passage_store import PassageLink
-from winnow.server.settings import Settings
+from winnow.server.operations.knowledge import Caller, Knowledge
+from winnow.server.runtime.sessions.passage_store import PassageLink
+from winnow.server.settings.settings import Settings
+from winnow.server.settings.value_types import ToolPack
 from winnow.server.text.framing import frame_answer
-from winnow.server.tiers import Size
+from winnow.server.tools.scripts.script_runs import Scripts
 
 
 @dataclass(frozen=True, slots=True)

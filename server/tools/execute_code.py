@@ -11,15 +11,15 @@ from typing import Any
 from winnow.sandbox import Outcome, Usage
 from winnow.server.contracts import ExecuteCode, OutcomeAnswer, parse
 from winnow.server.errors import REASONS, WinnowError
-from winnow.server.scripts.script_runs import KIB, LONGEST_SECONDS, MIB, allowance_of
-from winnow.server.sessions.host_words import error_for
-from winnow.server.sessions.result_store import URI_TEMPLATE as RESULT_URI
-from winnow.server.settings import Settings
+from winnow.server.operations.answers.tiers import Size, dumps
+from winnow.server.runtime.sessions.host_words import error_for
+from winnow.server.runtime.sessions.result_store import URI_TEMPLATE as RESULT_URI
+from winnow.server.settings.settings import Settings
 from winnow.server.text.columns import convert_tables
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import caret, one_line, printable_data, shorten
-from winnow.server.tiers import Size, dumps
 from winnow.server.tools.base import Context, Tool, ToolResult
+from winnow.server.tools.scripts.script_runs import KIB, LONGEST_SECONDS, MIB, allowance_of
 
 _TEMPLATE = """\
 Run a Python script over the user's knowledge base. Only its result returns: what it reads costs no tokens.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from winnow.server.bibliographies.locators import cite_place
 from winnow.server.contracts import SectionTextsAnswer
-from winnow.server.locators import cite_place
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.legacy import GET_SECTION_TEXT
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 from winnow.server.text.framing import frame_text
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
 from winnow.server.tools.kb import partial_note
 from winnow.server.tools.search_sections import is_offered

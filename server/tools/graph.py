@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from winnow.server.locators import cite_place
+from winnow.server.bibliographies.locators import cite_place
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, MOST_GRAPH_TOKENS, Size
 from winnow.server.text.framing import frame_text
-from winnow.server.tiers import ANSWER_BYTES, MOST_GRAPH_TOKENS, Size
 from winnow.server.tools.base import Context
 from winnow.server.tools.kb import partial_note
 

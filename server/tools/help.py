@@ -7,17 +7,17 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from winnow.server.configuration.value_types import ToolPack
 from winnow.server.contracts import flat_schema, parse
 from winnow.server.contracts.help import Help, HelpAnswer
 from winnow.server.errors import WinnowError
-from winnow.server.reference.guides import playbook, recipes, spell_tool_names
-from winnow.server.reference.schemas import arguments_table
-from winnow.server.reference.sdk import explain, list_functions, sdk_reference
-from winnow.server.scripts.skills import WITHOUT_SKILLS, Skill, describe_skill, describe_skills
+from winnow.server.operations.answers.tiers import Size
+from winnow.server.settings.value_types import ToolPack
 from winnow.server.text.suggestions import suggest
-from winnow.server.tiers import Size
 from winnow.server.tools.base import Context, Tool, ToolResult
+from winnow.server.tools.reference.guides import playbook, recipes, spell_tool_names
+from winnow.server.tools.reference.schemas import arguments_table
+from winnow.server.tools.reference.sdk import explain, list_functions, sdk_reference
+from winnow.server.tools.scripts.skills import WITHOUT_SKILLS, Skill, describe_skill, describe_skills
 
 DESCRIPTION = """\
 How to use this server: playbook, script SDK, each tool's arguments.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from winnow.server.locators import cite_place
+from winnow.server.bibliographies.locators import cite_place
 from winnow.server.text.framing import frame_text
 from winnow.server.text.verdicts import render_verdict
 from winnow.server.tools.base import Context

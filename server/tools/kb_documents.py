@@ -6,10 +6,10 @@ from typing import Any
 
 from winnow.server.contracts.base import CitedWork
 from winnow.server.contracts.documents import DocumentsAnswer
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.corpus.documents import KB_DOCUMENTS
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
 from winnow.server.tools.kb import is_offered, partial_note
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from winnow.server.contracts import ExcerptAnswer
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.excerpts import KB_EXPAND_EXCERPT
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
 from winnow.server.tools.kb import is_offered, render_excerpt
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from winnow.server.bibliographies.locators import cite_work
 from winnow.server.contracts.documents import ReadAnswer
-from winnow.server.locators import cite_work
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.corpus.reading import KB_READ
 from winnow.server.text.framing import frame_text
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
 from winnow.server.tools.kb import is_offered
 

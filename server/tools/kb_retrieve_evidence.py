@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from winnow.server.contracts import RetrievedEvidence
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.evidence import KB_RETRIEVE_EVIDENCE
-from winnow.server.settings import Settings
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.settings.settings import Settings
 from winnow.server.tools.base import Tool, omit_without_scripts
 from winnow.server.tools.kb import is_offered, render_quotes
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from winnow.server.bibliographies.locators import cite_work
 from winnow.server.contracts.corpus import ScanAnswer
-from winnow.server.locators import cite_work
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.corpus.scan import KB_SCAN
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool, omit_without_scripts
 from winnow.server.tools.kb import is_offered, partial_note
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from winnow.server.bibliographies.locators import cite_place
 from winnow.server.contracts import KbSearchAnswer
-from winnow.server.locators import cite_place
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.kb import KB_SEARCH
 from winnow.server.text.framing import frame_text
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool, omit_without_scripts
 from winnow.server.tools.citing_claims import render_citing
 from winnow.server.tools.kb import is_offered, partial_note

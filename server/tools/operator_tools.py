@@ -11,17 +11,17 @@ from functools import lru_cache, partial
 from typing import Any
 
 from winnow.server.contracts.schema import stated_model
-from winnow.server.sessions.identities import identity_of
-from winnow.server.settings import Settings
+from winnow.server.operations.answers.tiers import Size, dumps
+from winnow.server.runtime.sessions.identities import identity_of
+from winnow.server.settings.settings import Settings
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import visible_json
-from winnow.server.tiers import Size, dumps
-from winnow.server.toolpacks.contract_violations import ContractViolations
-from winnow.server.toolpacks.offering import ToolRegistry
-from winnow.server.toolpacks.records import ToolPack
-from winnow.server.toolpacks.running import PackRunner
-from winnow.server.tools import TAKEN_NAMES
 from winnow.server.tools.base import Context, Tool, ToolResult
+from winnow.server.tools.operator_packs.contract_violations import ContractViolations
+from winnow.server.tools.operator_packs.offering import ToolRegistry
+from winnow.server.tools.operator_packs.records import ToolPack
+from winnow.server.tools.operator_packs.running import PackRunner
+from winnow.server.tools.table import TAKEN_NAMES
 
 _MOST_TOOLS = 256
 

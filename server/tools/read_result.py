@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.scripts import ResultAnswer
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.state import READ_RESULT
 from winnow.server.text.framing import frame_text
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Context, Tool
 
 DESCRIPTION = """\

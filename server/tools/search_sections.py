@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from winnow.server.bibliographies.locators import cite_place
 from winnow.server.contracts import SectionsAnswer
-from winnow.server.locators import cite_place
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.legacy import SEARCH_SECTIONS
-from winnow.server.settings import Settings
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.settings.settings import Settings
 from winnow.server.tools import kb_search
 from winnow.server.tools.base import Context, Tool
 from winnow.server.tools.kb import partial_note

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from winnow.server.sessions.passage_store import PassageLink
-from winnow.server.tools import Tool
+from winnow.server.runtime.sessions.passage_store import PassageLink
+from winnow.server.tools.table import Tool
 
 
 @dataclass(frozen=True, slots=True)

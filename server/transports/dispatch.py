@@ -15,25 +15,25 @@ from winnow import __version__
 from winnow.server.contracts import answer_schema, empty_answer, wire_schema
 from winnow.server.contracts.schema import MOST_SHORTENED
 from winnow.server.errors import WinnowError, internal_error
-from winnow.server.knowledge import Knowledge
-from winnow.server.reference.guides import spell_tool_names
-from winnow.server.reference.sdk import list_functions
+from winnow.server.operations.answers.tiers import Size, bound_warnings, dumps
+from winnow.server.operations.knowledge import Knowledge
 from winnow.server.runtime.audit import fingerprint, open_audit_log, trace_of_call
 from winnow.server.runtime.logs import log, redact_text
 from winnow.server.runtime.reports.traces import span
-from winnow.server.sessions.host_words import error_for, warnings_for
-from winnow.server.sessions.identities import describe_client, identity_of
-from winnow.server.sessions.rights import settings_for
-from winnow.server.settings import Settings
+from winnow.server.runtime.sessions.host_words import error_for, warnings_for
+from winnow.server.runtime.sessions.identities import describe_client, identity_of
+from winnow.server.runtime.sessions.rights import settings_for
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
-from winnow.server.tiers import Size, bound_warnings, dumps
-from winnow.server.tools import EARLIER_NAMES, TOOLS, WITHOUT_KB, Context, Tool, ToolResult
+from winnow.server.tools.reference.guides import spell_tool_names
+from winnow.server.tools.reference.sdk import list_functions
+from winnow.server.tools.table import EARLIER_NAMES, TOOLS, WITHOUT_KB, Context, Tool, ToolResult
 from winnow.server.transports.access.harvest import HarvestAlert, HarvestGuard
 from winnow.server.transports.call_results import CallResult, ListedTool, RenderEnvelope
 from winnow.server.transports.limits import RateLimit
 
 if TYPE_CHECKING:
-    from winnow.server.prompts.library import PromptLibrary
+    from winnow.server.tools.prompts.library import PromptLibrary
 
 # The verdict of a call whose client went away or cancelled it, whose key ended, or that the server's end gave up.
 _CANCELLED = "cancelled"

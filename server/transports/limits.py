@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from winnow.server.errors import WinnowError
-from winnow.server.sessions.identities import Identity, identity_of
-from winnow.server.settings import Settings
+from winnow.server.runtime.sessions.identities import Identity, identity_of
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.access.failed_attempts import FailedAttempts
 
 WINDOW_SECONDS = 60.0

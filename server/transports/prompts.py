@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from mcp_types import GetPromptResult, PromptArgument, PromptMessage, TextContent
 from mcp_types import Prompt as WirePrompt
 
-from winnow.server.prompts.records import Prompt
-from winnow.server.reference.guides import spell_tool_names
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
+from winnow.server.tools.prompts.records import Prompt
+from winnow.server.tools.reference.guides import spell_tool_names
 
 if TYPE_CHECKING:
-    from winnow.server.prompts.library import PromptLibrary
+    from winnow.server.tools.prompts.library import PromptLibrary
 
 
 def list_prompts(library: PromptLibrary, tools: Collection[str]) -> list[WirePrompt]:

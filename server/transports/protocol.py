@@ -33,15 +33,15 @@ from pydantic import ValidationError
 
 from winnow import __version__
 from winnow.server.errors import WinnowError, own_words
-from winnow.server.reference.guides import instructions
 from winnow.server.runtime.logs import log
 from winnow.server.runtime.reports.traces import continued, span
-from winnow.server.sessions.host_words import error_for
-from winnow.server.sessions.passage_store import URI_TEMPLATE, parse_uri
-from winnow.server.sessions.result_store import parse_uri as parse_result
-from winnow.server.sessions.rights import settings_for
-from winnow.server.settings import Settings
+from winnow.server.runtime.sessions.host_words import error_for
+from winnow.server.runtime.sessions.passage_store import URI_TEMPLATE, parse_uri
+from winnow.server.runtime.sessions.result_store import parse_uri as parse_result
+from winnow.server.runtime.sessions.rights import settings_for
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line, printable, shorten
+from winnow.server.tools.reference.guides import instructions
 from winnow.server.transports import prompts, resources, wire
 from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
 from winnow.server.transports.sessions import (

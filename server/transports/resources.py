@@ -19,18 +19,18 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from winnow.server.bibliographies.locators import cited_fields
 from winnow.server.contracts.kb import MAX_EXCERPT_BYTES
 from winnow.server.errors import WinnowError
-from winnow.server.locators import cited_fields
 from winnow.server.models import Passage
-from winnow.server.reference.guides import playbook, spell_tool_names
-from winnow.server.reference.sdk import sdk_reference
-from winnow.server.sessions.passage_store import URI_TEMPLATE, StoredPassage, parse_uri
-from winnow.server.sessions.result_store import URI_TEMPLATE as RESULT_TEMPLATE
-from winnow.server.sessions.result_store import parse_uri as parse_result
-from winnow.server.settings import Settings
+from winnow.server.operations.answers.tiers import cut_to_bytes
+from winnow.server.runtime.sessions.passage_store import URI_TEMPLATE, StoredPassage, parse_uri
+from winnow.server.runtime.sessions.result_store import URI_TEMPLATE as RESULT_TEMPLATE
+from winnow.server.runtime.sessions.result_store import parse_uri as parse_result
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import beginning, one_line, printable, raw_offset
-from winnow.server.tiers import cut_to_bytes
+from winnow.server.tools.reference.guides import playbook, spell_tool_names
+from winnow.server.tools.reference.sdk import sdk_reference
 
 _MAX_URI_CHARS = 200
 # In ``_meta`` of a passage: its page_span, page_labels, locator and link, and its work, as in rows.

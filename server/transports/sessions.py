@@ -28,7 +28,7 @@ from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from winnow.server.sessions.identities import proven_name, unproven_name
+from winnow.server.runtime.sessions.identities import proven_name, unproven_name
 from winnow.server.transports.addresses import group_of
 
 Connection = ServerRequestContext[str, Any]

@@ -8,11 +8,11 @@ from typing import Any
 from mcp_types import Annotations, CallToolResult, ResourceLink, TextContent, ToolAnnotations
 from mcp_types import Tool as WireTool
 
-from winnow.server.sessions.passage_store import PassageLink
-from winnow.server.settings import Settings
+from winnow.server.operations.answers.tiers import dumps
+from winnow.server.runtime.sessions.passage_store import PassageLink
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
-from winnow.server.tiers import dumps
-from winnow.server.tools import Tool
+from winnow.server.tools.table import Tool
 from winnow.server.transports.call_results import CallResult, ListedTool
 from winnow.server.transports.dispatch import Dispatcher
 

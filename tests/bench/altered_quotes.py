@@ -47,15 +47,15 @@ from tests.bench.verbatim import (
     split_sentences,
     uri_of,
 )
-from winnow.server.app import make_knowledge_base
+from winnow.server.backends.opening import open_backends
 from winnow.server.claims.records import CLAIM_CHARS, Claim, Evidence
 from winnow.server.claims.verifying import CurrentIndex, check_claim
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.commands.terminal.output import print_lines, report_errors
 from winnow.server.errors import WinnowError
 from winnow.server.models import Filters
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.altered_quotes folder/ | "

@@ -29,14 +29,14 @@ import typer
 from tests.bench.command_line import command_line
 from tests.bench.pdf_truth import papers
 from tests.ingesting import ingest_paths
+from winnow.server.backends.opening import open_backends
 from winnow.server.claims.records import CLAIM_CHARS, Claim, Evidence
 from winnow.server.claims.verifying import CurrentIndex, check_claim
 from winnow.server.commands.terminal.output import print_lines, report_errors
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.target import target_of
+from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.claims typeset/ | "

@@ -26,16 +26,16 @@ import typer
 from rich.table import Table
 
 from tests.bench.command_line import command_line
-from winnow.server.bench.figures import percentiles
 from winnow.server.commands.bench.open_index import OpenIndex, measure_with_questions
+from winnow.server.commands.benchmarks.figures import percentiles
+from winnow.server.commands.demonstration.client import connect_server
 from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.progress import OnStep, show_steps
 from winnow.server.commands.terminal.screen import Screen
-from winnow.server.demo.client import connect_server
 from winnow.server.engine.client import query_engine
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.code --project notes | "

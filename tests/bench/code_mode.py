@@ -22,18 +22,23 @@ import typer
 
 from tests.bench.command_line import command_line
 from tests.bench.other_interpreter import run_program
-from winnow.server.bench.tokens.arms import play
-from winnow.server.bench.tokens.collection import TaskCollection
-from winnow.server.bench.tokens.counting import compact, envelope
-from winnow.server.bench.tokens.gold import Expected, find_missing_in_result
-from winnow.server.bench.tokens.measuring import ResolvedTask, resolve_task
-from winnow.server.bench.tokens.report import markdown_table
-from winnow.server.bench.tokens.task import BenchmarkTask
 from winnow.server.commands.bench.tokens import choose_tasks, default_indexes, index_collection
+from winnow.server.commands.demonstration.client import (
+    connect_server,
+    find_console_script,
+    inherited_environment,
+    wait_for_model,
+)
 from winnow.server.commands.terminal.output import Json, print_json, print_lines, report_errors
-from winnow.server.demo.client import connect_server, find_console_script, inherited_environment, wait_for_model
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.tokens import count_tokens
+from winnow.server.commands.token_benchmark.arms import play
+from winnow.server.commands.token_benchmark.collection import TaskCollection
+from winnow.server.commands.token_benchmark.counting import compact, envelope
+from winnow.server.commands.token_benchmark.gold import Expected, find_missing_in_result
+from winnow.server.commands.token_benchmark.measuring import ResolvedTask, resolve_task
+from winnow.server.commands.token_benchmark.report import markdown_table
+from winnow.server.commands.token_benchmark.task import BenchmarkTask
+from winnow.server.settings.loading import load_settings
+from winnow.server.text.words.tokens import count_tokens
 
 EXAMPLES = "Examples: python -m tests.bench.code_mode --collection ~/collections --peers ~/peers/bin/python --json"
 SCRIPTS = Path(__file__).with_name("code_mode.toml")

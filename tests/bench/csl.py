@@ -31,12 +31,12 @@ from typing import Annotated, Any
 import typer
 
 from tests.bench.command_line import command_line
+from winnow.server.bibliographies.citing import csl_fields
+from winnow.server.bibliographies.csl_styles import STYLES, write
+from winnow.server.bibliographies.reading import read_bibliography
+from winnow.server.bibliographies.records import LibraryItem
 from winnow.server.commands.terminal.output import print_lines, report_errors
 from winnow.server.errors import WinnowError
-from winnow.server.libraries.citing import csl_fields
-from winnow.server.libraries.csl_styles import STYLES, write
-from winnow.server.libraries.reading import read_bibliography
-from winnow.server.libraries.records import LibraryItem
 
 EXAMPLES = (
     "Examples: python -m tests.bench.csl library.bib | "

@@ -28,18 +28,18 @@ from rich.table import Table
 from tests.bench.command_line import command_line
 from tests.bench.engine_faults import Job, Scene, check_stores, measure_ingest, measure_kills
 from tests.bench.engine_servers import engine_pid, measure_memory, run_servers
-from winnow.server.app import make_knowledge_base
-from winnow.server.bench.figures import percentiles
-from winnow.server.bench.questions import WARMUP, pick_questions
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.benchmarks.figures import percentiles
+from winnow.server.commands.benchmarks.questions import WARMUP, pick_questions
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.progress import OnStep, show_steps
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.engine.client import EngineKnowledge, query_engine
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import SCRIPT, Caller, Knowledge
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.operations.knowledge import SCRIPT, Caller, Knowledge
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.engine --project notes | "

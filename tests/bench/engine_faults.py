@@ -15,13 +15,13 @@ from typing import Any
 
 from tests.bench.engine_servers import ANSWER_SECONDS, Server, engine_pid
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.bench.figures import percentiles
+from winnow.server.backends.opening import catalogue_path, open_backends
+from winnow.server.commands.benchmarks.figures import percentiles
 from winnow.server.commands.terminal.progress import OnStep
 from winnow.server.engine.client import EngineKnowledge, query_engine
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.selection.request import IngestRequest
-from winnow.server.opening import catalogue_path, open_backends
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 _PAUSE_SECONDS = 0.6  # between two searches of a server: it takes 100 a minute
 # Searches of each server before the ingest: at most so many, and one for so many calls behind a figure.

@@ -17,10 +17,10 @@ import psutil
 from winnow import SEARCH_PATH, __version__
 from winnow.server.engine.client import query_engine
 from winnow.server.errors import WinnowError
-from winnow.server.settings import MIB, Settings
+from winnow.server.settings.settings import MIB, Settings
 
 ANSWER_SECONDS = 120.0
-_PROGRAM = "import sys; sys.argv[0] = 'winnow'; from winnow.server.cli import main; main()"
+_PROGRAM = "import sys; sys.argv[0] = 'winnow'; from winnow.server.commands.entry.cli import main; main()"
 _KEEPER = "winnow.server.engine.process"
 _RUNTIME = "onnxruntime"
 _LINE_BYTES = 16 * MIB

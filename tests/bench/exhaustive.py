@@ -24,13 +24,13 @@ from mcp.types import TextContent
 
 from tests.bench.exhaustive_score import Call, score_tasks, summarize
 from tests.bench.exhaustive_tasks import TASKS, CorpusName, Task
-from winnow.server.bench.tokens.collection import TaskCollection
 from winnow.server.commands.bench.tokens import index_collection
+from winnow.server.commands.demonstration.client import connect_server, wait_for_model
 from winnow.server.commands.terminal.output import Json, command, print_json, print_lines, report_errors
-from winnow.server.demo.client import connect_server, wait_for_model
+from winnow.server.commands.token_benchmark.collection import TaskCollection
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.tokens import count_tokens
+from winnow.server.settings.loading import load_settings
+from winnow.server.text.words.tokens import count_tokens
 
 EXAMPLES = """\
 Examples: python -m tests.bench.exhaustive prepare --work /tmp/tasks --documents ~/collections/k8s_docs |

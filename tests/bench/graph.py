@@ -22,17 +22,17 @@ from rich.table import Table
 
 from tests.bench.command_line import command_line
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
-from winnow.server.bench.figures import percentiles
+from winnow.server.backends.opening import open_neo4j
 from winnow.server.commands.bench.open_index import Questions
+from winnow.server.commands.benchmarks.figures import percentiles
 from winnow.server.commands.terminal.output import Json, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError
-from winnow.server.graph.base import GraphStore, RankQuery
-from winnow.server.graph.records import DocumentGraph, Edge, Node
 from winnow.server.ids import chunk_id, document_id, entity_id
-from winnow.server.opening import open_neo4j
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.retrieval.graph.base import GraphStore, RankQuery
+from winnow.server.retrieval.graph.records import DocumentGraph, Edge, Node
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 PROJECT = "bench"
 CHUNKS_EACH = 24

@@ -30,7 +30,7 @@ from rich.table import Table
 from tests.bench.command_line import command_line
 from winnow.security.loopback_servers import add_key, bearer, make_store, request_head, serve_product
 from winnow.security.surface import winnow
-from winnow.server.bench.figures import percentiles
+from winnow.server.commands.benchmarks.figures import percentiles
 from winnow.server.commands.terminal.output import Json, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from winnow.server.backends.base import Point, Vector
 from winnow.server.backends.models.embedders import load_model
 from winnow.server.backends.models.weights import DIMENSION
 from winnow.server.backends.vectors.edge import EdgeStore
@@ -22,8 +21,9 @@ from winnow.server.ids import chunk_id
 from winnow.server.models import Filters
 from winnow.server.retrieval.evaluation import percentile
 from winnow.server.retrieval.lexical import build_document_vector, build_query_vector
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.tokens import count_tokens
+from winnow.server.settings.loading import load_settings
+from winnow.server.storage.base import Point, Vector
+from winnow.server.text.words.tokens import count_tokens
 
 WORDS = [f"word{number}" for number in range(5000)]
 QUERIES = 200

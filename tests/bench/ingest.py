@@ -20,7 +20,27 @@ from rich.table import Table
 
 from tests.bench.command_line import command_line
 from tests.bench.ingest_peers import STORES, fill_store, job_of
-from winnow.server.backends.base import (
+from winnow.server.backends.models import minilm, weights
+from winnow.server.backends.models.embedders import load_embedder
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.demonstration.stdlib import read_corpus
+from winnow.server.commands.terminal.output import Json, print_json, report_errors
+from winnow.server.commands.terminal.screen import Screen
+from winnow.server.errors import WinnowError
+from winnow.server.ids import document_id
+from winnow.server.ingest.file_discovery import find_files, resolve_roots
+from winnow.server.ingest.indexed_text import indexed_text
+from winnow.server.ingest.pipeline import IngestReport, Target, ingest_documents
+from winnow.server.ingest.writing.embedding import CHUNKS_PER_TASK
+from winnow.server.models import Chunk, Document
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.documents import RawDocument
+from winnow.server.readers.formats.format_table import needs_ocr
+from winnow.server.readers.reading import ReadFlaw, read
+from winnow.server.retrieval.lexical import build_document_vector
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import (
     CatalogueChanges,
     CatalogueEntry,
     DocumentStore,
@@ -29,26 +49,6 @@ from winnow.server.backends.base import (
     VectorStore,
     payload_of,
 )
-from winnow.server.backends.models import minilm, weights
-from winnow.server.backends.models.embedders import load_embedder
-from winnow.server.commands.terminal.output import Json, print_json, report_errors
-from winnow.server.commands.terminal.screen import Screen
-from winnow.server.demo.stdlib import read_corpus
-from winnow.server.errors import WinnowError
-from winnow.server.ids import document_id
-from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.documents import RawDocument
-from winnow.server.ingest.file_discovery import find_files, resolve_roots
-from winnow.server.ingest.formats.format_table import needs_ocr
-from winnow.server.ingest.indexed_text import indexed_text
-from winnow.server.ingest.pipeline import IngestReport, Target, ingest_documents
-from winnow.server.ingest.readers import ReadFlaw, read
-from winnow.server.ingest.writing.embedding import CHUNKS_PER_TASK
-from winnow.server.models import Chunk, Document
-from winnow.server.opening import open_backends
-from winnow.server.retrieval.lexical import build_document_vector
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
 
 PROJECT = "bench"
 # Calls of the model at once, as an ingest makes them.

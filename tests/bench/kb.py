@@ -16,13 +16,13 @@ from typing import Any
 from rich.table import Table
 
 from tests.bench.command_line import command_line
-from winnow.server.bench.figures import percentiles, time_ms
-from winnow.server.bench.questions import WARMUP
 from winnow.server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
+from winnow.server.commands.benchmarks.figures import percentiles, time_ms
+from winnow.server.commands.benchmarks.questions import WARMUP
 from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
-from winnow.server.knowledge import Caller, KnowledgeBase
-from winnow.server.settings_loading import load_settings
+from winnow.server.operations.knowledge import Caller, KnowledgeBase
+from winnow.server.settings.loading import load_settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.kb --project notes | "

@@ -37,9 +37,9 @@ import psutil
 from tests.conftest import write_corpus
 from winnow.server.retrieval.evaluation import percentile
 from winnow.server.runtime.audit import read_records
-from winnow.server.settings import MIB
+from winnow.server.settings.settings import MIB
 
-WINNOW = [sys.executable, "-c", "import winnow.server.cli; winnow.server.cli.main()"]
+WINNOW = [sys.executable, "-c", "import winnow.server.commands.entry.cli; winnow.server.commands.entry.cli.main()"]
 PROJECT, MODERN = "load", "2026-07-28"
 MANY = "100000"
 ENVIRONMENT = {

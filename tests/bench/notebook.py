@@ -23,16 +23,16 @@ import typer
 from rich.table import Table
 
 from tests.bench.command_line import command_line
-from winnow.server.app import make_knowledge_base
-from winnow.server.bench.figures import percentiles, time_ms
 from winnow.server.claims.records import Claim, Entry, claim_id, new_entry_id
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Change, Notebook
+from winnow.server.commands.benchmarks.figures import percentiles, time_ms
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.commands.terminal.output import Json, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
-from winnow.server.knowledge import KnowledgeBase
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.operations.knowledge import KnowledgeBase
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 EXAMPLES = "Examples: python -m tests.bench.notebook | python -m tests.bench.notebook --entries 1000 --json"
 _CLAIMS, _CLAIMS_OF_A_WRITE, _BATCH = 5, 20, 50

@@ -40,9 +40,9 @@ from tests.bench.pdf_truth import (
 from winnow.server.commands.terminal.output import report_errors
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats import pdf_liteparse, pdf_pdfium
-from winnow.server.ingest.formats.parsed_file import FormatReader, NotForThisReader, ReadOptions
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats import pdf_liteparse, pdf_pdfium
+from winnow.server.readers.formats.parsed_file import FormatReader, NotForThisReader, ReadOptions
 
 EXAMPLES = (
     "Examples: python -m tests.bench.pdf typeset/ | "

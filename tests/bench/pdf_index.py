@@ -16,13 +16,13 @@ from typing import Any
 
 from tests.bench.pdf_truth import Paper, page_texts, sentences_of, signs_of
 from tests.ingesting import ingest_paths
-from winnow.server.app import make_knowledge_base
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.target import target_of
-from winnow.server.knowledge import SCRIPT, KnowledgeBase
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.operations.knowledge import SCRIPT, KnowledgeBase
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 OPERATIONS = ("scan", "read", "search", "quote")
 

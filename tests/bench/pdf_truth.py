@@ -18,8 +18,8 @@ from typing import Any
 
 import pypdfium2  # type: ignore[import-untyped]
 
-from winnow.server.ingest.formats.parsed_file import FormatReader, ParsedFile, ReadOptions
-from winnow.server.ingest.formats.pdf.headings import title_key
+from winnow.server.readers.formats.parsed_file import FormatReader, ParsedFile, ReadOptions
+from winnow.server.readers.pdf.headings import title_key
 
 _LONG_WORD = re.compile(r"[A-Za-z]{9,}")
 _WORD = re.compile(r"[A-Za-z]{3,}")

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from winnow.server.backends.base import CatalogueChanges, CatalogueEntry, Point, SparseVector, payload_of
+from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.errors import WinnowError
 from winnow.server.ids import chunk_id, document_id
-from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.documents import RawDocument, clean_document
 from winnow.server.ingest.file_discovery import find_files, resolve_roots
-from winnow.server.ingest.formats.format_table import needs_ocr
-from winnow.server.ingest.readers import read
 from winnow.server.models import Chunk, Document
-from winnow.server.opening import Backends, open_backends
-from winnow.server.settings import Settings
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.documents import RawDocument, clean_document
+from winnow.server.readers.formats.format_table import needs_ocr
+from winnow.server.readers.reading import read
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import CatalogueChanges, CatalogueEntry, Point, SparseVector, payload_of
 
 SOURCE = "repeated"
 _BATCH_DOCUMENTS = 500

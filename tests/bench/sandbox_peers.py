@@ -20,8 +20,8 @@ from rich.table import Table
 from tests.bench.command_line import command_line
 from tests.bench.other_interpreter import run_program
 from winnow.sandbox import SandboxUnavailable
-from winnow.server.bench import sandbox, workloads
 from winnow.server.commands.bench.sandbox import show_figures
+from winnow.server.commands.benchmarks import sandbox, workloads
 from winnow.server.commands.terminal.output import Json, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError

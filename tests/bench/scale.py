@@ -29,7 +29,7 @@ from winnow.server.commands.terminal.output import Json, print_json, report_erro
 from winnow.server.commands.terminal.progress import show_steps
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError
-from winnow.server.settings import MIB
+from winnow.server.settings.settings import MIB
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = (

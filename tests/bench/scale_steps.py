@@ -33,20 +33,20 @@ from tests.bench.synthetic_corpus import (
     generate_corpus,
     pick_questions,
 )
-from winnow.server.backends.base import CatalogueChanges, Embedder, Vector
-from winnow.server.bench.search import DEPTH, TOP, Stopwatch, with_empty_caches
-from winnow.server.demo.stdlib import read_corpus
+from winnow.server.backends.opening import Backends, open_backends
+from winnow.server.commands.benchmarks.search import DEPTH, TOP, Stopwatch, with_empty_caches
+from winnow.server.commands.demonstration.stdlib import read_corpus
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_document
 from winnow.server.ingest.file_discovery import find_files, resolve_roots
-from winnow.server.ingest.readers import read
-from winnow.server.knowledge import KnowledgeBase
 from winnow.server.models import Document, Filters, Passage
-from winnow.server.opening import Backends, open_backends
+from winnow.server.operations.knowledge import KnowledgeBase
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.documents import RawDocument, UnreadableFile, clean_document
+from winnow.server.readers.reading import read
 from winnow.server.retrieval.lexical import build_query_vector
-from winnow.server.settings import MIB, Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import MIB, Settings
+from winnow.server.storage.base import CatalogueChanges, Embedder, Vector
 
 _BATCH = 2_000
 _LIKENESS = 200

@@ -24,14 +24,14 @@ import typer
 
 from tests.bench.command_line import command_line
 from tests.bench.other_interpreter import run_program
-from winnow.server.backends.base import Embedder
+from winnow.server.backends.opening import Backends
 from winnow.server.commands.bench.open_index import OpenIndex, Questions, measure_with_questions
 from winnow.server.commands.bench.search import measure_search, show_figures
 from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError
-from winnow.server.opening import Backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.storage.base import Embedder
 
 EXAMPLES = "Examples: python -m tests.bench.search_peers --project notes --peers ~/peers/bin/python --json"
 _SECONDS = 600.0

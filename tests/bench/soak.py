@@ -34,11 +34,11 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from tests.conftest import TOPICS, write_corpus
-from winnow.server.backends.files.lock import ENGINE, find_holder
 from winnow.server.retrieval.evaluation import percentile
+from winnow.server.storage.files.lock import ENGINE, find_holder
 
 ROOT = Path(__file__).parents[2]
-WINNOW = [sys.executable, "-c", "import winnow.server.cli; winnow.server.cli.main()"]
+WINNOW = [sys.executable, "-c", "import winnow.server.commands.entry.cli; winnow.server.commands.entry.cli.main()"]
 PROJECT = "soak"
 CLIENTS = 3
 PACE_SECONDS = 0.8  # 75 calls a minute; a client may make 100 and run 30 scripts

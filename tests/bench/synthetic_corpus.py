@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winnow.server.backends.base import CatalogueEntry, Embedder, Point, Vector, payload_of
 from winnow.server.ids import chunk_id, document_id
 from winnow.server.ingest.indexed_text import indexed_text
 from winnow.server.models import Chunk, Document, Passage
 from winnow.server.retrieval.lexical import build_document_vector
-from winnow.server.text.sentences import sentence_ends
+from winnow.server.storage.base import CatalogueEntry, Embedder, Point, Vector, payload_of
+from winnow.server.text.words.sentences import sentence_ends
 
 PROJECT = "scale"
 SOURCE = "drawn"

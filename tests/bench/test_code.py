@@ -12,7 +12,7 @@ from mcp import Client
 from typer.testing import CliRunner
 
 from tests.bench import code
-from winnow.server.app import Application
+from winnow.server.commands.entry.app import Application
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

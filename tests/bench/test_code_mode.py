@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from tests.bench import code_mode
-from winnow.server.bench.tokens.gold import Expected, find_leaks
-from winnow.server.bench.tokens.task import Step, load
+from winnow.server.commands.token_benchmark.gold import Expected, find_leaks
+from winnow.server.commands.token_benchmark.task import Step, load
 
 TASKS = load()
 

@@ -11,7 +11,7 @@ import pytest
 from tests.bench import engine
 from tests.bench.engine_faults import Job
 from winnow.server.engine import endpoint
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 pytestmark = pytest.mark.skipif(not endpoint.is_supported(), reason="engines are not shared on this system")
 

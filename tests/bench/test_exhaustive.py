@@ -8,7 +8,7 @@ import pytest
 
 from tests.bench.exhaustive_score import Call, compare, score_tasks, summarize
 from tests.bench.exhaustive_tasks import TASKS
-from winnow.server.bench.tokens.collection import TaskCollection
+from winnow.server.commands.token_benchmark.collection import TaskCollection
 
 
 def test_thirty_tasks_stand_in_six_kinds() -> None:

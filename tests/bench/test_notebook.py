@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from tests.bench.notebook import measure
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 
 def test_every_operation_is_timed_over_the_entries_that_were_made(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.bench import pdf, pdf_index, pdf_peers, pdf_truth
 from tests.bench.pdf_index import OPERATIONS, measure_index
 from tests.pdf_files import PdfFile, Text, build_pdf, paragraph
-from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.readers.formats.parsed_file import ReadOptions
 
 SENTENCES = [
     "Passages of a document keep the order in which somebody wrote them down in the beginning.",

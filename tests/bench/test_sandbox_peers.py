@@ -12,7 +12,7 @@ import pytest
 
 from tests.bench import sandbox_peers
 from tests.patience import LIMIT
-from winnow.server.bench import workloads
+from winnow.server.commands.benchmarks import workloads
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.walls

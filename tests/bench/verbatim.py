@@ -37,14 +37,14 @@ import typer
 
 from tests.bench.command_line import command_line
 from tests.ingesting import ingest_paths
-from winnow.server.app import make_knowledge_base
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.commands.terminal.output import print_lines, report_errors
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.target import target_of
-from winnow.server.knowledge import KnowledgeBase
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.operations.knowledge import KnowledgeBase
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.verbatim folder/ | "

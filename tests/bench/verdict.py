@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from tests.bench.command_line import command_line
 from tests.ingesting import ingest_paths
+from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.commands.eval.measurements import documents_of
 from winnow.server.commands.terminal.output import Json, print_json, print_to_stderr, report_errors
 from winnow.server.commands.terminal.progress import show_progress
 from winnow.server.ingest.pipeline import Progress, Target, ingest_documents
-from winnow.server.ingest.target import target_of
+from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters
-from winnow.server.opening import Backends, open_backends
 from winnow.server.operations.base import DIRECT, Caller, RankingCache, RequestContext
 from winnow.server.operations.ranking.candidates import CandidateList, rank_distinct
 from winnow.server.operations.verdicts import judge_answer
@@ -44,11 +44,11 @@ from winnow.server.retrieval.verdict import (
     decide,
     estimate_confidence,
 )
-from winnow.server.sessions.passage_store import PassageStore
-from winnow.server.sessions.result_store import ResultStore
-from winnow.server.sessions.saved_values import SavedValues
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.runtime.sessions.passage_store import PassageStore
+from winnow.server.runtime.sessions.result_store import ResultStore
+from winnow.server.runtime.sessions.saved_values import SavedValues
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 EXAMPLES = (
     "Examples: python -m tests.bench.verdict data/ --store /tmp/verdict | "

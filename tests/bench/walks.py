@@ -29,23 +29,23 @@ from rich.table import Table
 
 from tests.bench.command_line import command_line
 from tests.ingesting import ingest_paths
-from winnow.server.app import open_application
-from winnow.server.bench.tokens.counting import Cost, cost_of
+from winnow.server.backends.opening import open_backends
 from winnow.server.claims.language.distilling import distil
 from winnow.server.claims.records import CLAIM_CHARS
 from winnow.server.claims.verifying import CurrentIndex
+from winnow.server.commands.entry.app import open_application
 from winnow.server.commands.terminal.output import Json, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
+from winnow.server.commands.token_benchmark.counting import Cost, cost_of
 from winnow.server.contracts.claims.arguments import MAX_CONTENT_CHARS
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.target import target_of
+from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters
-from winnow.server.opening import open_backends
-from winnow.server.quotes.finding import find_quote
-from winnow.server.quotes.sources import SourceText
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.tokens import count_tokens
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.text.quotes.finding import find_quote
+from winnow.server.text.quotes.sources import SourceText
+from winnow.server.text.words.tokens import count_tokens
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

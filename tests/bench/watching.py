@@ -24,7 +24,7 @@ from typing import Any
 import psutil
 
 from tests import office_files, pdf_files
-from winnow.server.watching.status import PathStatus, read_status
+from winnow.server.jobs.watching.status import PathStatus, read_status
 
 _POLL_SECONDS = 0.01
 _LIMIT_SECONDS = 600.0
@@ -83,7 +83,7 @@ def _write_pages(folder: Path, count: int, text: str) -> None:
 @contextmanager
 def _watching(store: Path, folder: Path) -> Iterator[psutil.Process]:
     environment = {**os.environ, "WINNOW_DAEMON": "off", "WINNOW_EMBEDDING": "off", "WINNOW_GRAPH": "off"}
-    program = "import sys; sys.argv[0] = 'winnow'; from winnow.server.cli import main; main()"
+    program = "import sys; sys.argv[0] = 'winnow'; from winnow.server.commands.entry.cli import main; main()"
     command = [sys.executable, "-c", program, "watch", str(folder), "--store", str(store)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     try:

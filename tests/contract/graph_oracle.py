@@ -11,7 +11,7 @@ from typing import Any
 
 import networkx as nx
 
-from winnow.server.graph.base import (
+from winnow.server.retrieval.graph.base import (
     Counts,
     Degree,
     Direction,
@@ -25,7 +25,7 @@ from winnow.server.graph.base import (
     Scope,
     Types,
 )
-from winnow.server.graph.records import (
+from winnow.server.retrieval.graph.records import (
     EDGE_TYPES,
     LABELS,
     MAX_EVIDENCE,
@@ -195,7 +195,7 @@ class Oracle:
 
 
 def oracle(graphs: Sequence[DocumentGraph], scope: Scope) -> Oracle:
-    """The graph built by the rules of ``server.graph.base``, derived edges included."""
+    """The graph built by the rules of ``server.retrieval.graph.base``, derived edges included."""
     in_scope = sorted((g for g in graphs if scope is None or g.document_id in scope), key=_place)
     given: dict[str, list[Node]] = {}
     for graph in in_scope:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from winnow.server.graph.records import DERIVED, EDGE_TYPES, DocumentGraph, Edge, Node
 from winnow.server.ids import chunk_id, document_id, entity_id, section_id
+from winnow.server.retrieval.graph.records import DERIVED, EDGE_TYPES, DocumentGraph, Edge, Node
 
 PROJECT = "p"
 URIS = ("a.md", "b/c.md", "d' OR 1=1 //.md", "é🙂.md")

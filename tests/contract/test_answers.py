@@ -12,13 +12,13 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
-from winnow.server.app import Application, open_application
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts import answer_schema
 from winnow.server.errors import REASONS, ErrorCode
-from winnow.server.knowledge import KnowledgeBase, Store
-from winnow.server.settings_loading import load_settings
-from winnow.server.tools import TOOLS
+from winnow.server.operations.knowledge import KnowledgeBase, Store
+from winnow.server.settings.loading import load_settings
 from winnow.server.tools.claims.rendering import render_share
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -17,12 +17,12 @@ from mcp import Client
 from typer.testing import CliRunner
 
 from tests.serving import serve
-from winnow.server.app import open_application
 from winnow.server.commands.audit import _format_table, _parse_since, _summarize, app
+from winnow.server.commands.entry.app import open_application
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.audit import AuditLog, fingerprint, read_records, since_of
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.facade.service import FacadeService
 from winnow.server.transports.protocol import build_server

@@ -12,10 +12,10 @@ from mcp import Client
 
 from tests.placed_documents import index_placed_documents
 from tests.research_store import MINE, PAPER, research_backends, research_settings
-from winnow.server.app import Application, open_application
-from winnow.server.ingest.documents import RawDocument
-from winnow.server.knowledge import KnowledgeBase
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.operations.knowledge import KnowledgeBase
+from winnow.server.readers.documents import RawDocument
+from winnow.server.settings.loading import load_settings
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.ingesting import ingest_paths
-from winnow.server.app import Application, open_application
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.jobs.target import target_of
+from winnow.server.operations.answers.tiers import measure
+from winnow.server.settings.loading import load_settings
 from winnow.server.text.limits import MAX_QUOTE_CHARS
-from winnow.server.text.tokens import count_tokens
-from winnow.server.tiers import measure
-from winnow.server.tools import TOOLS, Context, ToolResult
+from winnow.server.text.words.tokens import count_tokens
+from winnow.server.tools.table import TOOLS, Context, ToolResult
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.wire import call_tool
 

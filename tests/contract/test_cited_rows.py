@@ -11,14 +11,14 @@ from typer.testing import CliRunner
 
 from tests.ingesting import ingest_paths
 from tests.pdf_files import PdfFile, build_pdf, paragraph
-from winnow.server.app import make_knowledge_base, open_application
+from winnow.server.backends.opening import open_backends
 from winnow.server.commands.corpus import cite as cite_command
+from winnow.server.commands.entry.app import make_knowledge_base, open_application
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.target import target_of
-from winnow.server.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.operations.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

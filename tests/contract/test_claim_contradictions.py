@@ -17,14 +17,14 @@ from tests.research_store import MINE, research_backends, research_settings
 from tests.tiny_models import write_nli_model
 from winnow.server.backends.models.embedders import LazyEmbedder
 from winnow.server.backends.models.entailment import EntailmentModel
+from winnow.server.backends.opening import Backends
 from winnow.server.claims.store import Notebook
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import DIRECT, Caller, KnowledgeBase
-from winnow.server.opening import Backends
 from winnow.server.operations.base import Answer
 from winnow.server.operations.claims import contradictions
-from winnow.server.sessions.identities import key_name
-from winnow.server.settings import Settings
+from winnow.server.operations.knowledge import DIRECT, Caller, KnowledgeBase
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.settings.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

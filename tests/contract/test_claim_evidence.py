@@ -10,6 +10,7 @@ import pytest
 
 from tests.ingesting import ingest_paths
 from tests.placed_documents import DOCUMENTS, index_placed_documents
+from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.claims.comparing import claim_friction
 from winnow.server.claims.life_cycle import update_friction
 from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, Evidence
@@ -22,11 +23,10 @@ from winnow.server.claims.verifying import (
     check_evidence,
     is_settled,
 )
-from winnow.server.ingest.target import target_of
+from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters
-from winnow.server.opening import Backends, open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 QUOTE = "Backups are kept for ninety days on a second machine."
 TEXT = f"# Backups\n\nThe machine encrypts its backups.\n\n{QUOTE} They are never deleted earlier.\n"

@@ -16,20 +16,20 @@ from mcp import Client
 from tests.notebooks import serving as serving_over
 from tests.notebooks import serving_http
 from tests.research_store import HIDDEN, MINE, THEIRS, research_backends, research_settings
-from winnow.server.app import open_application
+from winnow.server.backends.opening import Backends, open_claim_library
 from winnow.server.claims.library import ClaimLibrary
 from winnow.server.claims.records import Comparison
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook
-from winnow.server.configuration.addresses import Address
+from winnow.server.commands.entry.app import open_application
 from winnow.server.engine import endpoint
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
-from winnow.server.opening import Backends, open_claim_library
-from winnow.server.sessions.identities import key_name
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.tokens import count_tokens
+from winnow.server.operations.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.settings.addresses import Address
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.text.words.tokens import count_tokens
 
 pytestmark = pytest.mark.anyio
 

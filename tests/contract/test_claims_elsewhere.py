@@ -17,17 +17,17 @@ from tests.notebooks import anything, application_over, serving_http
 from tests.research_store import MINE, research_backends, research_settings
 from tests.serving import serve
 from tests.two_projects import make_client
+from winnow.server.backends.opening import Backends, open_backends, open_claim_library
 from winnow.server.claims.http_notebook import MAX_ANSWER_BYTES
 from winnow.server.commands.claims.notebooks import app
-from winnow.server.configuration.addresses import Address
+from winnow.server.commands.health.notebooks import CHECKS
 from winnow.server.errors import WinnowError
-from winnow.server.health.notebooks import CHECKS
-from winnow.server.keys.key_ring import KeyRing
-from winnow.server.knowledge import DIRECT, Caller, KnowledgeBase
-from winnow.server.opening import Backends, open_backends, open_claim_library
-from winnow.server.sessions.identities import key_name
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.operations.knowledge import DIRECT, Caller, KnowledgeBase
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.settings.addresses import Address
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.keys.key_ring import KeyRing
 from winnow.server.transports.access.http_access import HttpAccess
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.facade.service import FacadeService

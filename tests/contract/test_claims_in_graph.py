@@ -11,13 +11,13 @@ import pytest
 from mcp import Client
 
 from tests.claim_notebooks import OTHER_QUOTE, QUOTE, Opened, open_store, serving
-from winnow.server.app import Application
 from winnow.server.claims.records import Comparison
+from winnow.server.commands.entry.app import Application
 from winnow.server.errors import WinnowError
-from winnow.server.graph.records import NOTEBOOK_EDGE_TYPES
-from winnow.server.knowledge import DIRECT, SCRIPT, Caller
 from winnow.server.operations.claims import claim_graph
-from winnow.server.sessions.identities import key_name
+from winnow.server.operations.knowledge import DIRECT, SCRIPT, Caller
+from winnow.server.retrieval.graph.records import NOTEBOOK_EDGE_TYPES
+from winnow.server.runtime.sessions.identities import key_name
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -11,11 +11,11 @@ import pytest
 from tests.claim_notebooks import QUOTE, Opened, open_store, serving
 from winnow.client_sdk import claim_calls
 from winnow.sandbox.child import monty_sdk
-from winnow.server.app import Application
+from winnow.server.commands.entry.app import Application
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import DIRECT, OPERATIONS, SCRIPT, Caller
 from winnow.server.operations.claims.table import OF_CLAIMS
-from winnow.server.sessions.identities import key_name
+from winnow.server.operations.knowledge import DIRECT, OPERATIONS, SCRIPT, Caller
+from winnow.server.runtime.sessions.identities import key_name
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

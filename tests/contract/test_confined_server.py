@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from winnow.server.app import Application, open_application
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.pipeline import RawDocument, ingest_documents
-from winnow.server.ingest.target import target_of
-from winnow.server.knowledge import OPERATIONS
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.operations.knowledge import OPERATIONS
+from winnow.server.settings.loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -11,10 +11,10 @@ import pytest
 from mcp import Client
 
 from tests.contract.test_budgets import without_meta
-from winnow.server.app import Application, open_application
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.operations.core import executing
-from winnow.server.quotes.finding import SourceText, find_quote
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.text.quotes.finding import SourceText, find_quote
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

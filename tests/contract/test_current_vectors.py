@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow.server.backends.base import PAGE, Point, SparseVector
 from winnow.server.backends.catalogue import Binding, Catalogue
 from winnow.server.backends.vectors import index_build
 from winnow.server.backends.vectors.current_store import CurrentVectors
@@ -17,6 +16,7 @@ from winnow.server.backends.vectors.edge import EdgeStore
 from winnow.server.backends.vectors.index_build import build_in_subprocess
 from winnow.server.ids import chunk_id
 from winnow.server.models import Filters
+from winnow.server.storage.base import PAGE, Point, SparseVector
 
 MEMORY_MB = 64
 NARROW = Binding("vectors", 4)

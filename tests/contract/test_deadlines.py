@@ -13,13 +13,12 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from winnow.server import knowledge
-from winnow.server.app import Application
-from winnow.server.backends.base import SparseVector, VectorStore
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import OPERATIONS, KnowledgeBase, Store
 from winnow.server.models import Filters
-from winnow.server.opening import open_backends
+from winnow.server.operations import knowledge
+from winnow.server.operations.knowledge import OPERATIONS, KnowledgeBase, Store
 from winnow.server.retrieval.hybrid import Retriever
 from winnow.server.runtime.call_threads import CallThreads
 from winnow.server.runtime.deadlines import (
@@ -29,7 +28,8 @@ from winnow.server.runtime.deadlines import (
     deadline_after,
     use_deadline,
 )
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import SparseVector, VectorStore
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

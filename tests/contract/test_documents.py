@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from tests.plain_store import index_by_words
-from winnow.server.app import make_knowledge_base
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
 from winnow.server.operations.corpus import documents, repeats
+from winnow.server.operations.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase
 from winnow.server.retrieval import hybrid
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -17,17 +17,17 @@ from tests.doors import DOORS, HTTP_DOORS, Seen, open_door
 from tests.ingesting import ingest_paths
 from tests.operator_packs import FAILURES, TEXT, operator_packs
 from tests.two_projects import make_client
-from winnow.server.app import Application, open_application
+from winnow.server.backends.opening import open_backends
 from winnow.server.claims.projects import move_notebooks
-from winnow.server.configuration.value_types import ToolPack
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.errors import REASONS
-from winnow.server.ingest.target import target_of
-from winnow.server.keys.key_ring import KeyRing
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
-from winnow.server.toolpacks.contract_violations import ContractViolations
-from winnow.server.tools import TOOLS, Tool
+from winnow.server.jobs.target import target_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.settings.value_types import ToolPack
+from winnow.server.storage.keys.key_ring import KeyRing
+from winnow.server.tools.operator_packs.contract_violations import ContractViolations
+from winnow.server.tools.table import TOOLS, Tool
 from winnow.server.transports.access.http_access import HttpAccess
 from winnow.server.transports.facade.discovery import REPEATABLE, SHORT_ROUTES, data_schema
 from winnow.server.transports.facade.lsp_frames import encode_frame

@@ -14,9 +14,9 @@ import pytest
 
 from tests.serving import serve
 from winnow import __version__
-from winnow.server.app import Application, open_application
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.facade.routes import facade_routes, is_of_facade
 from winnow.server.transports.facade.service import FacadeService

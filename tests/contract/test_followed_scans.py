@@ -15,15 +15,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.plain_store import index_by_words
-from winnow.server.app import make_knowledge_base
 from winnow.server.commands.corpus import following, run_scan
 from winnow.server.commands.corpus import scan as command
 from winnow.server.commands.corpus.following import FollowedScan
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.commands.terminal.progress import INTERRUPTED
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import KnowledgeBase
 from winnow.server.operations.corpus import walking
-from winnow.server.settings import Settings
+from winnow.server.operations.knowledge import KnowledgeBase
+from winnow.server.settings.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -10,13 +10,13 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from tests.ingesting import ingest_paths
-from winnow.server.app import Application, open_application
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.jobs.target import target_of
+from winnow.server.settings.loading import load_settings
 from winnow.server.text.framing import MARK, NOTICE, frame_answer, frame_text
 from winnow.server.text.printable import printable
-from winnow.server.tools import TOOLS
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -11,13 +11,13 @@ import pytest
 from mcp import Client
 
 from tests.ingesting import ingest_paths
-from winnow.server.app import open_application
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import catalogue_path, open_backends, open_graph
+from winnow.server.commands.entry.app import open_application
 from winnow.server.ingest.graph_update import GraphUpdate
-from winnow.server.ingest.target import graph_target_of, target_of
-from winnow.server.opening import catalogue_path, open_backends, open_graph
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import graph_target_of, target_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

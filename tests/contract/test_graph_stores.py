@@ -22,9 +22,9 @@ from winnow.server.backends.graphs import cypher
 from winnow.server.backends.graphs.neo4j import Neo4jGraph
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
 from winnow.server.errors import WinnowError
-from winnow.server.graph.base import Degree, GraphStore, NodeRank, RankQuery
-from winnow.server.graph.records import DocumentGraph, Edge, Node, group_by_document, normalise_name
 from winnow.server.ids import chunk_id, document_id, entity_id
+from winnow.server.retrieval.graph.base import Degree, GraphStore, NodeRank, RankQuery
+from winnow.server.retrieval.graph.records import DocumentGraph, Edge, Node, group_by_document, normalise_name
 
 # The first to need the server waits for its start, and then for it to plan every statement once.
 pytestmark = [pytest.mark.timeout(300), pytest.mark.as_root]

@@ -18,20 +18,20 @@ from mcp_types import TextContent
 
 from tests.ingesting import ingest_paths
 from tests.plain_store import copy_store
-from winnow.server.app import Application, open_application
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts import flat_schema
 from winnow.server.errors import WinnowError
-from winnow.server.graph.records import DocumentGraph, Edge, Node, normalise_name
 from winnow.server.ids import entity_id, section_id
 from winnow.server.ingest.pipeline import Target
 from winnow.server.models import Chunk, Document
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.tokens import count_tokens
-from winnow.server.tiers import measure
-from winnow.server.tools import TOOLS
+from winnow.server.operations.answers.tiers import measure
+from winnow.server.retrieval.graph.records import DocumentGraph, Edge, Node, normalise_name
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.text.words.tokens import count_tokens
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 from winnow.server.transports.wire import call_tool

@@ -18,15 +18,15 @@ from mcp import Client
 from mcp_types import TextContent
 
 from tests.ingesting import ingest_paths
-from winnow.server.app import open_application
-from winnow.server.backends.files.seal import unseal
+from winnow.server.backends.opening import catalogue_path, open_backends
+from winnow.server.commands.entry.app import open_application
 from winnow.server.contracts import answer_schema
 from winnow.server.ingest.pipeline import IngestReport
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import catalogue_path, open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
-from winnow.server.tools import TOOLS
+from winnow.server.jobs.target import target_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.files.seal import unseal
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -17,9 +17,9 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
 from tests.serving import serve
-from winnow.server.app import Application, open_application
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.connections import BoundedProtocol
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.http import PATH

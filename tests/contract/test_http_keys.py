@@ -24,14 +24,14 @@ from mcp_types import Tool
 from tests.certificates import make_certificate
 from tests.serving import serve
 from tests.two_projects import BLUE, QUESTION, RED, WORDS, Client, make_client, make_store
-from winnow.server.app import Application, open_application
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.errors import WinnowError
-from winnow.server.keys.key_file import FILE, revoke_key, rotate_key
-from winnow.server.keys.key_ring import KeyRing
-from winnow.server.keys.records import KeyText
-from winnow.server.monitoring.readiness import Readiness
 from winnow.server.runtime.draining import Drain
-from winnow.server.settings import Settings
+from winnow.server.runtime.reports.readiness import Readiness
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.keys.key_file import FILE, revoke_key, rotate_key
+from winnow.server.storage.keys.key_ring import KeyRing
+from winnow.server.storage.keys.records import KeyText
 from winnow.server.transports.access.authentication import KEYS_UNUSABLE
 from winnow.server.transports.access.failed_attempts import FREE_ATTEMPTS
 from winnow.server.transports.access.http_access import HttpAccess

@@ -15,8 +15,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from tests.serving import serve
 from tests.two_projects import BLUE, RED, Client, make_client
-from winnow.server.keys.key_ring import KeyRing
-from winnow.server.keys.records import KeyText
+from winnow.server.storage.keys.key_ring import KeyRing
+from winnow.server.storage.keys.records import KeyText
 from winnow.server.transports.access.authentication import Authentication
 from winnow.server.transports.access.failed_attempts import FREE_ATTEMPTS
 from winnow.server.transports.access.http_access import HttpAccess

@@ -16,17 +16,17 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.oidc_issuer import AUDIENCE, Issuer, serve_issuer
 from tests.serving import serve
 from tests.two_projects import BLUE, QUESTION, RED, make_client, make_store
-from winnow.server.app import Application, open_application
-from winnow.server.keys.key_ring import KeyRing
-from winnow.server.settings import Settings
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.keys.key_ring import KeyRing
 from winnow.server.transports.access.failed_attempts import FREE_ATTEMPTS
 from winnow.server.transports.access.http_access import HttpAccess
-from winnow.server.transports.access.oidc.records import OidcOptions
-from winnow.server.transports.access.oidc.token_rules import TokenRule
-from winnow.server.transports.access.oidc.tokens import SKEW_SECONDS, TokenVerifier, identify
 from winnow.server.transports.addresses import parse_networks
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.http import PATH
+from winnow.server.transports.oidc.records import OidcOptions
+from winnow.server.transports.oidc.token_rules import TokenRule
+from winnow.server.transports.oidc.tokens import SKEW_SECONDS, TokenVerifier, identify
 from winnow.server.transports.operating.pages import Operations
 from winnow.server.transports.protocol import build_server
 

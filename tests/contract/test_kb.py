@@ -12,14 +12,14 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, ResourceLink, TextContent
 
-from winnow.server.app import Application, open_application
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts import flat_schema
 from winnow.server.contracts.kb import MAX_EXCERPT_TOKENS
+from winnow.server.operations.answers.tiers import measure
 from winnow.server.operations.excerpts import _build_bullets
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.tokens import count_tokens
-from winnow.server.tiers import measure
-from winnow.server.tools import TOOLS
+from winnow.server.settings.loading import load_settings
+from winnow.server.text.words.tokens import count_tokens
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -23,13 +23,13 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 from tests.serving import serve
 from tests.two_projects import BLUE, QUESTION, RED, WORDS, Client, make_client, make_store
-from winnow.server.app import Application, open_application
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.errors import WinnowError
-from winnow.server.keys.key_ring import KeyRing
-from winnow.server.knowledge import DIRECT, OPERATIONS, SCRIPT, Caller
-from winnow.server.sessions.result_store import URI_TEMPLATE as RESULT_URI
-from winnow.server.settings import Settings
-from winnow.server.tools import TOOLS
+from winnow.server.operations.knowledge import DIRECT, OPERATIONS, SCRIPT, Caller
+from winnow.server.runtime.sessions.result_store import URI_TEMPLATE as RESULT_URI
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.keys.key_ring import KeyRing
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.access.http_access import HttpAccess
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.http import PATH

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from tests.ingesting import ingest_paths
 from tests.plain_store import copy_store
-from winnow.server.app import Application, make_knowledge_base
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application, make_knowledge_base
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.pipeline import Target
-from winnow.server.knowledge import SCRIPT, Answer
-from winnow.server.opening import open_backends
-from winnow.server.sessions.identities import key_name
-from winnow.server.settings_loading import load_settings
-from winnow.server.tiers import ANSWER_TOKENS
+from winnow.server.operations.answers.tiers import ANSWER_TOKENS
+from winnow.server.operations.knowledge import SCRIPT, Answer
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.settings.loading import load_settings
 
 pytestmark = pytest.mark.anyio
 
@@ -166,8 +166,8 @@ async def test_no_direct_answer_exceeds_its_budget(
 
 HOLD = """
 import sys, time
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.backends.opening import open_backends
+from winnow.server.settings.loading import load_settings
 backends = open_backends(load_settings(store=sys.argv[1]), wait_for_model=False)
 print("held", flush=True)
 sys.stdin.read()

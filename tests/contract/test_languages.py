@@ -10,9 +10,9 @@ import pytest
 
 from tests.ingesting import ingest_paths
 from winnow.server.backends.models import weights
-from winnow.server.ingest.target import target_of
+from winnow.server.backends.opening import Backends, open_backends
+from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters
-from winnow.server.opening import Backends, open_backends
 from winnow.server.retrieval.evaluation import (
     EvaluationCollection,
     best_by_document,
@@ -22,8 +22,8 @@ from winnow.server.retrieval.evaluation import (
 from winnow.server.retrieval.hybrid import Mode
 from winnow.server.retrieval.legs import Fusion
 from winnow.server.retrieval.relevance import IRRELEVANT_WARNING
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.languages import language_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.text.words.languages import language_of
 
 FOLDER = Path(__file__).parents[1] / "languages"
 LANGUAGES = ("ar", "de", "en", "ru", "zh")

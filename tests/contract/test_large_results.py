@@ -11,8 +11,8 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from winnow.server.app import Application
-from winnow.server.sessions.result_store import ResultStore
+from winnow.server.commands.entry.app import Application
+from winnow.server.runtime.sessions.result_store import ResultStore
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from mcp import Client
 
 from tests.ingesting import ingest_paths
-from winnow.server.app import Application, open_application
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts import GetSectionText, SearchSections, flat_schema
 from winnow.server.contracts.base import Cited
 from winnow.server.contracts.kb import KbRow
 from winnow.server.ingest.pipeline import Target
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -12,9 +12,9 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
 
-from winnow.server.app import Application
-from winnow.server.settings import Settings
-from winnow.server.text.tokens import count_tokens
+from winnow.server.commands.entry.app import Application
+from winnow.server.settings.settings import Settings
+from winnow.server.text.words.tokens import count_tokens
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 
@@ -276,7 +276,7 @@ async def test_meta_is_on_every_answer(client: Client) -> None:
 
 
 async def test_a_switched_off_sandbox_is_not_listed(settings: Settings) -> None:
-    from winnow.server.app import open_application
+    from winnow.server.commands.entry.app import open_application
 
     off = settings.model_copy(update={"execute_code": "off"})
     async with open_application(off, wait_for_model=False) as app:

@@ -14,9 +14,9 @@ import pytest
 from tests.notebooks import serving_http
 from tests.research_store import HIDDEN, MINE, THEIRS, research_backends, research_settings
 from tests.two_projects import Client, make_client
-from winnow.server.keys.key_ring import KeyRing
-from winnow.server.opening import Backends
-from winnow.server.settings import Settings
+from winnow.server.backends.opening import Backends
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.keys.key_ring import KeyRing
 from winnow.server.transports.access.http_access import HttpAccess
 
 pytestmark = pytest.mark.anyio

@@ -14,9 +14,9 @@ import pytest
 from mcp import Client
 from mcp_types import TextContent
 
-from winnow.server.app import Application, open_application
-from winnow.server.sessions.identities import key_name
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.settings.loading import load_settings
 from winnow.server.transports import wire
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.facade.openapi import describe_api

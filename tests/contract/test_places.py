@@ -21,16 +21,16 @@ from tests.placed_documents import (
     located,
     places_at,
 )
-from winnow.server.app import Application, open_application
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import catalogue_path
 from winnow.server.commands import quote as quote_command
 from winnow.server.commands import search as search_command
 from winnow.server.commands.corpus import read as read_command
 from winnow.server.commands.corpus import scan as scan_command
-from winnow.server.ingest.documents import RawDocument
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.models import Chunk, Place
-from winnow.server.opening import catalogue_path
-from winnow.server.settings import Settings
+from winnow.server.readers.documents import RawDocument
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import printable
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server

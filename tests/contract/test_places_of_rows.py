@@ -13,13 +13,13 @@ from mcp_types import ResourceLink
 from typer.testing import CliRunner
 
 from tests.placed_documents import DOCUMENTS, LOCATED, expected_fields, index_placed_documents, located
-from winnow.server.app import Application, open_application
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import catalogue_path
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.commands.graph import app as graph_command
-from winnow.server.knowledge import SCRIPT
 from winnow.server.models import Chunk
-from winnow.server.opening import catalogue_path
-from winnow.server.settings import Settings
+from winnow.server.operations.knowledge import SCRIPT
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import beginning
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server

@@ -13,12 +13,12 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, PromptReference, TextContent
 
-from winnow.server.app import Application, open_application
-from winnow.server.reference.guides import playbook
-from winnow.server.reference.sdk import SDK, sdk_reference
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.tokens import count_tokens
-from winnow.server.tiers import measure
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.operations.answers.tiers import measure
+from winnow.server.settings.loading import load_settings
+from winnow.server.text.words.tokens import count_tokens
+from winnow.server.tools.reference.guides import playbook
+from winnow.server.tools.reference.sdk import SDK, sdk_reference
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -18,15 +18,15 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 from typer.testing import CliRunner
 
-from winnow.server.app import make_knowledge_base
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.commands.search import app as search_app
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.documents import RawDocument
 from winnow.server.ingest.pipeline import ingest_documents
-from winnow.server.ingest.target import target_of
-from winnow.server.knowledge import KnowledgeBase
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.operations.knowledge import KnowledgeBase
+from winnow.server.readers.documents import RawDocument
+from winnow.server.settings.loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -16,15 +16,15 @@ import pytest
 from mcp import Client, MCPError
 
 from tests.research_store import FACTS, HIDDEN, MINE, THEIRS, research_backends, research_settings
-from winnow.server import knowledge
-from winnow.server.app import Application, open_application
+from winnow.server.backends.opening import Backends
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import OPERATIONS, KnowledgeBase
 from winnow.server.models import Filters
-from winnow.server.opening import Backends
+from winnow.server.operations import knowledge
+from winnow.server.operations.knowledge import OPERATIONS, KnowledgeBase
 from winnow.server.operations.research.models import collection_of
-from winnow.server.projects.settings import ProjectSettings
-from winnow.server.settings import Settings
+from winnow.server.settings.project_settings import ProjectSettings
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

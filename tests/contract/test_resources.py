@@ -25,13 +25,13 @@ from mcp_types import (
 )
 
 from tests.serving import serve
-from winnow.server.app import Application, open_application
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts.kb import MAX_EXCERPT_BYTES
 from winnow.server.errors import WinnowError
 from winnow.server.models import Chunk, Document, Passage
-from winnow.server.sessions.passage_store import URI_TEMPLATE, PassageStore
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.runtime.sessions.passage_store import URI_TEMPLATE, PassageStore
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.http import PATH
 from winnow.server.transports.protocol import build_server

@@ -15,12 +15,12 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, TextContent
 
-from winnow.server.app import open_application
+from winnow.server.commands.entry.app import open_application
 from winnow.server.commands.terminal.flags import _spellings
 from winnow.server.contracts import answer_schema
-from winnow.server.settings_loading import load_settings
-from winnow.server.tiers import dumps, measure
-from winnow.server.tools import TOOLS
+from winnow.server.operations.answers.tiers import dumps, measure
+from winnow.server.settings.loading import load_settings
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from winnow.server.app import Application
+from winnow.server.commands.entry.app import Application
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

@@ -14,17 +14,17 @@ import pytest
 
 from tests.ingesting import ingest_paths
 from tests.plain_store import index_by_words
-from winnow.server.app import make_knowledge_base
 from winnow.server.backends import trigrams
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import catalogue_path, open_backends
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.target import target_of
-from winnow.server.knowledge import SCRIPT, Answer, KnowledgeBase
+from winnow.server.jobs.target import target_of
 from winnow.server.models import ExcludedText, Filters
-from winnow.server.opening import catalogue_path, open_backends
 from winnow.server.operations.corpus import walking
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.operations.knowledge import SCRIPT, Answer, KnowledgeBase
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -12,10 +12,10 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from winnow.server.app import Application, open_application
-from winnow.server.knowledge import SCRIPT
-from winnow.server.settings import MIB
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.operations.knowledge import SCRIPT
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import MIB
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

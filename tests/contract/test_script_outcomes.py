@@ -9,9 +9,9 @@ import pytest
 from mcp import Client
 
 from winnow.sandbox import Outcome, ScriptError
-from winnow.server.app import Application
-from winnow.server.scripts.run_warnings import MAX_WARNINGS, RunWarnings
+from winnow.server.commands.entry.app import Application
 from winnow.server.tools.execute_code import render, to_payload
+from winnow.server.tools.scripts.run_warnings import MAX_WARNINGS, RunWarnings
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -14,13 +14,13 @@ import pytest
 from tests.ingesting import ingest_paths
 from winnow.client_sdk import claim_calls
 from winnow.sandbox import Outcome
-from winnow.sandbox.diagnosis import hints
-from winnow.server.app import Application, open_application
+from winnow.sandbox.child.diagnosis import hints
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from winnow.sandbox import Outcome
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.tokens import count_tokens
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
+from winnow.server.text.words.tokens import count_tokens
 
 pytestmark = pytest.mark.walls
 

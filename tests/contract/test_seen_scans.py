@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.plain_store import index_by_words
-from winnow.server.app import make_knowledge_base
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import SCRIPT, KnowledgeBase
+from winnow.server.operations.knowledge import SCRIPT, KnowledgeBase
 
 pytestmark = pytest.mark.anyio
 

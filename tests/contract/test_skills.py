@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from winnow.sandbox import Outcome
-from winnow.server.app import Application, open_application
-from winnow.server.health import examine
-from winnow.server.scripts.skills import describe_skills, load_skills
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.commands.health import examine
+from winnow.server.settings.loading import load_settings
+from winnow.server.tools.scripts.skills import describe_skills, load_skills
 
 OWN = '''
 """Ours."""
@@ -336,8 +336,8 @@ The belt of the thresher may not run without a guard.
 def outcomes(folder: Path, tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Mapping[str, Outcome]:
     """The outcome of each script, over the corpus and three more pages."""
     from tests.ingesting import ingest_paths
-    from winnow.server.ingest.target import target_of
-    from winnow.server.opening import open_backends
+    from winnow.server.backends.opening import open_backends
+    from winnow.server.jobs.target import target_of
 
     store, more = tmp_path_factory.mktemp("store"), tmp_path_factory.mktemp("more")
     (more / "history.md").write_text(HISTORY)
@@ -440,7 +440,7 @@ def test_a_file_that_cpython_fails_to_parse_at_first_is_read_again(
             raise failures.pop()
         return parse(*arguments, **options)
 
-    monkeypatch.setattr("winnow.server.scripts.skills.ast.parse", fail_once)
+    monkeypatch.setattr("winnow.server.tools.scripts.skills.ast.parse", fail_once)
     loaded = load_skills([tmp_path])
     assert ("mine" in loaded.skills, [skipped.what for skipped in loaded.left_out if "mine" in skipped.what]) == (
         True,

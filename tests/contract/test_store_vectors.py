@@ -19,15 +19,6 @@ from hypothesis import strategies as st
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from winnow.server.backends.base import (
-    PAYLOAD_KEYS,
-    Point,
-    SparseVector,
-    Vector,
-    VectorStore,
-    admits,
-    payload_of,
-)
 from winnow.server.backends.vectors import edge, edge_files
 from winnow.server.backends.vectors.edge import EdgeStore
 from winnow.server.backends.vectors.qdrant import MEMORY, CollectionLayout, QdrantStore, _retry_wait
@@ -35,6 +26,7 @@ from winnow.server.errors import WinnowError
 from winnow.server.ids import chunk_id, document_id
 from winnow.server.models import Document, DocumentType, Filters
 from winnow.server.retrieval.lexical import build_document_vector, build_query_vector
+from winnow.server.storage.base import PAYLOAD_KEYS, Point, SparseVector, Vector, VectorStore, admits, payload_of
 
 DIMENSION, GROWN_DIMENSION = 8, 1_024
 Opener = Callable[[Path], VectorStore]

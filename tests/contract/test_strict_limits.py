@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from winnow.sandbox import Outcome
-from winnow.server.app import Application, open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.settings.loading import load_settings
 from winnow.server.tools.execute_code import TOOL
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from winnow.sandbox import Outcome
-from winnow.server.app import Application, open_application
-from winnow.server.settings import Settings
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.settings.settings import Settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
 

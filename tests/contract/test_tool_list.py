@@ -11,12 +11,12 @@ import pytest
 from mcp import Client
 from mcp_types import Tool
 
-from winnow.server.app import Application, open_application
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts import KbSearch, answer_schema, flat_schema, wire_schema
 from winnow.server.models import DocumentType
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.tokens import count_tokens
-from winnow.server.tools import TOOLS
+from winnow.server.settings.loading import load_settings
+from winnow.server.text.words.tokens import count_tokens
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

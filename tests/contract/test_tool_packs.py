@@ -11,11 +11,11 @@ from typing import get_args
 import pytest
 from mcp import Client, MCPError
 
-from winnow.server.app import open_application
-from winnow.server.configuration.value_types import ToolPack
+from winnow.server.commands.entry.app import open_application
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
-from winnow.server.tools import TOOLS
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.value_types import ToolPack
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 from winnow.server.transports.wire import build_tool

@@ -13,15 +13,15 @@ from mcp import Client
 
 from tests.patience import LIMIT
 from tests.tiny_models import write_model
-from winnow.server.app import open_application
-from winnow.server.ingest.documents import RawDocument
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import open_application
 from winnow.server.ingest.pipeline import ingest_documents
-from winnow.server.ingest.target import target_of
+from winnow.server.jobs.target import target_of
 from winnow.server.models import Place
-from winnow.server.opening import open_backends
-from winnow.server.projects.settings import ProjectLabels, ProjectSettings
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.readers.documents import RawDocument
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.project_settings import ProjectLabels, ProjectSettings
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -13,11 +13,11 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.serving import serve
 from tests.two_projects import BLUE, QUESTION, RED, WORDS, Client, make_client, make_store
-from winnow.server.app import Application, open_application
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.errors import WinnowError
-from winnow.server.keys.key_ring import KeyRing
-from winnow.server.knowledge import DIRECT, OPERATIONS, Caller
-from winnow.server.settings import Settings
+from winnow.server.operations.knowledge import DIRECT, OPERATIONS, Caller
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.keys.key_ring import KeyRing
 from winnow.server.transports.access.http_access import HttpAccess
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.http import PATH

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from winnow.server.app import Application, open_application
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts.kb import MAX_MISSING_TERMS
 from winnow.server.ingest.pipeline import RawDocument, ingest_documents
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import open_backends
+from winnow.server.jobs.target import target_of
 from winnow.server.operations.base import DIRECT, Caller, RankingCache, RequestContext
 from winnow.server.operations.ranking.candidates import fetch_by_id, rank_distinct
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.operations.verdicts import judge_answer
 from winnow.server.runtime.deadlines import deadline_after, use_deadline
-from winnow.server.sessions.passage_store import PassageStore
-from winnow.server.sessions.result_store import ResultStore
-from winnow.server.sessions.saved_values import SavedValues
-from winnow.server.settings_loading import load_settings
+from winnow.server.runtime.sessions.passage_store import PassageStore
+from winnow.server.runtime.sessions.result_store import ResultStore
+from winnow.server.runtime.sessions.saved_values import SavedValues
+from winnow.server.settings.loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

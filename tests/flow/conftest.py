@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from winnow.server.app import Application, make_knowledge_base
+from winnow.server.backends.opening import Backends, open_backends
+from winnow.server.commands.entry.app import Application, make_knowledge_base
 from winnow.server.ingest.pipeline import Target
-from winnow.server.opening import Backends, open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
-from winnow.server.tools import TOOLS
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.tools.table import TOOLS
 
 
 @pytest.fixture

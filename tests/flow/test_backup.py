@@ -20,22 +20,22 @@ from typer.testing import CliRunner
 from tests.flow.test_ingest_references import Library, library
 from tests.ingesting import ingest_paths
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.backends.files.lock import ENGINE, StoreLock
-from winnow.server.backends.files.store_folder import CATALOGUE
-from winnow.server.backup.archive import MANIFEST, BackupManifest, JobsPart
 from winnow.server.claims.records import Claim, Entry, Evidence, claim_id, new_entry_id
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook
 from winnow.server.commands.backups import backup, restore
-from winnow.server.findings import Finding
-from winnow.server.health.primary_data import CHECKS
+from winnow.server.commands.health.findings import Finding
+from winnow.server.commands.health.primary_data import CHECKS
 from winnow.server.ingest.pipeline import Target
 from winnow.server.jobs.job_files import JobFiles
 from winnow.server.jobs.records import JobRequest, new_job
-from winnow.server.keys.key_file import add_key, new_key, read_keys, remove_key, revoke_key, rotate_key
-from winnow.server.projects.settings import ProjectSettings
-from winnow.server.settings_loading import load_settings
-from winnow.server.watching.sources import WatchedSource, change_sources, read_sources
+from winnow.server.jobs.watching.sources import WatchedSource, change_sources, read_sources
+from winnow.server.projects.backup.archive import MANIFEST, BackupManifest, JobsPart
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.project_settings import ProjectSettings
+from winnow.server.storage.files.lock import ENGINE, StoreLock
+from winnow.server.storage.files.store_folder import CATALOGUE
+from winnow.server.storage.keys.key_file import add_key, new_key, read_keys, remove_key, revoke_key, rotate_key
 
 pytestmark = pytest.mark.both_users
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.patience import LIMIT
-from winnow.server.bench import workloads
 from winnow.server.commands.bench import sandbox
+from winnow.server.commands.benchmarks import workloads
 
 WINNOW = Path(sys.executable).with_name("winnow")
 pytestmark = pytest.mark.walls

@@ -11,13 +11,13 @@ import anyio
 import pytest
 import typer
 
-from winnow.server.bench.tokens import report
-from winnow.server.bench.tokens.collection import TaskCollection
-from winnow.server.bench.tokens.measuring import Trial, figures, measure, resolve_task
-from winnow.server.bench.tokens.task import load
 from winnow.server.commands.bench.tokens import index_collection, run
+from winnow.server.commands.token_benchmark import report
+from winnow.server.commands.token_benchmark.collection import TaskCollection
+from winnow.server.commands.token_benchmark.measuring import Trial, figures, measure, resolve_task
+from winnow.server.commands.token_benchmark.task import load
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 pytestmark = pytest.mark.walls
 

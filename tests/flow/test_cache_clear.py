@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.flow.test_commands import winnow
-from winnow.server.app import open_application
+from winnow.server.commands.entry.app import open_application
 from winnow.server.engine import endpoint
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.both_users]
 

@@ -15,14 +15,14 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.ingesting import ingest_paths
+from winnow.server.backends.opening import open_backends
 from winnow.server.claims.records import Claim, ClaimVerdict, Entry, Evidence, claim_id, new_entry_id
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook, View
 from winnow.server.commands.claims.notebooks import app
-from winnow.server.ingest.target import target_of
-from winnow.server.keys.key_file import add_key, new_key
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.storage.keys.key_file import add_key, new_key
 
 QUOTE = "Backups are kept for ninety days on a second machine."
 BOOK = Notebook("default")

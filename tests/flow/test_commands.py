@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from tests.patience import LIMIT
-from winnow.server.cli import COMMANDS, main
+from winnow.server.commands.entry.cli import COMMANDS, main
 
 WINNOW = Path(sys.executable).with_name("winnow")
 _CUT = re.compile(r"^  [a-z]+ .*\.\.\.$")  # a summary that was cut

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import write_corpus
-from winnow.server.cli import COMMANDS
+from winnow.server.commands.entry.cli import COMMANDS
 
 CANARY = "pA55-canary"
 WINNOW = Path(sys.executable).parent / "winnow"

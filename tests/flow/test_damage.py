@@ -19,21 +19,21 @@ from typer.testing import CliRunner
 from tests.ingesting import ingest_paths
 from tests.plain_store import copy_store
 from tests.tiny_models import write_model
-from winnow.server.app import make_knowledge_base
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.backends.files import seal
-from winnow.server.backends.sqlite import damage_error
+from winnow.server.backends.opening import open_backends
 from winnow.server.backends.vectors.index_build import _copy_with_holes
 from winnow.server.commands import ingest, reindex, search, stats
 from winnow.server.commands.backups import backup
+from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.health import _integrity
+from winnow.server.commands.health.findings import Finding
 from winnow.server.commands.projects import project
 from winnow.server.errors import WinnowError
-from winnow.server.findings import Finding
-from winnow.server.health import _integrity
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.files import seal
+from winnow.server.storage.sqlite import damage_error
 
 ASKED: list[tuple[str, dict[str, Any]]] = [
     ("semantic_search", {"query": "how are backups encrypted", "response_mode": "full", "top_k": 30}),

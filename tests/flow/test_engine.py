@@ -27,20 +27,20 @@ from typer.testing import CliRunner, Result
 from tests.flow.test_ingest_resume import write_pages
 from tests.plain_store import copy_store
 from tests.tiny_models import TABLE, write_model
-from winnow.server.app import make_knowledge_base, open_application, open_knowledge
-from winnow.server.backends.files.lock import ENGINE, find_holder
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import make_knowledge_base, open_application, open_knowledge
 from winnow.server.engine import endpoint
 from winnow.server.engine.client import EngineKnowledge, _Link, query_engine
 from winnow.server.engine.compatibility import build_id, describe_settings
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.selection.request import IngestRequest
-from winnow.server.knowledge import SCRIPT, Knowledge
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.operations.knowledge import SCRIPT, Knowledge
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.files.lock import ENGINE, find_holder
 
 ROOT = Path(__file__).parents[2]
-WINNOW = [sys.executable, "-c", "import winnow.server.cli; winnow.server.cli.main()"]
+WINNOW = [sys.executable, "-c", "import winnow.server.commands.entry.cli; winnow.server.commands.entry.cli.main()"]
 NOBODY = 65_534
 PAGES = 120
 KEPT = "0123456789abcdef"
@@ -625,7 +625,7 @@ async def test_an_engine_that_an_ingest_started_leaves_when_the_command_is_kille
 ) -> None:
     """What was finished is kept, no process stays, and the same command goes on."""
     pages = many_pages(tmp_path / "pages")
-    program = (sys.executable, "-c", "from winnow.server.cli import main; main()")
+    program = (sys.executable, "-c", "from winnow.server.commands.entry.cli import main; main()")
     words = (*program, "ingest", str(pages), "--store", str(empty), "--project", "handbook")
     process = await asyncio.create_subprocess_exec(*words, env=environment(), stderr=asyncio.subprocess.DEVNULL)
     while not (await status(empty)).get("ingests"):

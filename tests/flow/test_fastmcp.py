@@ -17,7 +17,7 @@ from mcp.server.mcpserver import MCPServer
 from tests.flow.test_stdio import WINNOW
 from winnow.server.commands.fastmcp_server import WinnowServer, create_mcp_server
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from winnow.server.settings import Settings
-from winnow.server.text.tokens import count_tokens
+from winnow.server.settings.settings import Settings
+from winnow.server.text.words.tokens import count_tokens
 
 WINNOW = Path(sys.executable).with_name("winnow")
 QUESTION = "how are backups encrypted"

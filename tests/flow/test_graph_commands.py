@@ -20,9 +20,9 @@ from winnow.server.commands.graph import app
 from winnow.server.commands.graph.drawing import render_page, render_svg
 from winnow.server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
 from winnow.server.commands.ingest import app as ingest
-from winnow.server.graph.import_export import NODES, read_graphs, write_graphs
-from winnow.server.graph.records import EDGE_TYPES, LABELS, Node
 from winnow.server.ids import chunk_id
+from winnow.server.retrieval.graph.import_export import NODES, read_graphs, write_graphs
+from winnow.server.retrieval.graph.records import EDGE_TYPES, LABELS, Node
 from winnow.server.retrieval.graph_expansion import walk_from_hits
 
 PAGES = {

@@ -12,16 +12,16 @@ import pytest
 from tests.ingesting import ingest_paths
 from winnow.server.backends.graphs.document_facts import SqliteFactStore
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
+from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.errors import WinnowError
-from winnow.server.graph.extraction.document_extraction import DocumentExtraction
-from winnow.server.graph.extraction.gazetteer import Gazetteer, GazetteerMatch
-from winnow.server.graph.records import DocumentGraph
 from winnow.server.ingest.graph_update import GraphReport, GraphUpdate
 from winnow.server.ingest.pipeline import GraphTarget, Progress, Target
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import Backends, open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.readers.extraction.document_extraction import DocumentExtraction
+from winnow.server.readers.extraction.gazetteer import Gazetteer, GazetteerMatch
+from winnow.server.retrieval.graph.records import DocumentGraph
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 PAGES = {
     "gateway.md": "# Alpha Gateway\n\nThe Alpha Gateway asks the [server](server.md#limits). Jane Doe built it.\n",

@@ -17,7 +17,7 @@ import pytest
 from tests.office_files import docx, paragraph
 from tests.pdf_files import PdfFile, Text, build_pdf
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.backends.files.store_folder import CATALOGUE
+from winnow.server.storage.files.store_folder import CATALOGUE
 
 pytestmark = [pytest.mark.walls, pytest.mark.slow]
 
@@ -25,7 +25,7 @@ _SHARED = Path(__file__).parents[3] / "shared" / "data" / "documents"
 # The peak is read from the kernel; that of the children includes every process below them.
 _MEASURED = """
 import resource
-from winnow.server.cli import main
+from winnow.server.commands.entry.cli import main
 try:
     main()
 finally:

@@ -15,19 +15,19 @@ import pytest
 
 from tests.contract.test_deadlines import ASKED, LIMIT, OTHER, World
 from tests.flow.test_engine import _identity, client, own, search, settings_of, status
-from winnow.server.app import Application
-from winnow.server.backends.files.lock import ENGINE, StoreLock
+from winnow.server.commands.entry.app import Application
 from winnow.server.engine import client as engine_client
 from winnow.server.engine import endpoint
 from winnow.server.engine.client import EngineKnowledge
 from winnow.server.engine.service import EngineService
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import OPERATIONS
+from winnow.server.operations.knowledge import OPERATIONS
 from winnow.server.operations.state import IN_SESSION
 from winnow.server.runtime.call_threads import AT_ONCE
-from winnow.server.sessions.identities import key_name
-from winnow.server.text.tokens import count_tokens
-from winnow.server.tools import TOOLS
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.storage.files.lock import ENGINE, StoreLock
+from winnow.server.text.words.tokens import count_tokens
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.wire import call_tool
 

@@ -13,13 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.ingesting import ingest_paths
+from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.commands.ingest import app
 from winnow.server.errors import WinnowError
 from winnow.server.ids import document_id
 from winnow.server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents
 from winnow.server.models import Filters
-from winnow.server.opening import Backends, open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 Ingest = Callable[..., IngestReport]
 

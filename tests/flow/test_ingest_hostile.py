@@ -18,17 +18,17 @@ from typer.testing import CliRunner
 
 from tests.hostile_files import FILES, MIB, write
 from tests.ingesting import ingest_paths
-from winnow.server.backends.base import Vector
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.backends.files.store_folder import CATALOGUE
 from winnow.server.backends.graphs.document_facts import SqliteFactStore
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
 from winnow.server.commands.ingest import app
-from winnow.server.graph.records import DocumentGraph
 from winnow.server.ingest.graph_update import GraphTarget, GraphUpdate
 from winnow.server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents
 from winnow.server.ingest.writing.embedding import EmbeddingStage, make_points
 from winnow.server.models import Chunk, Document
+from winnow.server.retrieval.graph.records import DocumentGraph
+from winnow.server.storage.base import Vector
+from winnow.server.storage.files.store_folder import CATALOGUE
 
 _GOOD = {"a_good.md": "# Good\n\nThe first neighbour.\n", "z_good.html": "<p>The last neighbour.</p>"}
 
@@ -58,7 +58,7 @@ def reasons(report: IngestReport) -> dict[str, str]:
 _MEASURED = """
 import resource
 from pathlib import Path
-from winnow.server.cli import main
+from winnow.server.commands.entry.cli import main
 try:
     main()
 finally:
@@ -115,8 +115,8 @@ def test_links_lead_nowhere(target: Target, folder: Path, tmp_path: Path) -> Non
 
 def test_a_file_that_became_a_link_or_a_pipe_or_went_is_named(target: Target, folder: Path) -> None:
     """The type of the file when it is opened counts, not when it was listed."""
-    from winnow.server.ingest.documents import UnreadableFile
-    from winnow.server.ingest.readers import read
+    from winnow.server.readers.documents import UnreadableFile
+    from winnow.server.readers.reading import read
 
     (folder / "link.md").symlink_to(folder / "a_good.md")
     os.mkfifo(folder / "pipe.md")
@@ -128,7 +128,7 @@ def test_a_file_that_became_a_link_or_a_pipe_or_went_is_named(target: Target, fo
 
 
 def test_a_collection_that_grows_is_read_as_it_was_when_it_was_opened(folder: Path) -> None:
-    from winnow.server.ingest.readers import read
+    from winnow.server.readers.reading import read
 
     path = folder / "c.jsonl"
     path.write_text('{"_id": 1, "text": "one"}\n{"_id": 2, "text": "two"}\n')
@@ -168,7 +168,7 @@ def test_markup_that_would_stall_the_ingest_dies_alone(
     target: Target, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """300,000 attributes take minutes; the next page is parsed by another child."""
-    monkeypatch.setattr("winnow.server.ingest.parsing.parser._SECONDS", {"parse": (2.0, 0.0, 2.0)})
+    monkeypatch.setattr("winnow.server.ingest.children.parser._SECONDS", {"parse": (2.0, 0.0, 2.0)})
     attributes = " ".join(f"a{number}=1" for number in range(300_000))
     (folder / "b.html").write_text(f"<p {attributes}>x</p>")
     report = ingest_paths(target, [folder])
@@ -181,8 +181,8 @@ def test_markup_that_would_stall_the_ingest_dies_alone(
 def test_what_parses_markup_without_walls_has_no_secrets_and_bounds(
     target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from winnow.server.ingest.parsing import parser
-    from winnow.server.ingest.parsing.reader_pool import StartedChildren
+    from winnow.server.ingest.children import parser
+    from winnow.server.ingest.children.reader_pool import StartedChildren
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setattr(parser, "start_walled_children", lambda options: StartedChildren(options, None, "none"))

@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 from tests.image_program import SIGNATURE
 from tests.ingesting import ingest_paths
 from winnow.server.commands.ingest import app
+from winnow.server.ingest.children import walled_children
 from winnow.server.ingest.file_discovery import Root
-from winnow.server.ingest.formats.common import ocr_package
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-from winnow.server.ingest.parsing import walled_children
 from winnow.server.ingest.pipeline import IngestReport, Target, ingest_parts
 from winnow.server.ingest.selection.file_rules import ALL_FILES
 from winnow.server.ingest.selection.request import IngestRequest
-from winnow.server.watching.scans import list_parts
+from winnow.server.jobs.watching.scans import list_parts
+from winnow.server.readers.common import ocr_package
+from winnow.server.readers.formats.parsed_file import ReadOptions
 
 OCR = ReadOptions(uses_ocr=True)
 

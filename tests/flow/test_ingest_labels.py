@@ -14,15 +14,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.ingesting import ingest_paths
-from winnow.server.backends.base import CatalogueChanges, Vector
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import DIMENSION, Backends, catalogue_path
 from winnow.server.commands.ingest import app
 from winnow.server.ids import document_id
-from winnow.server.ingest.documents import DefaultLabels
 from winnow.server.ingest.pipeline import IngestReport, RawDocument, Target, ingest_documents
 from winnow.server.models import Document, Filters
-from winnow.server.opening import DIMENSION, Backends, catalogue_path
-from winnow.server.settings_loading import load_settings
+from winnow.server.readers.documents import DefaultLabels
+from winnow.server.settings.loading import load_settings
+from winnow.server.storage.base import CatalogueChanges, Vector
 
 PAGES = {
     "plain.md": "# Plain\n\nThe proxy forwards traffic.\n",

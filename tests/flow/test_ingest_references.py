@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 
 from tests.ingesting import ingest_paths
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import catalogue_path
 from winnow.server.commands.ingest import app
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.pipeline import IngestReport, Target
 from winnow.server.ingest.references.reference_report import NamedReason, ReferenceReport
 from winnow.server.ingest.selection.deletions import DeletionRule
 from winnow.server.models import Document
-from winnow.server.opening import catalogue_path
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 ENTRIES = {
     "ohm": "@article{ohm, title={The galvanic circuit}, author={Ohm, Georg}, year={1827},\n"

@@ -15,22 +15,22 @@ import pytest
 
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.backends.models.weights import DIMENSION
+from winnow.server.backends.opening import catalogue_path, open_backends
 from winnow.server.backends.vectors.edge import EdgeStore
 from winnow.server.ids import chunk_of_point
-from winnow.server.opening import catalogue_path, open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 PAGES = 60
 FEWER = 24  # of four passages each: twelve of the batches of eight that the killed ingests write
-WINNOW = [sys.executable, "-c", "import winnow.server.cli; winnow.server.cli.main()"]
+WINNOW = [sys.executable, "-c", "import winnow.server.commands.entry.cli; winnow.server.commands.entry.cli.main()"]
 # An ingest in small batches that prints a line for each committed batch.
 TELLING = """
 import sys
 from pathlib import Path
-from winnow.server.opening import open_backends
+from winnow.server.backends.opening import open_backends
 from winnow.server.ingest import pipeline
 from winnow.server.ingest.selection.request import IngestRequest
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 pipeline._BATCH_CHUNKS = 8
 backends = open_backends(load_settings(store=sys.argv[1], project="p"), wait_for_model=True)

@@ -18,17 +18,17 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from tests.patience import LIMIT, until
-from winnow.server.backends.files.lock import ENGINE, HOLDER, find_holder
+from winnow.server.backends.opening import open_backends
 from winnow.server.engine import endpoint
 from winnow.server.engine.client import query_engine
 from winnow.server.jobs.job_files import JobFiles
-from winnow.server.opening import open_backends
-from winnow.server.projects.settings import ProjectSettings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.project_settings import ProjectSettings
+from winnow.server.storage.files.lock import ENGINE, HOLDER, find_holder
 
 ROOT = Path(__file__).parents[2]
 FILES, WORDS = 200, 600
-WINNOW = [sys.executable, "-c", "import winnow.server.cli; winnow.server.cli.main()"]
+WINNOW = [sys.executable, "-c", "import winnow.server.commands.entry.cli; winnow.server.commands.entry.cli.main()"]
 PROJECT = "library"
 
 pytestmark = [

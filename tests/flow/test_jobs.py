@@ -17,21 +17,21 @@ from typer.testing import CliRunner
 
 from tests.patience import until
 from tests.plain_store import index_by_words
-from winnow.server.app import make_knowledge_base
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.backends.files.lock import RUNNER, WRITER, StoreLock
+from winnow.server.backends.opening import catalogue_path, open_backends
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.commands.jobs import app
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.job_files import FOLDER, KEPT_JOBS, KEPT_SECONDS, JobFiles
 from winnow.server.jobs.queue import MAX_UNFINISHED, JobQueue, JobRunner, JobStopped
 from winnow.server.jobs.records import Job, JobRequest, JobResult, new_job
-from winnow.server.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
-from winnow.server.opening import catalogue_path, open_backends
+from winnow.server.operations.knowledge import DIRECT, SCRIPT, Caller, KnowledgeBase
 from winnow.server.projects.removal import delete_project
-from winnow.server.projects.settings import ProjectSettings
-from winnow.server.sessions.identities import key_name
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.project_settings import ProjectSettings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.files.lock import RUNNER, WRITER, StoreLock
 
 pytestmark = pytest.mark.anyio
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from winnow.server.backends.files.lock import KEYS, StoreLock
 from winnow.server.commands.projects.project import app as project_app
 from winnow.server.commands.serving.keys import app
 from winnow.server.errors import WinnowError
-from winnow.server.keys import key_file
-from winnow.server.keys.hashing import matches
-from winnow.server.keys.key_file import (
+from winnow.server.storage.files.lock import KEYS, StoreLock
+from winnow.server.storage.keys import key_file
+from winnow.server.storage.keys.hashing import matches
+from winnow.server.storage.keys.key_file import (
     FILE,
     add_key,
     keys_for_only,
@@ -25,7 +25,7 @@ from winnow.server.keys.key_file import (
     rename_in_keys,
     revoke_key,
 )
-from winnow.server.keys.records import AccessKey, KeyText
+from winnow.server.storage.keys.records import AccessKey, KeyText
 from winnow.server.transports.access.http_access import HttpOptions
 
 NOW = 1_800_000_000

@@ -18,13 +18,13 @@ from pydantic import BaseModel, ValidationError
 
 from tests.flow.test_stdio import MODERN, Pipe, serving
 from winnow import SEARCH_PATH
-from winnow.server.app import open_application
+from winnow.server.commands.entry.app import open_application
 from winnow.server.contracts import SearchAnswer
 from winnow.server.engine import endpoint
 from winnow.server.runtime.logs import log, set_up_logs
-from winnow.server.settings_loading import load_settings
-from winnow.server.tools import TOOLS
+from winnow.server.settings.loading import load_settings
 from winnow.server.tools.base import Context, ToolResult
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.wire import call_tool
 

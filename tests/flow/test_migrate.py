@@ -15,18 +15,18 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.plain_store import copy_store
-from winnow.server.backends.base import Point, VectorStore, payload_of
+from winnow.server.backends.opening import open_backends
 from winnow.server.backends.vectors import migration
 from winnow.server.backends.vectors.edge import EdgeStore
 from winnow.server.backends.vectors.qdrant import MEMORY, QdrantStore
 from winnow.server.commands.migrate import app
 from winnow.server.errors import WinnowError
 from winnow.server.ids import chunk_id, document_id
-from winnow.server.keys.key_file import add_key, new_key
 from winnow.server.models import Document, Filters
-from winnow.server.opening import open_backends
 from winnow.server.retrieval.lexical import build_document_vector
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.storage.base import Point, VectorStore, payload_of
+from winnow.server.storage.keys.key_file import add_key, new_key
 
 QUERIES = (
     "how are backups encrypted",

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.pdf_files import PdfFile, build_pdf, paragraph
+from winnow.server.commands.demonstration.client import connect_server
 from winnow.server.commands.ingest import app as ingest
-from winnow.server.demo.client import connect_server
 
 pytestmark = pytest.mark.anyio
 

@@ -21,20 +21,20 @@ from tests.flow.test_commands import winnow
 from tests.flow.test_projects import project
 from tests.ingesting import ingest_paths
 from tests.tiny_models import write_model
+from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.documents import RawDocument
 from winnow.server.ingest.pipeline import ingest_documents
 from winnow.server.ingest.report import Progress
-from winnow.server.ingest.target import target_of
+from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters, Place, Reading
-from winnow.server.opening import Backends, open_backends
 from winnow.server.projects.archive import DOCUMENTS, PROJECT, ArchivedProject, ProjectArchive, write_archive
 from winnow.server.projects.checked_archive import MANIFEST
 from winnow.server.projects.removal import delete_project, purge_projects
-from winnow.server.projects.settings import ProjectLabels, ProjectSettings
 from winnow.server.projects.transfer import export_project, import_project
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.readers.documents import RawDocument
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.project_settings import ProjectLabels, ProjectSettings
+from winnow.server.settings.settings import Settings
 
 PAGES = {
     "proxy.md": "---\nteam: edge\nsince: 2024\ntags: [a, b]\n---\n# Proxy\n\nproxy gateway\n\n## Twice\n\nsame\n",

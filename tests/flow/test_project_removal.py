@@ -19,24 +19,24 @@ from tests.flow.test_commands import winnow
 from tests.flow.test_projects import project
 from tests.ingesting import ingest_paths
 from tests.tiny_models import write_model
-from winnow.server.app import make_knowledge_base, open_application
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import Backends, catalogue_path, open_backends
 from winnow.server.claims.records import Claim, Entry, claim_id, new_entry_id
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook
+from winnow.server.commands.entry.app import make_knowledge_base, open_application
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.target import target_of
-from winnow.server.keys.key_file import add_key, new_key, read_keys
-from winnow.server.knowledge import KnowledgeBase
-from winnow.server.opening import Backends, catalogue_path, open_backends
+from winnow.server.jobs.target import target_of
+from winnow.server.jobs.watching.sources import WatchedSource, change_sources, read_sources
+from winnow.server.operations.knowledge import KnowledgeBase
 from winnow.server.projects.removal import delete_project, purge_projects, restore_project
 from winnow.server.projects.renaming import rename_project
-from winnow.server.projects.settings import ProjectSettings
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.project_settings import ProjectSettings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.keys.key_file import add_key, new_key, read_keys
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
-from winnow.server.watching.sources import WatchedSource, change_sources, read_sources
 
 pytestmark = pytest.mark.anyio
 
@@ -53,10 +53,10 @@ from winnow.server.backends.catalogue import Catalogue
 from winnow.server.backends.graphs.document_facts import SqliteFactStore
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
 from winnow.server.backends.vectors.current_store import CurrentVectors
-from winnow.server.opening import open_backends
+from winnow.server.backends.opening import open_backends
 from winnow.server.projects.removal import purge_projects
 from winnow.server.projects.renaming import rename_project
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 store, work, owner, method = sys.argv[1:]
 settings = load_settings(store=store, embedding="off")

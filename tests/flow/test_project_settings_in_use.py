@@ -13,19 +13,19 @@ import pytest
 from tests.flow.test_commands import winnow
 from tests.ingesting import ingest_paths
 from tests.tiny_models import TABLE, write_model
-from winnow.server.app import make_knowledge_base, open_knowledge
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import Backends, catalogue_path, open_backends
+from winnow.server.commands.entry.app import make_knowledge_base, open_knowledge
 from winnow.server.engine import endpoint
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.documents import DefaultLabels
 from winnow.server.ingest.pipeline import IngestReport, Target
-from winnow.server.ingest.target import target_of
-from winnow.server.knowledge import DIRECT, OPERATIONS, SCRIPT, Knowledge, KnowledgeBase
-from winnow.server.opening import Backends, catalogue_path, open_backends
+from winnow.server.jobs.target import target_of
 from winnow.server.operations.claims.table import OF_CLAIMS
-from winnow.server.projects.settings import ProjectLabels, ProjectSettings
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.operations.knowledge import DIRECT, OPERATIONS, SCRIPT, Knowledge, KnowledgeBase
+from winnow.server.readers.documents import DefaultLabels
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.project_settings import ProjectLabels, ProjectSettings
+from winnow.server.settings.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -13,12 +13,12 @@ import pytest
 
 from tests.ingesting import ingest_paths
 from tests.tiny_models import write_model
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import Backends, open_backends
+from winnow.server.backends.opening import Backends, open_backends
+from winnow.server.jobs.target import target_of
 from winnow.server.projects.removal import delete_project, purge_projects
 from winnow.server.projects.renaming import rename_project
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 PAGES = {
     "proxy.md": "# Proxy Rules\n\nproxy gateway proxy\n\n## Twice\n\nbackup policy\n",

@@ -18,20 +18,20 @@ from typer.testing import CliRunner
 from tests.ingesting import ingest_paths
 from tests.pdf_files import PdfFile, Picture, Text, build_pdf, paragraph
 from tests.placed_documents import index_placed_documents
-from winnow.server.backends.files import seal
-from winnow.server.backends.files.store_folder import CATALOGUE
 from winnow.server.commands.doctor import app as doctor
 from winnow.server.commands.ingest import app as ingest
 from winnow.server.commands.ingest.report import print_report, to_json
 from winnow.server.commands.search import app as search
 from winnow.server.ingest.advice import add_advice
 from winnow.server.ingest.change_detection import document_of
-from winnow.server.ingest.documents import RawDocument
-from winnow.server.ingest.formats.common import ocr_package
 from winnow.server.ingest.report import IngestFailure, IngestReport, ReadingSummary, group_failures
-from winnow.server.ingest.target import Target
+from winnow.server.jobs.target import Target
 from winnow.server.models import Place, Reading
-from winnow.server.settings import Settings
+from winnow.server.readers.common import ocr_package
+from winnow.server.readers.documents import RawDocument
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.files import seal
+from winnow.server.storage.files.store_folder import CATALOGUE
 from winnow.server.text.sizes import name_numbers
 
 LOOK_AT = (

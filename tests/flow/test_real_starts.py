@@ -15,7 +15,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from tests.patience import LIMIT
-from winnow.server.cli import COMMANDS
+from winnow.server.commands.entry.cli import COMMANDS
 
 pytestmark = pytest.mark.real_starts
 WINNOW = Path(sys.executable).with_name("winnow")

@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 
 from tests.plain_store import copy_store
 from tests.tiny_models import TABLE, write_model
+from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.commands.ingest import app as ingest_app
 from winnow.server.commands.reindex import app as reindex_app
 from winnow.server.models import Filters, Ranking
-from winnow.server.opening import Backends, open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 PAGES = 24
 # A reindex in small batches that prints a line for each committed batch, and then waits to be killed.
@@ -31,7 +31,7 @@ import sys
 from contextlib import contextmanager
 from winnow.server.commands import reindex
 from winnow.server.ingest import reindexing
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 reindexing._BATCH_CHUNKS = 4
 

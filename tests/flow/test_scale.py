@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from winnow.server.app import Application
-from winnow.server.bench.search import replay
 from winnow.server.commands import bench, stats
+from winnow.server.commands.benchmarks.search import replay
+from winnow.server.commands.entry.app import Application
 
 pytestmark = pytest.mark.anyio
 SESSION = Path(__file__).parents[1] / "sessions" / "handbook.jsonl"

@@ -20,7 +20,7 @@ from tests.flow.test_stdio import Pipe
 from tests.patience import LIMIT
 from winnow.server.transports.connections import OPEN_FILES
 
-WINNOW = [sys.executable, "-c", "import winnow.server.cli; winnow.server.cli.main()"]
+WINNOW = [sys.executable, "-c", "import winnow.server.commands.entry.cli; winnow.server.commands.entry.cli.main()"]
 WORDS_ALONE = {"WINNOW_EMBEDDING": "off"}
 
 

@@ -56,7 +56,7 @@ said = {
 print(json.dumps(said))
 print("errors", file=sys.stderr)
 """
-IS_FORK = "import sys; print('winnow.server.app' in sys.modules)"
+IS_FORK = "import sys; print('winnow.server.commands.entry.app' in sys.modules)"
 ENDS = {
     "code": "import sys; print('said'); sys.exit(3)",
     "message": "import sys; sys.exit('a message')",
@@ -241,7 +241,7 @@ def test_an_attack_that_is_a_fork_starts_forks(forks: Starter, tmp_path: Path) -
 import os, subprocess, sys
 from winnow.security.surface import winnow
 def surface():
-    sys.modules["winnow.server.app"].changed = True
+    sys.modules["winnow.server.commands.entry.app"].changed = True
     done = winnow("--version")
     children = open(f"/proc/self/task/{os.getpid()}/children").read().split()
     print(type(subprocess._fork_exec).__name__, done.stdout.decode().split()[0], done.returncode, len(children))

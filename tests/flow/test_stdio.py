@@ -18,9 +18,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
 from tests.patience import LIMIT, until
-from winnow.server.backends.files.lock import find_holder
 from winnow.server.backends.models.weights import find_installed_carrier
-from winnow.server.tools import TOOLS
+from winnow.server.storage.files.lock import find_holder
+from winnow.server.tools.table import TOOLS
 
 WINNOW = Path(sys.executable).with_name("winnow")
 MODERN = {

@@ -12,14 +12,14 @@ import pytest
 
 from tests.ingesting import ingest_paths
 from tests.plain_store import index_by_words
-from winnow.server.app import make_knowledge_base
 from winnow.server.backends.catalogue import SCHEMA_VERSION
-from winnow.server.backends.files import seal
+from winnow.server.backends.opening import catalogue_path, open_backends
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.ingest.pipeline import IngestReport
-from winnow.server.ingest.target import target_of
-from winnow.server.knowledge import SCRIPT
-from winnow.server.opening import catalogue_path, open_backends
-from winnow.server.settings import Settings
+from winnow.server.jobs.target import target_of
+from winnow.server.operations.knowledge import SCRIPT
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.files import seal
 
 pytestmark = pytest.mark.anyio
 

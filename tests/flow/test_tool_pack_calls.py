@@ -21,10 +21,10 @@ from winnow.sandbox.runners import programs
 from winnow.sandbox.runners.programs import ProgramCall, run_program, try_program_walls
 from winnow.server.commands.packs.tools import app
 from winnow.server.errors import WinnowError
-from winnow.server.toolpacks.contract_violations import ContractViolations
-from winnow.server.toolpacks.offering import ToolRegistry
-from winnow.server.toolpacks.records import ToolPack
-from winnow.server.toolpacks.running import PackRunner
+from winnow.server.tools.operator_packs.contract_violations import ContractViolations
+from winnow.server.tools.operator_packs.offering import ToolRegistry
+from winnow.server.tools.operator_packs.records import ToolPack
+from winnow.server.tools.operator_packs.running import PackRunner
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the walls are Linux's")
 

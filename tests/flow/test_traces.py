@@ -17,9 +17,9 @@ import pytest
 from tests.doors import open_door
 from tests.flow.test_stdio import MODERN, WINNOW, serving
 from tests.patience import LIMIT
-from winnow.server.app import open_application
+from winnow.server.commands.entry.app import open_application
 from winnow.server.runtime.reports.traces import set_up_traces
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 CANARY = "canary" + "5c2e11"
@@ -29,7 +29,7 @@ def test_without_a_collector_nothing_is_imported_and_spans_do_nothing() -> None:
     program = (
         "import sys\n"
         "from winnow.server.runtime.reports.traces import span, set_up_traces, trace_context\n"
-        "from winnow.server.settings import Settings\n"
+        "from winnow.server.settings.settings import Settings\n"
         "set_up_traces(Settings(), 'x')\n"
         "with span('one', tool='x'):\n    assert trace_context() == {}\n"
         "assert not [name for name in sys.modules if name.startswith('opentelemetry')]"
@@ -135,7 +135,7 @@ def test_a_context_that_is_none_begins_a_trace_of_its_own_and_a_collector_that_i
     program = (
         "from winnow.server.runtime.reports.traces import continued, set_up_traces, shut_down_traces\n"
         "from winnow.server.runtime.reports.traces import span, trace_context\n"
-        "from winnow.server.settings import Settings\n"
+        "from winnow.server.settings.settings import Settings\n"
         "set_up_traces(Settings(otlp_url='http://127.0.0.1:9'), 'x')\n"
         "odd_ones = None, 5, [], {'traceparent': 5}, {'traceparent': 'x' * 9999}, {'traceparent': '00-zz-1-01'}\n"
         "for odd in odd_ones:\n"

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from tests.flow.test_engine import winnow
-from winnow.server.app import Application, open_knowledge
-from winnow.server.backends.files.lock import ENGINE, HOLDER, STARTER, WRITER, StoreLock
-from winnow.server.backends.files.store_folder import FILES, folder_error, prepare_store, require_index
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application, open_knowledge
+from winnow.server.commands.health import examine
 from winnow.server.engine import endpoint
 from winnow.server.errors import WinnowError
-from winnow.server.health import examine
-from winnow.server.opening import open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
-from winnow.server.tools import TOOLS
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.files.lock import ENGINE, HOLDER, STARTER, WRITER, StoreLock
+from winnow.server.storage.files.store_folder import FILES, folder_error, prepare_store, require_index
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.wire import call_tool
 

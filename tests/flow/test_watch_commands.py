@@ -20,14 +20,14 @@ from tests.flow.test_stdio import Pipe
 from tests.flow.test_watched_folders import write_pages
 from tests.patience import LIMIT
 from tests.watched import Index, fresh_index, index_of, settings_of, status_of, wait_for
-from winnow.server.backends.files.lock import ENGINE, find_holder
+from winnow.server.backends.opening import open_backends
 from winnow.server.commands.watching import sources as sources_command
 from winnow.server.commands.watching import watch as watch_command
 from winnow.server.commands.watching.sources import format_attention, format_status
 from winnow.server.engine import endpoint
-from winnow.server.opening import open_backends
-from winnow.server.watching.sources import read_sources
-from winnow.server.watching.status import PathStatus, read_status
+from winnow.server.jobs.watching.sources import read_sources
+from winnow.server.jobs.watching.status import PathStatus, read_status
+from winnow.server.storage.files.lock import ENGINE, find_holder
 
 pytestmark = pytest.mark.as_root
 

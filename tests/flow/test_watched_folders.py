@@ -21,15 +21,15 @@ from tests.watched import (
     wait_for,
     watched,
 )
+from winnow.server.backends.opening import Backends
+from winnow.server.commands.health.watching import check_watching
 from winnow.server.commands.watching.sources import format_attention
 from winnow.server.errors import WinnowError
+from winnow.server.jobs.watching.path_watcher import PathWatcher
+from winnow.server.jobs.watching.sources import FILE, change_sources, read_sources
+from winnow.server.jobs.watching.status import read_status
+from winnow.server.jobs.watching.store_watcher import watcher_of
 from winnow.server.models import Filters
-from winnow.server.opening import Backends
-from winnow.server.watching.check import check_watching
-from winnow.server.watching.path_watcher import PathWatcher
-from winnow.server.watching.sources import FILE, change_sources, read_sources
-from winnow.server.watching.status import read_status
-from winnow.server.watching.store_watcher import watcher_of
 
 pytestmark = pytest.mark.as_root
 
@@ -332,7 +332,7 @@ def test_at_the_kernels_limit_a_folder_is_polled(limit: str, value: str) -> None
 
 def test_what_is_polled_is_found_too(store: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not os.environ.get("EXPECTED"):
-        monkeypatch.setattr("winnow.server.watching.path_watcher.remote_type", lambda path: "nfs4")
+        monkeypatch.setattr("winnow.server.jobs.watching.path_watcher.remote_type", lambda path: "nfs4")
     add_source(store, notes)
     with watched(settings_of(store, watch_poll_seconds=0.2)) as (backends, _):
         status = wait_for(lambda: (s := status_of(store, notes)) and s.scanned_at and s)
@@ -348,7 +348,7 @@ def test_what_is_polled_is_found_too(store: Path, notes: Path, monkeypatch: pyte
 def test_lost_events_are_made_up_for_by_the_next_scan(
     store: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("winnow.server.watching.path_watcher.changed_parts", lambda root, changes: [])
+    monkeypatch.setattr("winnow.server.jobs.watching.path_watcher.changed_parts", lambda root, changes: [])
     add_source(store, notes)
     with watched(settings_of(store, watch_scan_minutes=0.02)) as (backends, _):
         wait_for(lambda: is_watched(store, notes))
@@ -357,7 +357,7 @@ def test_lost_events_are_made_up_for_by_the_next_scan(
 
 
 def test_a_failure_is_named_and_tried_again(store: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("winnow.server.watching.source_watcher._RETRY_SECONDS", 0.1)
+    monkeypatch.setattr("winnow.server.jobs.watching.source_watcher._RETRY_SECONDS", 0.1)
     failed = threading.Event()
     scan = PathWatcher._scan
 

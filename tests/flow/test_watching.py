@@ -17,12 +17,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.flow.test_stdio import serving
+from winnow.server.commands.entry.statistics import ask_servers, summarize_metrics
 from winnow.server.commands.stats import app as stats_app
 from winnow.server.engine import endpoint
-from winnow.server.keys.key_file import FILE as KEYS_FILE
-from winnow.server.keys.key_file import add_key, new_key
 from winnow.server.runtime.metrics import Metrics
-from winnow.server.transports.statistics import ask_servers, summarize_metrics
+from winnow.server.storage.keys.key_file import FILE as KEYS_FILE
+from winnow.server.storage.keys.key_file import add_key, new_key
 
 WINNOW = Path(sys.executable).with_name("winnow")
 ENVIRONMENT = {**os.environ, "WINNOW_EMBEDDING": "off", "WINNOW_DAEMON": "off", "WINNOW_EXECUTE_CODE": "off"}

@@ -15,15 +15,15 @@ from typer.testing import CliRunner
 from tests.zotero_api import ZoteroApi, serve_api
 from tests.zotero_database import write_database
 from tests.zotero_library import Library, Zotero, add_annotation, make_zotero, sample_pdf
+from winnow.server.backends.opening import open_backends
+from winnow.server.bibliographies.zotero.choice import ZoteroChoice
 from winnow.server.commands.zotero import app
 from winnow.server.ingest import pipeline
 from winnow.server.ingest.pipeline import Target
 from winnow.server.ingest.report import IngestReport, OnProgress, Progress
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.ingest.zotero import ingesting
-from winnow.server.libraries.zotero.choice import ZoteroChoice
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 WORKS = 24
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.pdf_files import PdfFile, Text, build_pdf
+from winnow.server.bibliographies.locators import passage_fields
+from winnow.server.bibliographies.records import Annotation, Creator, EntryFlaw, LibraryItem
+from winnow.server.bibliographies.zotero.choice import ZoteroChoice
+from winnow.server.bibliographies.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
 from winnow.server.ingest.pipeline import IngestReport, Target
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.ingest.zotero import ingesting
-from winnow.server.libraries.records import Annotation, Creator, EntryFlaw, LibraryItem
-from winnow.server.libraries.zotero.choice import ZoteroChoice
-from winnow.server.libraries.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
-from winnow.server.locators import passage_fields
 from winnow.server.models import Document
 
 OHM = LibraryItem(

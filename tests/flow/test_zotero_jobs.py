@@ -12,12 +12,12 @@ import pytest
 
 from tests.zotero_database import write_database
 from tests.zotero_library import make_zotero
-from winnow.server.app import make_knowledge_base
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import KnowledgeBase
-from winnow.server.opening import open_backends
-from winnow.server.projects.settings import ProjectSettings
-from winnow.server.settings_loading import load_settings
+from winnow.server.operations.knowledge import KnowledgeBase
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.project_settings import ProjectSettings
 
 pytestmark = pytest.mark.anyio
 

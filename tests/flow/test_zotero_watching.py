@@ -14,14 +14,14 @@ from typer.testing import CliRunner
 from tests.patience import until
 from tests.zotero_database import write_database
 from tests.zotero_library import Zotero, make_zotero
+from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.commands.watching.sources import app
+from winnow.server.jobs.watching.sources import read_sources
+from winnow.server.jobs.watching.status import PathStatus, read_status
+from winnow.server.jobs.watching.store_watcher import watcher_of
 from winnow.server.models import Document
-from winnow.server.opening import Backends, open_backends
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
-from winnow.server.watching.sources import read_sources
-from winnow.server.watching.status import PathStatus, read_status
-from winnow.server.watching.store_watcher import watcher_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 POLL_SECONDS = 0.2
 

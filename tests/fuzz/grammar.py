@@ -9,8 +9,8 @@ import ast
 import sys
 from collections.abc import Callable, Sequence
 
-from winnow.sandbox.language import names
-from winnow.sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.child.language import names
+from winnow.sandbox.child.language.allow_list import ALLOWED
 
 from .choices import Choices
 

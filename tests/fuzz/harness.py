@@ -28,8 +28,8 @@ from typing import Any
 
 from tests.patience import LIMIT
 from winnow.sandbox.child import process, script
-from winnow.sandbox.language import compiler, policy, refusals, script_source
-from winnow.sandbox.language.guards import script_builtins, trust
+from winnow.sandbox.child.guards import script_builtins, trust
+from winnow.sandbox.child.language import compiler, policy, refusals, script_source
 from winnow.sandbox.protocol import frames
 from winnow.sandbox.protocol.jobs import ScriptJob
 from winnow.sandbox.protocol.limits import MIB, Limits

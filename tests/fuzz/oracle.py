@@ -30,9 +30,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.sandbox.language.allow_list import ALLOWED
-from winnow.sandbox.language.guards import attributes, trust
-from winnow.sandbox.modules import facades
+from winnow.sandbox.child.guards import attributes, trust
+from winnow.sandbox.child.language.allow_list import ALLOWED
+from winnow.sandbox.child.modules import facades
 
 # --- bytecode --------------------------------------------------------------------------------------------------
 

@@ -22,12 +22,12 @@ from pathlib import Path
 
 from tests.fuzz.damaged_files import SEEDS, damage, make_images
 from winnow.server.ingest.change_detection import document_of
-from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_document
-from winnow.server.ingest.formats.format_table import FORMATS
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-from winnow.server.ingest.parsing.parser import ParserProcess
-from winnow.server.ingest.parsing.walled_children import WalledChildren
+from winnow.server.ingest.children.parser import ParserProcess
+from winnow.server.ingest.children.walled_children import WalledChildren
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.documents import RawDocument, UnreadableFile, clean_document
+from winnow.server.readers.formats.format_table import FORMATS
+from winnow.server.readers.formats.parsed_file import ReadOptions
 
 _FAILURE = re.compile(r"(its parser|the reader|takes longer|needs more memory|nested too deeply)\b.*")
 READ = "read"

@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from winnow.sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.child.language.allow_list import ALLOWED
 from winnow.security import suite
 
 _TESTS = Path(__file__).parents[1] / "walls"

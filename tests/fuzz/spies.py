@@ -9,8 +9,8 @@ without knowing which.
 
 from __future__ import annotations
 
-from winnow.sandbox.language import names
-from winnow.sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.child.language import names
+from winnow.sandbox.child.language.allow_list import ALLOWED
 
 from .harness import Harness
 

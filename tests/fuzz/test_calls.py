@@ -11,9 +11,9 @@ from hypothesis import given
 
 from winnow.sandbox.protocol import frames
 from winnow.sandbox.protocol.limits import Limits
-from winnow.server.app import Application
+from winnow.server.commands.entry.app import Application
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import OPERATIONS, SCRIPT
+from winnow.server.operations.knowledge import OPERATIONS, SCRIPT
 
 from . import hostile_json
 from .choices import Choices

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzz.damaged_files import SEEDS
 from tests.fuzz.reading import READ, Reading, damaged_files
-from winnow.server.ingest.formats.format_table import FORMATS
+from winnow.server.readers.formats.format_table import FORMATS
 
 _FILES = 6 * len(SEEDS)
 # Formats that share their reader with one that has a seed, and images, which need OCR.

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.sandbox.language import compiler, refusals
-from winnow.sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.child.language import compiler, refusals
+from winnow.sandbox.child.language.allow_list import ALLOWED
 
 from . import grammar, oracle, seeds
 from .choices import Choices

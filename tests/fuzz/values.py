@@ -15,7 +15,7 @@ from collections import ChainMap, Counter, OrderedDict, defaultdict, deque, name
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from winnow.sandbox.language.names import words
+from winnow.sandbox.child.language.names import words
 
 from .choices import Choices
 

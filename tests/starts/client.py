@@ -41,9 +41,10 @@ _SURFACE = _ROOT / "winnow" / "security" / "surface.py"
 # The programs of ``python -c`` that are winnow.
 _SOURCES = frozenset(
     {
-        "import winnow.server.cli; winnow.server.cli.main()",
-        "from winnow.server.cli import main; main()",
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); from winnow.server.cli import main; main()",
+        "import winnow.server.commands.entry.cli; winnow.server.commands.entry.cli.main()",
+        "from winnow.server.commands.entry.cli import main; main()",
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+        "from winnow.server.commands.entry.cli import main; main()",
     }
 )
 _LOCALES = (b"LC_ALL", b"LC_CTYPE", b"LANG")

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tests.starts import client, forking, requests
-from winnow.server.cli import COMMANDS
-from winnow.server.text import tokens
+from winnow.server.commands.entry.cli import COMMANDS
+from winnow.server.text.words import tokens
 
 _ROOT = str(Path(__file__).parents[2])
 # A library of numpy starts threads when it is imported, unless this is 1.
@@ -36,12 +36,12 @@ _MODULES = (
     "mcp",
     "winnow.security.surface",
     "qdrant_edge",
-    "winnow.server.app",
+    "winnow.server.commands.entry.app",
     "winnow.server.backends.vectors.edge",
     "winnow.server.engine.client",
     "winnow.server.ingest.pipeline",
-    "winnow.server.opening",
-    "winnow.server.tools",
+    "winnow.server.backends.opening",
+    "winnow.server.tools.table",
     "winnow.server.transports.http",
     "winnow.server.transports.protocol",
     "winnow.server.transports.stdio",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.configuration.addresses import Address, show_address
+from winnow.server.settings.addresses import Address, show_address
 
 WORDS = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=4, max_size=20)
 

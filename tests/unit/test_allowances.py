@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from winnow.server.scripts.script_runs import ALLOWANCES, allowance_of
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 from winnow.server.tools.execute_code import TOOL
+from winnow.server.tools.scripts.script_runs import ALLOWANCES, allowance_of
 
 
 @pytest.mark.parametrize("limits", ["standard", "strict"])

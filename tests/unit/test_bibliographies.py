@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winnow.server.libraries.attachment_fields import read_file_field
-from winnow.server.libraries.citing import CitedPlace, csl_fields, write_citations
-from winnow.server.libraries.cleaning import clean_item
-from winnow.server.libraries.facts import facts_of, item_of
-from winnow.server.libraries.latex import decode
-from winnow.server.libraries.reading import SUFFIXES, Bibliography, pack, read_bibliography, unpack
-from winnow.server.libraries.records import Attachment, Creator, EntryFlaw, LibraryItem
+from winnow.server.bibliographies.attachment_fields import read_file_field
+from winnow.server.bibliographies.citing import CitedPlace, csl_fields, write_citations
+from winnow.server.bibliographies.cleaning import clean_item
+from winnow.server.bibliographies.facts import facts_of, item_of
+from winnow.server.bibliographies.formats.latex import decode
+from winnow.server.bibliographies.reading import SUFFIXES, Bibliography, pack, read_bibliography, unpack
+from winnow.server.bibliographies.records import Attachment, Creator, EntryFlaw, LibraryItem
 from winnow.server.models import CitationStyle
 
 BIBTEX = r"""

@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.patience import LIMIT
-from winnow.server.backends.base import CatalogueChanges, CatalogueEntry, IndexedDocument
 from winnow.server.backends.catalogue import SCHEMA_VERSION, Catalogue
-from winnow.server.backends.sqlite import connect
 from winnow.server.errors import WinnowError
 from winnow.server.ids import chunk_id, document_id
 from winnow.server.models import Chunk, Document, DocumentReading, Filters, Passage, Place, ProjectInfo, Reading
+from winnow.server.storage.base import CatalogueChanges, CatalogueEntry, IndexedDocument
+from winnow.server.storage.sqlite import connect
 
 pytestmark = pytest.mark.both_users
 

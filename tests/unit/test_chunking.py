@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from winnow.server.ingest.chunking import LARGEST, chunk
-from winnow.server.ingest.documents import UnreadableFile
 from winnow.server.ingest.indexed_text import indexed_text
 from winnow.server.models import Chunk, Document, DocumentType, Place, PlaceKind
-from winnow.server.text.tokens import count_tokens
+from winnow.server.readers.chunking import LARGEST, chunk
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.text.words.tokens import count_tokens
 
 SENTENCE = "The scheduler places every pod on a node that has room for it. "
 
@@ -175,7 +175,7 @@ def test_title_and_headings_are_put_before_what_is_indexed() -> None:
 def test_a_document_of_too_many_chunks_is_refused(
     text: str, type: DocumentType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("winnow.server.ingest.chunking.MOST_CHUNKS", 40)
+    monkeypatch.setattr("winnow.server.readers.chunking.MOST_CHUNKS", 40)
     assert len(chunks(text, type)) <= 40
     with pytest.raises(UnreadableFile, match="has more than 40 passages"):
         chunks(text * 50, type)

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow.client_sdk.requests import CHOICES
+from winnow.server.bibliographies.citing import STYLES, CitedPlace, csl_fields, sort_key, write_citations
+from winnow.server.bibliographies.cleaning import clean_item
+from winnow.server.bibliographies.item_types import CSL_TYPES, TO_BIBTEX
+from winnow.server.bibliographies.reading import read_bibliography
+from winnow.server.bibliographies.records import Creator, LibraryItem
 from winnow.server.contracts.citing import Style
-from winnow.server.libraries.citing import STYLES, CitedPlace, csl_fields, sort_key, write_citations
-from winnow.server.libraries.cleaning import clean_item
-from winnow.server.libraries.item_types import CSL_TYPES, TO_BIBTEX
-from winnow.server.libraries.reading import read_bibliography
-from winnow.server.libraries.records import Creator, LibraryItem
 from winnow.server.models import CitationStyle
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from winnow.server.cli import COMMANDS
+from winnow.server.commands.entry.cli import COMMANDS
 
 
 def _lines(line: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

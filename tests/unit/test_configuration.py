@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from winnow.server.commands.config import app as config_app
 from winnow.server.commands.serve import app as serve
-from winnow.server.configuration.permissions import KEYS, SETTERS, TOPICS, Setter
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load
+from winnow.server.settings.loading import load
+from winnow.server.settings.permissions import KEYS, SETTERS, TOPICS, Setter
+from winnow.server.settings.settings import Settings
 
 pytestmark = pytest.mark.both_users
 

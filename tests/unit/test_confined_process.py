@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.office_files import docx, paragraph
-from winnow.server.ingest.parsing.confined_process import ConfinedProcess
-from winnow.server.ingest.parsing.failures import ChildFailed
+from winnow.server.ingest.children.confined_process import ConfinedProcess
+from winnow.server.readers.failures import ChildFailed
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are those of POSIX")
 

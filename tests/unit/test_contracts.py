@@ -30,8 +30,8 @@ from winnow.server.contracts.graph import FindVendorInfo, GraphExpand, GraphPath
 from winnow.server.contracts.kb import RetrieveEvidence
 from winnow.server.contracts.parsing import _format_value, _repr_parts
 from winnow.server.errors import ErrorCode, WinnowError
-from winnow.server.knowledge import OPERATIONS
-from winnow.server.tools import TOOLS
+from winnow.server.operations.knowledge import OPERATIONS
+from winnow.server.tools.table import TOOLS
 
 REQUESTS: list[type[BaseModel]] = [
     ExecuteCode,

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from winnow.server.errors import WinnowError
-from winnow.server.keys import key_file
-from winnow.server.keys.key_ring import KeyRing
-from winnow.server.watching import sources
+from winnow.server.jobs.watching import sources
+from winnow.server.storage.keys import key_file
+from winnow.server.storage.keys.key_ring import KeyRing
 
 pytestmark = pytest.mark.both_users
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from winnow.server.contracts import SemanticSearch
 from winnow.server.errors import WinnowError
 from winnow.server.models import Legs
-from winnow.server.operations.paging import Cursor, fingerprint, resume
+from winnow.server.operations.answers.paging import Cursor, fingerprint, resume
 from winnow.server.operations.ranking.candidates import BY_ID, WALKED
 
 REQUEST = SemanticSearch(query="how are retries configured")

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from winnow.server.demo.stdlib import ModuleDocs, read_corpus
-from winnow.server.demo.task import QUESTION, SCRIPT, SEARCHES, expected_answer, extract_answer
+from winnow.server.commands.demonstration.stdlib import ModuleDocs, read_corpus
+from winnow.server.commands.demonstration.task import QUESTION, SCRIPT, SEARCHES, expected_answer, extract_answer
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,8 @@ def test_names_from_private_modules_stand_where_users_find_them(texts: dict[str,
 
 def test_nothing_is_run_to_be_read() -> None:
     """Reading does not open a web page, print a poem (``this``) or draw a window."""
-    code = "import sys; from winnow.server.demo.stdlib import read_corpus; n = len(list(read_corpus())); "
+    code = "import sys; from winnow.server.commands.demonstration.stdlib import read_corpus; "
+    code += "n = len(list(read_corpus())); "
     code += "print(sorted({'antigravity', 'this', 'turtle', 'tkinter', 'idlelib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")

@@ -23,12 +23,12 @@ from tests.ingesting import ingest_paths
 from tests.starts.shells import folder_of_commands
 from winnow.sandbox import Outcome
 from winnow.security.suite import read_attacks
-from winnow.server.app import open_application
-from winnow.server.cli import COMMANDS
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
-from winnow.server.tools import TOOLS
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import open_application
+from winnow.server.commands.entry.cli import COMMANDS
+from winnow.server.jobs.target import target_of
+from winnow.server.settings.loading import load_settings
+from winnow.server.tools.table import TOOLS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])

@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 
 from tests.tiny_models import write_model
 from winnow import SEARCH_PATH
-from winnow.server import health
+from winnow.server.commands import health
+from winnow.server.commands.health import examine, find_changed_files, find_foreign_package, is_healthy
+from winnow.server.commands.health.findings import Finding
 from winnow.server.commands.ingest import app as ingest
 from winnow.server.commands.reindex import app as reindex
-from winnow.server.findings import Finding
-from winnow.server.health import examine, find_changed_files, find_foreign_package, is_healthy
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 pytestmark = pytest.mark.both_users
 

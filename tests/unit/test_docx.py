@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.office_files import docx, paragraph, zipped
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats import docx as reader
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats import docx as reader
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 SAMPLE = Path(__file__).parents[3] / "shared/data/documents/office/a.docx"
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

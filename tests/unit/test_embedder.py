@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow.server.backends.base import Embedder
 from winnow.server.backends.models import weights
 from winnow.server.backends.models.embedders import LazyEmbedder, load_model
 from winnow.server.backends.models.minilm import model_folder
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import Embedder
 
 CARRIER = weights.find_installed_carrier()
 needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")

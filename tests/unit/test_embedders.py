@@ -22,7 +22,7 @@ from winnow.server.backends.models.named_embedder import languages_of
 from winnow.server.backends.models.onnx_folder import OnnxFolder
 from winnow.server.backends.models.openai_api import AT_ONCE, OpenAIEndpoint
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 
 def unit(vector: Any) -> Any:

@@ -38,9 +38,9 @@ from winnow.server.engine.wire import REPLIES, REQUESTS, Frames, MessageSplitter
 from winnow.server.errors import WinnowError
 from winnow.server.models import Chunk, Document, Passage, Place
 from winnow.server.operations.base import Answer
-from winnow.server.sessions.passage_store import PassageStore
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.runtime.sessions.passage_store import PassageStore
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 LONGEST = 4096
 WAYS = st.sampled_from([REQUESTS, REPLIES])

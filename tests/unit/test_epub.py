@@ -7,9 +7,9 @@ import io
 import pytest
 
 from tests.office_files import epub, zipped
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats import epub as reader
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats import epub as reader
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 _CHAPTER = (
     '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body>{}</body></html>'

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow.server.errors import REASONS, WinnowError
-from winnow.server.sessions.identities import key_name, unproven_name
-from winnow.server.tools import TOOLS, Tool
+from winnow.server.runtime.sessions.identities import key_name, unproven_name
+from winnow.server.tools.table import TOOLS, Tool
 from winnow.server.transports.call_results import CallResult
 from winnow.server.transports.facade.envelope import envelope_of
 from winnow.server.transports.facade.lsp_frames import (

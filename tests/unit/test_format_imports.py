@@ -12,8 +12,8 @@ from tests.office_files import docx, epub, opendocument, paragraph, pptx, shape,
 
 _PROGRAM = """
 import encodings, importlib, io, pkgutil, sys
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-reader = importlib.import_module("winnow.server.ingest.formats." + sys.argv[1])
+from winnow.server.readers.formats.parsed_file import ReadOptions
+reader = importlib.import_module("winnow.server.readers.formats." + sys.argv[1])
 for module in pkgutil.iter_modules(encodings.__path__):
     if module.name not in ("mbcs", "oem"):
         importlib.import_module("encodings." + module.name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from winnow.sandbox.language.guards import trust
-from winnow.sandbox.language.guards.freezing import freeze, is_frozen
+from winnow.sandbox.child.guards import trust
+from winnow.sandbox.child.guards.freezing import freeze, is_frozen
 
 
 class Base:

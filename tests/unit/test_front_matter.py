@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winnow.server.graph.extraction.document_extraction import extract_document
-from winnow.server.graph.extraction.gazetteer import NO_GAZETTEER
 from winnow.server.ingest.change_detection import document_of, indexed_document_of
-from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.documents import RawDocument, clean_document
 from winnow.server.ingest.indexed_text import indexed_text, searchable_fields
-from winnow.server.ingest.readers import READERS
 from winnow.server.models import Chunk, Document
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.documents import RawDocument, clean_document
+from winnow.server.readers.extraction.document_extraction import extract_document
+from winnow.server.readers.extraction.gazetteer import NO_GAZETTEER
+from winnow.server.readers.reading import READERS
 
 FACTS = "---\ntitle: Quotas\nweight: 20\n_build: {list: never}\nstages: [{stage: beta, since: '1.9'}]\n---\n"
 BODY = "# Quotas\n\nA quota bounds a namespace.\n\n## Limits\n\nHard Limits Apply Here. Soft ones do not.\n"

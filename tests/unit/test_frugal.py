@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winnow.sandbox.protocol import smaller_results
+from winnow.server.operations.answers.tiers import dumps
 from winnow.server.text.columns import convert_tables
-from winnow.server.tiers import dumps
 from winnow.server.tools.execute_code import remove_result
 
 RECORDS = [{"id": "a", "score": 1}, {"score": 2, "id": "b"}, {"id": "c", "score": None}]

@@ -24,7 +24,7 @@ from winnow.server.retrieval.golden_questions import (
     read_golden,
     summarise_outcomes,
 )
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SETS = {golden.name: golden for golden in read_golden(GOLDEN)}

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.backends.base import Embedder, ModelState, Point, payload_of
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
 from winnow.server.backends.vectors.edge import EdgeStore
 from winnow.server.errors import WinnowError
-from winnow.server.graph.base import GraphStore, Scope, Types
-from winnow.server.graph.records import DocumentGraph, Edge, Node
 from winnow.server.ids import chunk_id, document_id, entity_id
 from winnow.server.models import Document, Filters, Ranking
+from winnow.server.retrieval.graph.base import GraphStore, Scope, Types
+from winnow.server.retrieval.graph.records import DocumentGraph, Edge, Node
 from winnow.server.retrieval.graph_expansion import Walk, WalkResult, combine_scores
 from winnow.server.retrieval.hybrid import Retriever
 from winnow.server.retrieval.lexical import build_document_vector
+from winnow.server.storage.base import Embedder, ModelState, Point, payload_of
 
 TEXTS = {
     "film.md": "The film The Silent Gate was directed in 1957.",

@@ -12,22 +12,22 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.graphs import Corpus, extract, read
-from winnow.server.graph.extraction.document_extraction import extract_document
-from winnow.server.graph.extraction.gazetteer import NO_GAZETTEER
-from winnow.server.graph.extraction.name_candidates import find_candidates
-from winnow.server.graph.extraction.names import entity_key
-from winnow.server.graph.extraction.prose import GAP, parse_prose
-from winnow.server.graph.extraction.resolution import (
+from winnow.server.models import Document, DocumentType
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.extraction.document_extraction import extract_document
+from winnow.server.readers.extraction.gazetteer import NO_GAZETTEER
+from winnow.server.readers.extraction.name_candidates import find_candidates
+from winnow.server.readers.extraction.names import entity_key
+from winnow.server.readers.extraction.prose import GAP, parse_prose
+from winnow.server.readers.extraction.resolution import (
     Ledger,
     ProjectFacts,
     build_document_graph,
     facts_of,
     resolve_graph,
 )
-from winnow.server.graph.extraction.rules import CONFIDENCE, Rule
-from winnow.server.graph.records import DocumentGraph, validate_graph
-from winnow.server.ingest.chunking import chunk
-from winnow.server.models import Document, DocumentType
+from winnow.server.readers.extraction.rules import CONFIDENCE, Rule
+from winnow.server.retrieval.graph.records import DocumentGraph, validate_graph
 
 LONG = "Words of prose that fill a section. " * 40
 

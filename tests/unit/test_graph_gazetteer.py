@@ -8,7 +8,7 @@ import pytest
 
 from tests.graphs import Corpus
 from winnow.server.errors import WinnowError
-from winnow.server.graph.extraction.gazetteer import NO_GAZETTEER, parse_gazetteer, read_gazetteer
+from winnow.server.readers.extraction.gazetteer import NO_GAZETTEER, parse_gazetteer, read_gazetteer
 
 ROOT = Path(__file__).parents[2]
 ENTITIES = r"""

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from tests.graphs import extract
-from winnow.server.graph.extraction.document_extraction import DocumentExtraction
-from winnow.server.graph.extraction.encoding import (
+from winnow.server.ingest import kept_extractions
+from winnow.server.ingest.kept_extractions import KeptExtractions
+from winnow.server.readers.extraction.document_extraction import DocumentExtraction
+from winnow.server.readers.extraction.encoding import (
     decode_extraction,
     decode_facts,
     encode_extraction,
     encode_facts,
 )
-from winnow.server.graph.extraction.gazetteer import parse_gazetteer
-from winnow.server.graph.extraction.resolution import facts_of
-from winnow.server.ingest import kept_extractions
-from winnow.server.ingest.kept_extractions import KeptExtractions
+from winnow.server.readers.extraction.gazetteer import parse_gazetteer
+from winnow.server.readers.extraction.resolution import facts_of
 
 OWN = parse_gazetteer('[[entity]]\nname = "Ten Requests"\ntype = "limit"\naliases = ["10 requests"]\n')
 FILES = {

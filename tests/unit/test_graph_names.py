@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.graphs import Corpus
-from winnow.server.graph.extraction.name_candidates import find_expansions, name_parts
-from winnow.server.graph.extraction.names import entity_key, heading_slug, page_key
-from winnow.server.graph.extraction.prose import parse_prose
+from winnow.server.readers.extraction.name_candidates import find_expansions, name_parts
+from winnow.server.readers.extraction.names import entity_key, heading_slug, page_key
+from winnow.server.readers.extraction.prose import parse_prose
 
 SAME = [
     ("ConfigMap", "ConfigMaps", "configmap", "the ConfigMap", "`ConfigMap`", "**ConfigMap**", "ConfigMap's"),

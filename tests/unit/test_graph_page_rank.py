@@ -8,9 +8,9 @@ import networkx as nx
 import pytest
 
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
-from winnow.server.graph.base import RankQuery
-from winnow.server.graph.records import DocumentGraph, Edge, Node
 from winnow.server.ids import document_id, entity_id
+from winnow.server.retrieval.graph.base import RankQuery
+from winnow.server.retrieval.graph.records import DocumentGraph, Edge, Node
 
 
 def test_where_a_walk_spreads_wide_the_likeliest_nodes_are_those_of_a_whole_pagerank(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from winnow.server.errors import WinnowError
-from winnow.server.sessions.identities import key_name
-from winnow.server.settings import Settings
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.access.harvest import FLOOR, HarvestAlert, HarvestGuard
 
 KEY = key_name("1f0c9a2b", (), is_read_only=False, calls_per_minute=None)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from winnow.sandbox.protocol.verdicts import unavailable
-from winnow.server.backends.files.lock import WRITER, StoreLock
 from winnow.server.errors import WinnowError
-from winnow.server.sessions.host_words import error_for, warnings_for
-from winnow.server.sessions.identities import key_name
+from winnow.server.runtime.sessions.host_words import error_for, warnings_for
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.storage.files.lock import WRITER, StoreLock
 from winnow.server.tools.execute_code import outcome_for, to_payload
 
 pytestmark = pytest.mark.both_users

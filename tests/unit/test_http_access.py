@@ -13,17 +13,17 @@ import pytest
 
 from tests.certificates import make_certificate
 from tests.ingesting import ingest_paths
+from winnow.server.backends.opening import open_backends
 from winnow.server.commands.serving.announcement import announce
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.target import target_of
-from winnow.server.keys.key_file import FILE, add_key, new_key, revoke_key, rotate_key
-from winnow.server.keys.key_ring import KeyRing
-from winnow.server.keys.records import AccessKey, KeyText
-from winnow.server.opening import open_backends
-from winnow.server.sessions.identities import identity_of, key_name, queue_key
-from winnow.server.sessions.rights import settings_for
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.runtime.sessions.identities import identity_of, key_name, queue_key
+from winnow.server.runtime.sessions.rights import settings_for
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.keys.key_file import FILE, add_key, new_key, revoke_key, rotate_key
+from winnow.server.storage.keys.key_ring import KeyRing
+from winnow.server.storage.keys.records import AccessKey, KeyText
 from winnow.server.transports.access.authentication import Authentication
 from winnow.server.transports.access.failed_attempts import BLOCK_SECONDS, FREE_ATTEMPTS, FailedAttempts
 from winnow.server.transports.access.http_access import Certificate, HttpAccess, HttpOptions

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from winnow.server.backends.files.store_folder import CATALOGUE
 from winnow.server.ingest.file_discovery import STORE_MARK, Root, find_files
 from winnow.server.ingest.selection.ignore_files import FileRules, PatternList, check_patterns
+from winnow.server.storage.files.store_folder import CATALOGUE
 
 NAMES = (
     "a.md",

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from winnow.server.ingest.documents import RawDocument, UnreadableFile
-from winnow.server.ingest.formats import image
-from winnow.server.ingest.formats.common import ocr_package
-from winnow.server.ingest.formats.common.signatures import check_signature
-from winnow.server.ingest.formats.format_table import FORMATS, format_of
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from winnow.server.ingest.formats.pdf import ocr
-from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.children.parser import ParserProcess
+from winnow.server.readers.common import ocr_package
+from winnow.server.readers.common.signatures import check_signature
+from winnow.server.readers.documents import RawDocument, UnreadableFile
+from winnow.server.readers.formats import image
+from winnow.server.readers.formats.format_table import FORMATS, format_of
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.pdf import ocr
 
 needs_ocr = pytest.mark.skipif(not ocr_package.is_installed(), reason="the extra ocr is not installed")
 if find_spec("PIL"):

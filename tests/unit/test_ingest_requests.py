@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from winnow.server.bibliographies.zotero.choice import ZoteroChoice
 from winnow.server.engine.messages import ingest_request_of
 from winnow.server.engine.wire import WireError
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.jobs.records import Job, JobRequest
-from winnow.server.libraries.zotero.choice import ZoteroChoice
-from winnow.server.watching.sources import WatchedSource
+from winnow.server.jobs.watching.sources import WatchedSource
 
 # As earlier versions wrote them.
 SOURCE = (

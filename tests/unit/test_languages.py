@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow.server.errors import WinnowError
-from winnow.server.text import languages
-from winnow.server.text.languages import KNOWN, is_covered, language_of, query_languages
+from winnow.server.text.words import languages
+from winnow.server.text.words.languages import KNOWN, is_covered, language_of, query_languages
 
 ENGLISH = frozenset({"en"})
 
@@ -75,7 +75,7 @@ GERMAN = "Die Sicherung beginnt nachts und bewahrt Kopien einen Monat lang auf."
 INGESTS = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (40 << 20, 40 << 20))
-from winnow.server.cli import main
+from winnow.server.commands.entry.cli import main
 sys.argv = ["winnow", "ingest", sys.argv[1], "--store", sys.argv[2]]
 main()
 """

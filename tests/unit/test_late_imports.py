@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from winnow.server.ingest.parsing.late_imports import find_installed
+from winnow.server.readers.late_imports import find_installed
 
 pytestmark = pytest.mark.both_users
 

@@ -9,7 +9,7 @@ import pytest
 from winnow.server.commands.ingest.report import print_report
 from winnow.server.ingest.file_discovery import Root, find_files
 from winnow.server.ingest.report import IngestReport
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 pytestmark = pytest.mark.both_users
 

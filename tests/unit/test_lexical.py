@@ -13,8 +13,8 @@ from winnow.server.retrieval.lexical import (
     find_content_words,
     split_terms,
 )
-from winnow.server.text.languages import is_mostly_latin
-from winnow.server.text.stop_words import STOPWORDS
+from winnow.server.text.words.languages import is_mostly_latin
+from winnow.server.text.words.stop_words import STOPWORDS
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from winnow.server.errors import WinnowError
-from winnow.server.sessions.identities import key_name
-from winnow.server.settings import Settings
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.limits import RateLimit
 
 pytestmark = pytest.mark.both_users

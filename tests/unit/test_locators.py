@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.locators import LINK_CHARS, LOCATOR_CHARS, address_of, link_to_page, locate, locator_fields
+from winnow.server.bibliographies.locators import (
+    LINK_CHARS,
+    LOCATOR_CHARS,
+    address_of,
+    link_to_page,
+    locate,
+    locator_fields,
+)
 from winnow.server.models import Document, Place, PlaceKind
 
 KINDS: tuple[PlaceKind, ...] = get_args(PlaceKind)

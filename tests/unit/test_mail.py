@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats import mail as reader
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats import mail as reader
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 
 def _read(data: bytes) -> ParsedFile:

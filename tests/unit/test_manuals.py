@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from winnow.server.ingest.documents import RawDocument, UnreadableFile
-from winnow.server.ingest.parsing.manuals.characters import character
-from winnow.server.ingest.parsing.manuals.manual import is_manual, manual_to_markdown
-from winnow.server.ingest.readers import read
+from winnow.server.readers.documents import RawDocument, UnreadableFile
+from winnow.server.readers.manuals.characters import character
+from winnow.server.readers.manuals.manual import is_manual, manual_to_markdown
+from winnow.server.readers.reading import read
 
 pytestmark = pytest.mark.both_users
 

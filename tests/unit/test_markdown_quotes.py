@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from winnow.server.quotes.markdown_quotes import read_citations
 from winnow.server.text.markup.markdown_escaping import escape_line
 from winnow.server.text.printable import printable
+from winnow.server.text.quotes.markdown_quotes import read_citations
 
 # Text -> the key, first and last page of its one quote; None for a quote without a source.
 CITED = {

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from winnow.server.ingest import change_detection
 from winnow.server.ingest.change_detection import document_of, indexed_document_of
-from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.documents import RawDocument, clean_document
-from winnow.server.ingest.readers import read
 from winnow.server.models import Chunk
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.documents import RawDocument, clean_document
+from winnow.server.readers.reading import read
 from winnow.server.text.markup.markdown_signs import is_markdown
 
 WORDS = "The scheduler places every pod on a node that has room for it. "

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.backends.base import admits
 from winnow.server.models import Document, Filters
+from winnow.server.storage.base import admits
 from winnow.server.text.matching import field_texts, is_glob, literal_head, path_matcher
 
 PATHS = st.text("ab/_.-*?[]!é", max_size=12)

@@ -23,10 +23,10 @@ from winnow.server.backends.models.conversion_space import (
 )
 from winnow.server.backends.models.embedders import install_model, load_model
 from winnow.server.backends.models.minilm import FINGERPRINT, MODEL, RECORD, convert, is_converted, model_folder
+from winnow.server.commands.health import _model as examine_model
 from winnow.server.commands.model import app
 from winnow.server.errors import WinnowError
-from winnow.server.health import _model as examine_model
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 CARRIER = weights.find_installed_carrier()
 needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")

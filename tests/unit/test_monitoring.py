@@ -12,9 +12,9 @@ import pytest
 import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from winnow.server.monitoring.capacities import CLEAR_RATIO, WARN_RATIO, Alerts
-from winnow.server.monitoring.openmetrics import FAMILIES, MOST_PROJECTS, format_open_metrics
 from winnow.server.runtime.metrics import BUCKETS, Metrics
+from winnow.server.runtime.reports.capacities import CLEAR_RATIO, WARN_RATIO, Alerts
+from winnow.server.runtime.reports.openmetrics import FAMILIES, MOST_PROJECTS, format_open_metrics
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats import notebook as reader
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats import notebook as reader
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 
 def _read(cells: list[dict[str, Any]], **fields: Any) -> ParsedFile:

@@ -16,12 +16,12 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.oidc_issuer import AUDIENCE, EC_KEY, RSA_KEY, Issuer, public_part, serve_issuer
 from winnow.server.errors import WinnowError
-from winnow.server.sessions.identities import identity_of, queue_key
-from winnow.server.sessions.rights import settings_for
-from winnow.server.settings import Settings
+from winnow.server.runtime.sessions.identities import identity_of, queue_key
+from winnow.server.runtime.sessions.rights import settings_for
+from winnow.server.settings.settings import Settings
 from winnow.server.transports.access.http_access import HttpOptions, IssuerOptions
-from winnow.server.transports.access.oidc import issuer_keys
-from winnow.server.transports.access.oidc.issuer_keys import (
+from winnow.server.transports.oidc import issuer_keys
+from winnow.server.transports.oidc.issuer_keys import (
     FRESH_SECONDS,
     KEEP_SECONDS,
     LOOK_SECONDS,
@@ -29,9 +29,9 @@ from winnow.server.transports.access.oidc.issuer_keys import (
     IssuerKeys,
     check_issuer,
 )
-from winnow.server.transports.access.oidc.records import OidcOptions, TokenClient, TokenError
-from winnow.server.transports.access.oidc.token_rules import TokenRule, find_rule, read_rules
-from winnow.server.transports.access.oidc.tokens import MAX_TOKEN_CHARS, SKEW_SECONDS, TokenVerifier
+from winnow.server.transports.oidc.records import OidcOptions, TokenClient, TokenError
+from winnow.server.transports.oidc.token_rules import TokenRule, find_rule, read_rules
+from winnow.server.transports.oidc.tokens import MAX_TOKEN_CHARS, SKEW_SECONDS, TokenVerifier
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,9 @@ import io
 import pytest
 
 from tests.office_files import opendocument, zipped
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats import opendocument as reader
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats import opendocument as reader
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 _STYLES = """
 <style:style style:name="P1" style:parent-style-name="Title"/><style:style style:name="Title"/>

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.sandbox.modules import functools_module as ours
+from winnow.sandbox.child.modules import functools_module as ours
 
 pytestmark = pytest.mark.both_users
 

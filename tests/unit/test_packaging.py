@@ -85,7 +85,7 @@ def test_the_wheel_holds_the_token_vocabulary_and_the_type_markers(wheel_files: 
 def test_the_wheel_runs_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     """Imported from the wheel outside the checkout, the command prints its version."""
     code = f"import sys; sys.argv = ['winnow', '--version']; sys.path.insert(0, {str(wheel)!r}); "
-    code += "import winnow.server.cli; assert '.whl' in winnow.server.cli.__file__; winnow.server.cli.main()"
+    code += "from winnow.server.commands.entry import cli; assert '.whl' in cli.__file__; cli.main()"
     command = [sys.executable, "-I", "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env={**os.environ}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"winnow {__version__}\n", "")
@@ -96,10 +96,11 @@ def test_the_audit_runs_as_installed(wheel: Path, tmp_path: Path) -> None:
     """Unpacked outside the checkout, as pip does it, the wheel contains the attacks and runs them."""
     shutil.unpack_archive(wheel, tmp_path, "zip")
     code = "import sys; sys.argv[1:] = ['doctor', '--audit', '--json', '--family', 'ipc', '--family', 'bombs']; "
-    code += f"sys.path.insert(0, {str(tmp_path)!r}); import winnow.security.suite, winnow.server.cli; "
     code += (
-        f"assert str(winnow.security.suite.ATTACKS_FOLDER).startswith({str(tmp_path)!r}); winnow.server.cli.main()"
+        f"sys.path.insert(0, {str(tmp_path)!r}); import winnow.security.suite, winnow.server.commands.entry.cli; "
     )
+    code += f"assert str(winnow.security.suite.ATTACKS_FOLDER).startswith({str(tmp_path)!r}); "
+    code += "winnow.server.commands.entry.cli.main()"
     done = subprocess.run([sys.executable, "-I", "-c", code], cwd="/", capture_output=True, text=True, check=False)
     document = json.loads(done.stdout)
     in_tree = sum(1 for family in ("ipc", "bombs") for _ in (ROOT / "security/attacks" / family).glob("*.py"))
@@ -113,7 +114,7 @@ def test_the_wheel_holds_the_playbook(wheel_files: set[str]) -> None:
 
 def test_the_wheel_holds_the_tasks_of_the_token_benchmark(wheel_files: set[str]) -> None:
     """The command runs the shipped tasks."""
-    tasks = {_installed_as(path) for path in (ROOT / "server/bench/tokens").rglob("*.toml")}
+    tasks = {_installed_as(path) for path in (ROOT / "server/commands/token_benchmark").rglob("*.toml")}
     assert (tasks - wheel_files, len(tasks) > 4) == (set(), True)
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from winnow.server.bibliographies.locators import locate
 from winnow.server.contracts.documents import ReadDocument
 from winnow.server.errors import WinnowError
-from winnow.server.locators import locate
 from winnow.server.models import Place
 from winnow.server.operations.corpus.pages import find_numbers, find_pages
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.ingest.documents import RawDocument, clean_document
-from winnow.server.ingest.parsing import frames
-from winnow.server.ingest.parsing.answers import check_parsed_file, check_text
-from winnow.server.ingest.parsing.frames import ParserProtocolError
+from winnow.server.ingest.children.answers import check_parsed_file, check_text
 from winnow.server.models import HiddenReason, Place, PlaceKind, Reading
+from winnow.server.readers import frames
+from winnow.server.readers.documents import RawDocument, clean_document
+from winnow.server.readers.frames import ParserProtocolError
 from winnow.server.text import stated_facts
 from winnow.server.text.printable import one_line
 

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from winnow.server.ids import chunk_id
 from winnow.server.models import Chunk, Document, Passage
-from winnow.server.sessions.passage_store import (
+from winnow.server.runtime.sessions.passage_store import (
     ENTRY_OVERHEAD_BYTES,
     MANY_EVICTIONS_A_MINUTE,
     PassageStore,

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import pytest
 
 from tests.pdf_files import Box, PdfFile, Text, build_pdf, paragraph
-from winnow.server.ingest.formats import pdf_liteparse, pdf_pdfium
-from winnow.server.ingest.formats.parsed_file import FormatReader, ReadOptions
-from winnow.server.ingest.formats.pdf.characters.lost_text import LostText
-from winnow.server.ingest.formats.pdf.document import open_pdf
-from winnow.server.ingest.formats.pdf.layout import NO_RULES, BlockKind, Rules
-from winnow.server.ingest.formats.pdf.layout import Box as PageBox
-from winnow.server.ingest.formats.pdf.line_layout import DrawnPage, lay_out_pages
-from winnow.server.ingest.formats.pdf.lines import Cell, Line
+from winnow.server.readers.formats import pdf_liteparse, pdf_pdfium
+from winnow.server.readers.formats.parsed_file import FormatReader, ReadOptions
+from winnow.server.readers.pdf.document import open_pdf
+from winnow.server.readers.pdf.layout import NO_RULES, BlockKind, Rules
+from winnow.server.readers.pdf.layout import Box as PageBox
+from winnow.server.readers.pdf.line_layout import DrawnPage, lay_out_pages
+from winnow.server.readers.pdf.lines import Cell, Line
+from winnow.server.readers.pdf_characters.lost_text import LostText
 
 pytestmark = pytest.mark.both_users
 

@@ -23,13 +23,13 @@ from tests.pdf_files import (
     build_pdf,
     paragraph,
 )
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats import pdf_liteparse, pdf_pdfium
-from winnow.server.ingest.formats.parsed_file import FormatReader, ParsedFile, ReadOptions
-from winnow.server.ingest.formats.pdf import ocr
-from winnow.server.ingest.formats.pdf.document import bounded_texts, open_pdf
-from winnow.server.ingest.formats.pdf.layout import Box as Edges
-from winnow.server.ingest.formats.pdf.torn_words import HYPHEN
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats import pdf_liteparse, pdf_pdfium
+from winnow.server.readers.formats.parsed_file import FormatReader, ParsedFile, ReadOptions
+from winnow.server.readers.pdf import ocr
+from winnow.server.readers.pdf.document import bounded_texts, open_pdf
+from winnow.server.readers.pdf.layout import Box as Edges
+from winnow.server.readers.pdf.torn_words import HYPHEN
 
 Read = Callable[..., ParsedFile]
 LINES = (

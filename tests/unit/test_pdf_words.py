@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.ingest.formats.pdf.facts import find_doi, iso_date, split_authors
-from winnow.server.ingest.formats.pdf.layout import Block, BlockKind, Box, Page
-from winnow.server.ingest.formats.pdf.lines import Cell, Line
-from winnow.server.ingest.formats.pdf.reading_order import columns_of, part_page
-from winnow.server.ingest.formats.pdf.torn_words import HYPHEN, Mender, expand_ligatures
-from winnow.server.ingest.formats.pdf.visibility import _multiply, _transform
-from winnow.server.ingest.formats.pdf_liteparse import whole_words
+from winnow.server.readers.formats.pdf_liteparse import whole_words
+from winnow.server.readers.pdf.facts import find_doi, iso_date, split_authors
+from winnow.server.readers.pdf.layout import Block, BlockKind, Box, Page
+from winnow.server.readers.pdf.lines import Cell, Line
+from winnow.server.readers.pdf.reading_order import columns_of, part_page
+from winnow.server.readers.pdf.torn_words import HYPHEN, Mender, expand_ligatures
+from winnow.server.readers.pdf.visibility import _multiply, _transform
 
 # --- torn words
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.ingest import chunking
 from winnow.server.operations.corpus import paragraphs
-from winnow.server.quotes import folding, markdown_quotes
-from winnow.server.text import sentences, spans
+from winnow.server.readers import chunking
 from winnow.server.text.markup.possessive import compile_possessive, with_atomic_groups
+from winnow.server.text.quotes import folding, markdown_quotes
+from winnow.server.text.words import sentences, spans
 
 OURS = [
     value

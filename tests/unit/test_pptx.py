@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.office_files import links, pptx, shape, zipped
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats import pptx as reader
-from winnow.server.ingest.formats.common.bounded_xml import parse_xml
-from winnow.server.ingest.formats.common.charts import chart_table
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.common.bounded_xml import parse_xml
+from winnow.server.readers.common.charts import chart_table
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats import pptx as reader
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 SAMPLE = Path(__file__).parents[3] / "shared/data/documents/office/a.pptx"
 

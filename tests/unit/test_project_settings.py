@@ -17,7 +17,7 @@ from tests.unit.test_catalogue import layout
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.errors import WinnowError
 from winnow.server.models import CitationStyle, Environment
-from winnow.server.projects.settings import (
+from winnow.server.settings.project_settings import (
     Fusion,
     ProjectLabels,
     ProjectSettings,

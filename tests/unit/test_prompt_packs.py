@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from winnow.server.commands.packs.prompts import app
 from winnow.server.errors import WinnowError
-from winnow.server.prompts.library import PromptLibrary, load_prompts
-from winnow.server.prompts.reading import SHIPPED, Pack, read_pack
-from winnow.server.prompts.records import Prompt
 from winnow.server.text.printable import printable
+from winnow.server.tools.prompts.library import PromptLibrary, load_prompts
+from winnow.server.tools.prompts.reading import SHIPPED, Pack, read_pack
+from winnow.server.tools.prompts.records import Prompt
 
 SPECIFICATION = """\
 title: Compare two things

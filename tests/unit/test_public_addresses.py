@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 import pytest
 
-from winnow.server.toolpacks.public_addresses import is_public
+from winnow.server.tools.operator_packs.public_addresses import is_public
 
 pytestmark = pytest.mark.both_users
 

@@ -73,7 +73,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "probe",
     ],
     "winnow": ["OpenStore", "WinnowError", "__version__", "open_store"],
-    "winnow.server.python_api": ["OpenStore", "WinnowError", "open_store"],
+    "winnow.server.commands.entry.python_api": ["OpenStore", "WinnowError", "open_store"],
     "winnow.server.contracts": [
         "Arguments",
         "DescribeAnswer",
@@ -135,7 +135,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "ingest_parts",
         "ingest_paths",
     ],
-    "winnow.server.knowledge": [
+    "winnow.server.operations.knowledge": [
         "Answer",
         "Caller",
         "DIRECT",
@@ -145,7 +145,7 @@ PUBLIC: Mapping[str, list[str]] = {
         "SCRIPT",
         "Store",
     ],
-    "winnow.server.tools": [
+    "winnow.server.tools.table": [
         "EARLIER_NAMES",
         "TAKEN_NAMES",
         "TOOLS",

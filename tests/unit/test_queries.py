@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.backends.base import seconds_of
 from winnow.server.models import Filters, Labels
 from winnow.server.retrieval.queries import contains_phrases, parse_query
+from winnow.server.storage.base import seconds_of
 
 P = Filters("p")
 DATES = tuple(seconds_of(date) or 0.0 for date in ("2020-06-01", "2024-06-01"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.quotes.finding import (
+from winnow.server.text.quotes.finding import (
     MOST_OMITTED_CHARS,
     ClosestText,
     Difference,
@@ -19,7 +19,7 @@ from winnow.server.quotes.finding import (
     find_quote,
     has_words,
 )
-from winnow.server.quotes.folding import fold
+from winnow.server.text.quotes.folding import fold
 
 # The same sentence as a person copies it, and as a file has it.
 SAME = (

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.ingest.documents import (
+from winnow.server.ingest.file_discovery import find_files, resolve_roots
+from winnow.server.models import Place, Reading
+from winnow.server.readers.documents import (
     DefaultLabels,
     RawDocument,
     UnreadableFile,
@@ -20,9 +22,7 @@ from winnow.server.ingest.documents import (
     clean_text,
     flatten,
 )
-from winnow.server.ingest.file_discovery import find_files, resolve_roots
-from winnow.server.ingest.readers import LARGEST_FILE_BYTES, ReadFlaw, decode, kind_of, read
-from winnow.server.models import Place, Reading
+from winnow.server.readers.reading import LARGEST_FILE_BYTES, ReadFlaw, decode, kind_of, read
 from winnow.server.text.printable import printable
 
 

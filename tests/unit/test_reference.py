@@ -7,15 +7,15 @@ import re
 import pytest
 
 from winnow import client_sdk
-from winnow.server.prompts.library import load_prompts
-from winnow.server.prompts.rendering import render
-from winnow.server.reference.guides import instructions, playbook, recipes
-from winnow.server.reference.schemas import answer_table, arguments_table
-from winnow.server.reference.sdk import SDK, explain, sdk_reference
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
-from winnow.server.text.tokens import count_tokens
-from winnow.server.tools import TOOLS
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.text.words.tokens import count_tokens
+from winnow.server.tools.prompts.library import load_prompts
+from winnow.server.tools.prompts.rendering import render
+from winnow.server.tools.reference.guides import instructions, playbook, recipes
+from winnow.server.tools.reference.schemas import answer_table, arguments_table
+from winnow.server.tools.reference.sdk import SDK, explain, sdk_reference
+from winnow.server.tools.table import TOOLS
 
 KB = ("kb_search", "kb_retrieve_evidence", "kb_read_excerpt", "kb_expand_excerpt", "kb_extract_evidence")
 GRAPH = ("graph_describe", "graph_expand", "graph_paths", "graph_parents", "graph_children")

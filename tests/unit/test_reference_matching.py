@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.libraries.facts import item_of, merge_facts
-from winnow.server.libraries.item_types import CSL_TYPES
-from winnow.server.libraries.matching import FileFacts, Matcher, plain_title
-from winnow.server.libraries.records import Attachment, Creator, LibraryItem
+from winnow.server.bibliographies.facts import item_of, merge_facts
+from winnow.server.bibliographies.item_types import CSL_TYPES
+from winnow.server.bibliographies.matching import FileFacts, Matcher, plain_title
+from winnow.server.bibliographies.records import Attachment, Creator, LibraryItem
 
 SOURCE = PurePosixPath("/data/papers")
 FOLDER = PurePosixPath("/home/u/bib")

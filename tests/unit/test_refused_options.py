@@ -7,7 +7,7 @@ import importlib
 import pytest
 from typer.testing import CliRunner
 
-from winnow.server.cli import COMMANDS
+from winnow.server.commands.entry.cli import COMMANDS
 
 
 @pytest.mark.parametrize(

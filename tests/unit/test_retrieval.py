@@ -9,20 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow.server.backends.base import (
-    Embedder,
-    ModelState,
-    Point,
-    SparseVector,
-    Vector,
-    payload_of,
-)
 from winnow.server.backends.vectors.edge import EdgeStore
 from winnow.server.errors import WinnowError
 from winnow.server.ids import chunk_id, document_id
 from winnow.server.models import Document, Filters, Ranking
 from winnow.server.retrieval.hybrid import Mode, Retriever
 from winnow.server.retrieval.lexical import build_document_vector, split_terms
+from winnow.server.storage.base import Embedder, ModelState, Point, SparseVector, Vector, payload_of
 
 DIMENSION = 64
 FINGERPRINT = "hashed-terms/1"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats import rtf as reader
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats import rtf as reader
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 _HEAD = (
     r"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fnil Arial;}{\f1\fnil\fcharset204 Cyr;}}"

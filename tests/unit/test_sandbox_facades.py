@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from winnow.sandbox.child.console import Console
-from winnow.sandbox.language import allow_list, compiler, names, policy, refusals
-from winnow.sandbox.language.guards import script_builtins
-from winnow.sandbox.modules import facades
-from winnow.sandbox.modules.printing_modules import OutputStreams
+from winnow.sandbox.child.guards import script_builtins
+from winnow.sandbox.child.language import allow_list, compiler, names, policy, refusals
+from winnow.sandbox.child.modules import facades
+from winnow.sandbox.child.modules.printing_modules import OutputStreams
 
 pytestmark = pytest.mark.both_users
 

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from winnow.client_sdk import SDKError, load, save, saved, transport
 from winnow.server.engine.client import EngineKnowledge
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import DIRECT, OPERATIONS, SCRIPT
+from winnow.server.operations.knowledge import DIRECT, OPERATIONS, SCRIPT
 from winnow.server.operations.state import IN_SESSION
-from winnow.server.sessions import saved_values
-from winnow.server.sessions.identities import proven_name, unproven_name
-from winnow.server.sessions.saved_values import SESSION_BYTES, SESSION_NAMES, SavedValues
-from winnow.server.settings import Settings
+from winnow.server.runtime.sessions import saved_values
+from winnow.server.runtime.sessions.identities import proven_name, unproven_name
+from winnow.server.runtime.sessions.saved_values import SESSION_BYTES, SESSION_NAMES, SavedValues
+from winnow.server.settings.settings import Settings
 
 MIB = 1024 * 1024
 JSON = st.recursive(

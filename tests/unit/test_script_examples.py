@@ -18,11 +18,11 @@ import pytest
 from tests.ingesting import ingest_paths
 from tests.unit.test_docs import RECIPES, REPEATED, SCRIPT_EXAMPLES, write_notes
 from winnow.sandbox import Outcome
-from winnow.server.app import Application, open_application
-from winnow.server.ingest.target import target_of
-from winnow.server.knowledge import DIRECT, Caller
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.backends.opening import open_backends
+from winnow.server.commands.entry.app import Application, open_application
+from winnow.server.jobs.target import target_of
+from winnow.server.operations.knowledge import DIRECT, Caller
+from winnow.server.settings.loading import load_settings
 
 RECORDED = Path(__file__).parents[1] / "golden" / "script_examples.json"
 EXAMPLES = {example: page for page, example in SCRIPT_EXAMPLES if example not in RECIPES.values()}

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from winnow.server.commands.serve import app as serve
 from winnow.server.commands.terminal.flags import SHORTER
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load, load_settings
+from winnow.server.settings.loading import load, load_settings
+from winnow.server.settings.settings import Settings
 
 pytestmark = pytest.mark.both_users
 

@@ -23,7 +23,7 @@ from winnow.client_sdk import (
     tokens,
     transport,
 )
-from winnow.server.text.tokens import count_tokens
+from winnow.server.text.words.tokens import count_tokens
 
 ROWS = [
     Row(

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.office_files import xlsx
-from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.formats import delimited, workbook
-from winnow.server.ingest.formats.common.markdown_draft import MarkdownDraft
-from winnow.server.ingest.formats.common.sheet_parts import SheetRow, SheetWriter
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from winnow.server.locators import cited_fields, locate, locator_fields, place_at
+from winnow.server.bibliographies.locators import cited_fields, locate, locator_fields, place_at
 from winnow.server.models import Document, Passage, Place
 from winnow.server.operations.corpus.sheet_rows import narrow_passage, narrow_to_rows
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.common.markdown_draft import MarkdownDraft
+from winnow.server.readers.common.sheet_parts import SheetRow, SheetWriter
+from winnow.server.readers.formats import delimited, workbook
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 
 def _locator(text: str, places: Sequence[Place], start: int, end: int) -> str:

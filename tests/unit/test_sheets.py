@@ -17,13 +17,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.office_files import sheet_xml, xlsx, zipped
-from winnow.server.ingest.chunking import LARGEST, chunk, measure
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats import delimited, workbook
-from winnow.server.ingest.formats.common import sheet_parts
-from winnow.server.ingest.formats.common.markdown_draft import one_line, table_row
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
 from winnow.server.models import Document, Place
+from winnow.server.readers.chunking import LARGEST, chunk, measure
+from winnow.server.readers.common import sheet_parts
+from winnow.server.readers.common.markdown_draft import one_line, table_row
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats import delimited, workbook
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 SAMPLE = Path(__file__).parents[3] / "shared/data/documents/office/a.xlsx"
 _TABLE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

@@ -9,13 +9,13 @@ from winnow.sandbox.child import monty_sdk
 from winnow.sandbox.runners import monty
 from winnow.sandbox.runners.runner_table import tier_of
 from winnow.server.commands.doctor import _fold_gaps
-from winnow.server.findings import Finding
-from winnow.server.health import examine
-from winnow.server.health.walls import GAP
-from winnow.server.reference.sdk import SDK, sdk_reference
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.health import examine
+from winnow.server.commands.health.findings import Finding
+from winnow.server.commands.health.walls import GAP
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.tools.execute_code import _SMALLER_LANGUAGE, DESCRIPTION, TOOL
+from winnow.server.tools.reference.sdk import SDK, sdk_reference
 
 
 def test_the_description_tells_the_agent_of_the_smaller_language() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.text.spans import Span, matches, preview, scored_spans, split_spans, terms
+from winnow.server.text.words.spans import Span, matches, preview, scored_spans, split_spans, terms
 
 # "‖" marks the boundary between two sentences.
 SENTENCES = (

@@ -14,21 +14,21 @@ from typing import Any
 
 import pytest
 
-from winnow.server.backends import sqlite
-from winnow.server.backends.base import CatalogueChanges, CatalogueEntry
 from winnow.server.backends.catalogue import Binding, Catalogue
-from winnow.server.backends.files import seal
 from winnow.server.backends.graphs.document_facts import SqliteFactStore
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
 from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, new_entry_id
 from winnow.server.claims.sqlite_store import SqliteClaimStore
 from winnow.server.claims.store import Change, Notebook, View
 from winnow.server.errors import WinnowError
-from winnow.server.graph.base import RankQuery
-from winnow.server.graph.records import DocumentGraph, Node
 from winnow.server.ids import chunk_id, document_id, section_id
 from winnow.server.models import Chunk, Document, Filters
-from winnow.server.projects.settings import ProjectSettings
+from winnow.server.retrieval.graph.base import RankQuery
+from winnow.server.retrieval.graph.records import DocumentGraph, Node
+from winnow.server.settings.project_settings import ProjectSettings
+from winnow.server.storage import sqlite
+from winnow.server.storage.base import CatalogueChanges, CatalogueEntry
+from winnow.server.storage.files import seal
 
 P, URI = "p", "a.md"
 ID, CHUNK = document_id(P, URI), chunk_id(P, URI, ("H",), "words", 0)

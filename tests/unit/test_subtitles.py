@@ -6,9 +6,9 @@ import io
 
 import pytest
 
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats import subtitles as reader
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats import subtitles as reader
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 
 def _read(text: str) -> ParsedFile:

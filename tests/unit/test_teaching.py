@@ -13,15 +13,15 @@ from winnow import client_sdk
 from winnow.client_sdk.rows import FIELDS
 from winnow.server.contracts import flat_schema
 from winnow.server.errors import REASONS, ErrorCode, WinnowError
-from winnow.server.graph.records import EDGE_TYPES
-from winnow.server.prompts.library import load_prompts
-from winnow.server.prompts.rendering import render
-from winnow.server.reference.guides import instructions, playbook
-from winnow.server.reference.sdk import SDK
-from winnow.server.scripts.skills import load_skills
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
-from winnow.server.tools import TOOLS
+from winnow.server.retrieval.graph.records import EDGE_TYPES
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
+from winnow.server.tools.prompts.library import load_prompts
+from winnow.server.tools.prompts.rendering import render
+from winnow.server.tools.reference.guides import instructions, playbook
+from winnow.server.tools.reference.sdk import SDK
+from winnow.server.tools.scripts.skills import load_skills
+from winnow.server.tools.table import TOOLS
 
 WIRE = {tool.name.replace(".", "_"): tool for tool in TOOLS}
 # Not in the texts for agents: these are listed by a flag only.

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from winnow.server.graph.extraction.prose import parse_prose
-from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.documents import RawDocument
-from winnow.server.ingest.readers import read
 from winnow.server.models import Document
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.documents import RawDocument
+from winnow.server.readers.extraction.prose import parse_prose
+from winnow.server.readers.reading import read
 from winnow.server.text.markup.template_code import has_template_code, resolve_heading, resolve_template_code
 
 

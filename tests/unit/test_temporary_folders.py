@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from winnow.server.backends.files.temporary_folders import CREATING, remove_abandoned, temporary_folder
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.backends.opening import open_backends
+from winnow.server.settings.loading import load_settings
+from winnow.server.storage.files.temporary_folders import CREATING, remove_abandoned, temporary_folder
 
 pytestmark = pytest.mark.both_users
 
 DIES = """
 import os, sys
 from pathlib import Path
-from winnow.server.backends.files.temporary_folders import temporary_folder
+from winnow.server.storage.files.temporary_folders import temporary_folder
 with temporary_folder(Path(sys.argv[1]), "creating") as folder:
     (folder / "half").write_text("half of it")
     os._exit(1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server import text_charges
-from winnow.server.scripts import text_meter
-from winnow.server.scripts.text_meter import TextMeter
+from winnow.server.operations.answers import text_charges
+from winnow.server.tools.scripts import text_meter
+from winnow.server.tools.scripts.text_meter import TextMeter
 
 TEXTS = {f"{number:012}": f"the text of passage {number}, ünïcode included " * number for number in range(1, 6)}
 READS = st.lists(

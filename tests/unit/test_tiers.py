@@ -10,8 +10,8 @@ import pytest
 from winnow.sandbox.walls.namespace_refusals import HostFacts, advise_on_namespaces, read_host_facts
 from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, find_tier, is_accepted
 from winnow.sandbox.walls.wall_table import ALL_WALLS
+from winnow.server.commands.health.host_profiles import apparmor_profile, find_program, seccomp_profile
 from winnow.server.errors import WinnowError
-from winnow.server.health.host_profiles import apparmor_profile, find_program, seccomp_profile
 
 pytestmark = pytest.mark.both_users
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp.types import CallToolResult, TextContent
 
-from winnow.sandbox.diagnosis import precheck
-from winnow.sandbox.language import compiler
-from winnow.server.bench.tokens import chart, report
-from winnow.server.bench.tokens.collection import COLLECTIONS, find_collections
-from winnow.server.bench.tokens.counting import CLIENTS, Cost, compact, cost_of, envelope
-from winnow.server.bench.tokens.gold import (
+from winnow.sandbox.child.diagnosis import precheck
+from winnow.sandbox.child.language import compiler
+from winnow.server.commands.token_benchmark import chart, report
+from winnow.server.commands.token_benchmark.collection import COLLECTIONS, find_collections
+from winnow.server.commands.token_benchmark.counting import CLIENTS, Cost, compact, cost_of, envelope
+from winnow.server.commands.token_benchmark.gold import (
     Expected,
     contains_name,
     find_leaks,
@@ -26,8 +26,8 @@ from winnow.server.bench.tokens.gold import (
     names_of,
     split_text,
 )
-from winnow.server.bench.tokens.measuring import figures
-from winnow.server.bench.tokens.statistics import (
+from winnow.server.commands.token_benchmark.measuring import figures
+from winnow.server.commands.token_benchmark.statistics import (
     MEASURED,
     MeasuredTask,
     TaskRun,
@@ -37,9 +37,9 @@ from winnow.server.bench.tokens.statistics import (
     overall,
     reduction,
 )
-from winnow.server.bench.tokens.task import ARMS, CLASSES, BenchmarkTask, Oracle, load
+from winnow.server.commands.token_benchmark.task import ARMS, CLASSES, BenchmarkTask, Oracle, load
 from winnow.server.errors import WinnowError
-from winnow.server.text.tokens import count_tokens
+from winnow.server.text.words.tokens import count_tokens
 
 TASKS = load()
 FINE = """

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.text import tokens
-from winnow.server.text.tokens import FALLBACK, count_tokens, encoding_name, first_tokens, last_tokens
+from winnow.server.text.words import tokens
+from winnow.server.text.words.tokens import FALLBACK, count_tokens, encoding_name, first_tokens, last_tokens
 
 SCRIPTS = (
     "Backups are kept for ninety days, and don't leave the machine. " * 4,

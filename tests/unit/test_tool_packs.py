@@ -13,11 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.toolpacks.program_calls import build_call
-from winnow.server.toolpacks.reading import ToolPacks, load_packs, read_folder
-from winnow.server.toolpacks.records import PackProgram, PackRequest, ToolPack
-from winnow.server.toolpacks.schemas import SchemaRefused, read_schema
-from winnow.server.toolpacks.templates import TemplateRefused, check_json_template, check_template, render
+from winnow.server.tools.operator_packs.program_calls import build_call
+from winnow.server.tools.operator_packs.reading import ToolPacks, load_packs, read_folder
+from winnow.server.tools.operator_packs.records import PackProgram, PackRequest, ToolPack
+from winnow.server.tools.operator_packs.schemas import SchemaRefused, read_schema
+from winnow.server.tools.operator_packs.templates import (
+    TemplateRefused,
+    check_json_template,
+    check_template,
+    render,
+)
 
 PACK: dict[str, Any] = {
     "id": "text.count",

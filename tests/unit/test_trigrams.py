@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winnow.server.backends import trigrams
-from winnow.server.backends.base import CatalogueChanges, CatalogueEntry
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.ids import chunk_id, document_id
 from winnow.server.models import Chunk, Document, ExcludedText, Filters
 from winnow.server.operations.corpus.patterns import compile_pattern
+from winnow.server.storage.base import CatalogueChanges, CatalogueEntry
 
 P = "p"
 ALPHABET = 'abkKsS\u212a\u017fßéÉ中😀\ufffe "-.'

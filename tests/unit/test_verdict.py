@@ -19,8 +19,8 @@ from winnow.server.retrieval.verdict import (
     is_rare,
     measure_signals,
 )
-from winnow.server.text.tokens import FALLBACK
 from winnow.server.text.verdicts import render_verdict
+from winnow.server.text.words.tokens import FALLBACK
 
 shares = st.floats(0, 1)
 scores = st.floats(0, 30).map(lambda score: 0.0 if score < 0.01 else score)

@@ -16,7 +16,7 @@ from winnow.server.commands.ingest.report import print_report as shown_ingest
 from winnow.server.commands.terminal.output import print_json, print_lines, print_to_stderr
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.ingest.pipeline import IngestFailure, IngestReport
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import printable
 
 COMMANDS = Path(__file__).parents[2] / "server" / "commands"
@@ -59,7 +59,7 @@ def test_no_command_prints_past_the_two_ways_out() -> None:
     past = [
         f"{path.relative_to(COMMANDS)}:{found}"
         for path in sorted(COMMANDS.rglob("*.py"))
-        if path.name not in (OUTPUT, SCREEN)
+        if path.name not in (OUTPUT, SCREEN) and path.parent.name != "entry"  # the ways in come before any output
         for found in _written_past(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert past == []

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.backends.files.lock import HOLDER, StoreLock
-from winnow.server.backends.files.private_folder import is_private, make_private
-from winnow.server.health import examine
-from winnow.server.scripts.skills import load_skills
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.health import examine
+from winnow.server.settings.loading import load_settings
+from winnow.server.storage.files.lock import HOLDER, StoreLock
+from winnow.server.storage.files.private_folder import is_private, make_private
+from winnow.server.tools.scripts.skills import load_skills
 
 pytestmark = pytest.mark.both_users
 

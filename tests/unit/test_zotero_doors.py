@@ -14,14 +14,14 @@ import pytest
 from tests.zotero_api import ZoteroApi, serve_api
 from tests.zotero_database import write_database
 from tests.zotero_library import Library, Zotero, add_annotation, make_zotero
+from winnow.server.bibliographies.zotero.database import DatabaseTransport
+from winnow.server.bibliographies.zotero.files import FilePlaces
+from winnow.server.bibliographies.zotero.local_api import LocalApi
+from winnow.server.bibliographies.zotero.objects import LibraryName, LibraryObjects, pack, unpack
+from winnow.server.bibliographies.zotero.opening import open_zotero
+from winnow.server.bibliographies.zotero.records import ZoteroLibrary
+from winnow.server.bibliographies.zotero.works import make_library
 from winnow.server.errors import WinnowError
-from winnow.server.libraries.zotero.database import DatabaseTransport
-from winnow.server.libraries.zotero.files import FilePlaces
-from winnow.server.libraries.zotero.local_api import LocalApi
-from winnow.server.libraries.zotero.objects import LibraryName, LibraryObjects, pack, unpack
-from winnow.server.libraries.zotero.opening import open_zotero
-from winnow.server.libraries.zotero.records import ZoteroLibrary
-from winnow.server.libraries.zotero.works import make_library
 
 OWN, GROUP = LibraryName("library", "My Library"), LibraryName("groups/123", "Electricity Group")
 

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from tests.zotero_api import ZoteroApi, serve_api
 from tests.zotero_database import write_database
 from tests.zotero_library import Zotero, make_zotero
-from winnow.server.errors import WinnowError
-from winnow.server.libraries.zotero.database import DatabaseTransport, database_stamp
-from winnow.server.libraries.zotero.files import FilePlaces, find_file
-from winnow.server.libraries.zotero.local_api import LocalApi
-from winnow.server.libraries.zotero.objects import (
+from winnow.server.bibliographies.zotero.database import DatabaseTransport, database_stamp
+from winnow.server.bibliographies.zotero.files import FilePlaces, find_file
+from winnow.server.bibliographies.zotero.local_api import LocalApi
+from winnow.server.bibliographies.zotero.objects import (
     LibraryName,
     LibraryObjects,
     ZoteroObject,
@@ -29,7 +28,8 @@ from winnow.server.libraries.zotero.objects import (
     read_object,
     unpack,
 )
-from winnow.server.libraries.zotero.works import make_library
+from winnow.server.bibliographies.zotero.works import make_library
+from winnow.server.errors import WinnowError
 
 OWN = LibraryName("library", "My Library")
 

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from winnow.server.errors import WinnowError
-from winnow.server.libraries.item_types import CSL_TYPES, OF_ZOTERO
-from winnow.server.libraries.records import Annotation, Creator, EntryFlaw
-from winnow.server.libraries.zotero.files import FilePlaces
-from winnow.server.libraries.zotero.objects import (
+from winnow.server.bibliographies.item_types import CSL_TYPES, OF_ZOTERO
+from winnow.server.bibliographies.records import Annotation, Creator, EntryFlaw
+from winnow.server.bibliographies.zotero.files import FilePlaces
+from winnow.server.bibliographies.zotero.objects import (
     LibraryName,
     LibraryObjects,
     ZoteroCollection,
     ZoteroObject,
     read_object,
 )
-from winnow.server.libraries.zotero.profiles import find_places, read_preferences
-from winnow.server.libraries.zotero.records import ZoteroLibrary
-from winnow.server.libraries.zotero.selection import choose_libraries, choose_works
-from winnow.server.libraries.zotero.works import make_library, note_title
+from winnow.server.bibliographies.zotero.profiles import find_places, read_preferences
+from winnow.server.bibliographies.zotero.records import ZoteroLibrary
+from winnow.server.bibliographies.zotero.selection import choose_libraries, choose_works
+from winnow.server.bibliographies.zotero.works import make_library, note_title
+from winnow.server.errors import WinnowError
 
 OWN, GROUP = LibraryName("library", "My Library"), LibraryName("groups/5", "Lab")
 

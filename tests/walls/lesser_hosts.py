@@ -238,9 +238,9 @@ def _exit_code(raised: Sequence[Wall], attempt: Callable[[WallResources], None])
 
 def _read() -> dict[str, Any]:
     """What is missing around readers of files, whether they are behind the walls that are left, and a page."""
-    from winnow.server.ingest.formats.parsed_file import ReadOptions
-    from winnow.server.ingest.parsing.parser import ParserProcess
-    from winnow.server.ingest.parsing.reader_pool import start_walled_children
+    from winnow.server.ingest.children.parser import ParserProcess
+    from winnow.server.ingest.children.reader_pool import start_walled_children
+    from winnow.server.readers.formats.parsed_file import ReadOptions
 
     started = start_walled_children(ReadOptions())
     started.close()

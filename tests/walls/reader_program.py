@@ -9,10 +9,10 @@ import threading
 import time
 from typing import BinaryIO
 
-from winnow.server.ingest.documents import UnreadableFile
-from winnow.server.ingest.formats.parsed_file import ParsedFile, ReadOptions
-from winnow.server.ingest.parsing import child
 from winnow.server.models import Place, Reading
+from winnow.server.readers import child
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
 prepare = child.prepare
 _READ: list[bytes] = []

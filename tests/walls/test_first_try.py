@@ -10,8 +10,8 @@ import pytest
 
 from winnow.client_sdk import MCPClient
 from winnow.sandbox import Outcome, Reply
-from winnow.sandbox.diagnosis.hints import SIGNATURES
-from winnow.server.text.tokens import count_tokens
+from winnow.sandbox.child.diagnosis.hints import SIGNATURES
+from winnow.server.text.words.tokens import count_tokens
 
 pytestmark = pytest.mark.walls
 

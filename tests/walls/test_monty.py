@@ -22,7 +22,7 @@ from winnow import client_sdk
 from winnow.client_sdk import claim_calls, graph_calls, kb_calls, transport
 from winnow.sandbox import CallError, Limits, Outcome, Reply, Sandbox, SandboxUnavailable, probe
 from winnow.sandbox.child import monty_sdk
-from winnow.sandbox.language.allow_list import ALLOWED
+from winnow.sandbox.child.language.allow_list import ALLOWED
 from winnow.sandbox.runners import monty
 
 ROOT = Path(__file__).parents[2]

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_document
-from winnow.server.ingest.formats.common import ocr_package
-from winnow.server.ingest.formats.format_table import Format
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-from winnow.server.ingest.parsing import parser, walled_children
-from winnow.server.ingest.parsing.parser import ParserProcess
-from winnow.server.ingest.parsing.reader_pool import StartedChildren
-from winnow.server.ingest.parsing.walled_children import WalledChildren
+from winnow.server.ingest.children import parser, walled_children
+from winnow.server.ingest.children.parser import ParserProcess
+from winnow.server.ingest.children.reader_pool import StartedChildren
+from winnow.server.ingest.children.walled_children import WalledChildren
 from winnow.server.models import Place, Reading
+from winnow.server.readers.common import ocr_package
+from winnow.server.readers.documents import RawDocument, UnreadableFile, clean_document
+from winnow.server.readers.formats.format_table import Format
+from winnow.server.readers.formats.parsed_file import ReadOptions
 
 pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 

@@ -14,22 +14,22 @@ import pytest
 
 from tests.patience import LIMIT, family
 from tests.watched import add_source, settings_of, wait_for, watched
-from winnow.server.ingest.documents import RawDocument, UnreadableFile
-from winnow.server.ingest.formats.format_table import Format
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-from winnow.server.ingest.parsing import reader_pool, walled_children
-from winnow.server.ingest.parsing.parser import ParserProcess
-from winnow.server.ingest.parsing.reader_pool import ReaderPool, StartedChildren
-from winnow.server.ingest.parsing.walled_children import WalledChildren
+from winnow.server.ingest.children import reader_pool, walled_children
+from winnow.server.ingest.children.parser import ParserProcess
+from winnow.server.ingest.children.reader_pool import ReaderPool, StartedChildren
+from winnow.server.ingest.children.walled_children import WalledChildren
+from winnow.server.readers.documents import RawDocument, UnreadableFile
+from winnow.server.readers.formats.format_table import Format
+from winnow.server.readers.formats.parsed_file import ReadOptions
 
 pytestmark = [pytest.mark.walls, pytest.mark.as_root]
 
 _PROGRAM = "tests.walls.reader_program"
 _KEEPER = f"""
 import os, sys
-from winnow.server.ingest.parsing import walled_children
-from winnow.server.ingest.parsing.parser import ParserProcess
-from winnow.server.ingest.parsing.reader_pool import ReaderPool
+from winnow.server.ingest.children import walled_children
+from winnow.server.ingest.children.parser import ParserProcess
+from winnow.server.ingest.children.reader_pool import ReaderPool
 walled_children.MODULE = {_PROGRAM!r}
 pool = ReaderPool()
 with ParserProcess(pool=pool) as readers:

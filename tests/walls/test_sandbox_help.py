@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from winnow.sandbox.diagnosis import hints
-from winnow.sandbox.diagnosis.help_text import help_on
-from winnow.server.reference import sdk
+from winnow.sandbox.child.diagnosis import hints
+from winnow.sandbox.child.diagnosis.help_text import help_on
+from winnow.server.tools.reference import sdk
 
 pytestmark = pytest.mark.walls
 

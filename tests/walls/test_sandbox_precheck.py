@@ -19,9 +19,9 @@ from winnow.client_sdk import graph_calls, kb_calls
 from winnow.client_sdk.requests import CHOICES
 from winnow.client_sdk.rows import FIELDS
 from winnow.sandbox import CallError, Reply
-from winnow.sandbox.diagnosis import precheck
-from winnow.sandbox.language import compiler, policy, refusals
-from winnow.sandbox.language.allow_list import WITHHELD_MEMBERS
+from winnow.sandbox.child.diagnosis import precheck
+from winnow.sandbox.child.language import compiler, policy, refusals
+from winnow.sandbox.child.language.allow_list import WITHHELD_MEMBERS
 from winnow.server import contracts
 from winnow.server.contracts import graph, kb, search
 from winnow.server.contracts.claims import answers as claims

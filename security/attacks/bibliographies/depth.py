@@ -2,7 +2,7 @@
 # Braces, lists and commands nested so deep that a reader ends, and the other works are lost.
 import json
 
-from winnow.server.libraries.reading import read_bibliography
+from winnow.server.bibliographies.reading import read_bibliography
 
 DEEP = "{" * 100_000 + "x" + "}" * 100_000
 LISTS = "[" * 100_000 + "]" * 100_000

@@ -2,8 +2,8 @@
 # The label of a page, or the name of a sheet or a file, closes the citation that it stands in.
 import re
 
-from winnow.server.libraries.citing import CitedPlace, write_citations
-from winnow.server.libraries.records import Creator, LibraryItem
+from winnow.server.bibliographies.citing import CitedPlace, write_citations
+from winnow.server.bibliographies.records import Creator, LibraryItem
 
 ITEM = LibraryItem("k", "k", "book", "Lanterns", (Creator("Ohm", "G."),), 1827)
 WORDS = "12][x](http://evil.example); @other \\input{/etc/passwd} `x`"

@@ -1,6 +1,6 @@
 # surface: held
 # Macros that double, references in a circle, a million keywords: a bibliography of a few lines fills the memory.
-from winnow.server.libraries.reading import read_bibliography
+from winnow.server.bibliographies.reading import read_bibliography
 
 DOUBLING = '@string{m0 = "xxxxxxxxxx"}\n' + "".join(f"@string{{m{n} = m{n - 1} # m{n - 1}}}\n" for n in range(1, 80))
 CIRCLE = "@a{a, crossref={b}}\n@a{b, crossref={c}}\n@a{c, crossref={a}}\n@a{d, crossref={d}}\n"

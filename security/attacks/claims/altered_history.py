@@ -8,7 +8,7 @@ from winnow.server.claims.records import Claim, Entry, new_entry_id
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 BOOK = Notebook("p")
 

@@ -1,10 +1,10 @@
 # surface: held
 # A claim, a topic, an author or a content looks like lines of the server, or draws on a terminal.
 from winnow.security.job_server import call_all
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 from winnow.server.text.framing import frame_answer
-from winnow.server.tools import TOOLS
+from winnow.server.tools.table import TOOLS
 
 SETTINGS = {
     "store": "store", "project": "p", "daemon": "off", "embedding": "off", "graph": "off", "enable_writes": True

@@ -3,12 +3,12 @@
 import json
 
 from winnow.security.job_server import call_all
-from winnow.server.app import open_application
+from winnow.server.commands.entry.app import open_application
 from winnow.server.claims.exchange import FORMAT, import_lines
 from winnow.server.claims.hash_chain import digest_of
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook, View
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 SETTINGS = {
     "store": "store", "project": "p", "daemon": "off", "embedding": "off", "graph": "off", "enable_writes": True

@@ -5,11 +5,11 @@ import itertools
 
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook, View
-from winnow.server.app import open_application
+from winnow.server.commands.entry.app import open_application
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import DIRECT, SCRIPT, Caller
-from winnow.server.sessions.identities import key_name
-from winnow.server.settings_loading import load_settings
+from winnow.server.operations.knowledge import DIRECT, SCRIPT, Caller
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.settings.loading import load_settings
 
 SECRET = "volcano"
 SETTINGS = {

@@ -16,7 +16,7 @@ def control():
 
 def surface():
     from winnow.server.errors import WinnowError
-    from winnow.server.settings_loading import load
+    from winnow.server.settings.loading import load
 
     for name in [name for name in os.environ if name.startswith("WINNOW_")]:
         del os.environ[name]

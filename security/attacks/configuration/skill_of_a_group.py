@@ -20,6 +20,6 @@ def control():
 
 
 def surface():
-    from winnow.server.scripts.skills import load_skills
+    from winnow.server.tools.scripts.skills import load_skills
 
     return "answer" in load_skills([place()]).skills

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from winnow.security.script_server import run_scripts
 from winnow.security.surface import winnow
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 STORE = {"store": "store", "daemon": "off", "embedding": "off"}
 COPIES, LONG, MIB = 60, 4, 1024 * 1024

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from winnow.security.corpus_store import HIDDEN, SEEN, ingest_pages
 from winnow.security.script_server import run_scripts
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 PAGES = {
     "guide/open.md": SEEN,

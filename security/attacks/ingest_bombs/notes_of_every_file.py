@@ -2,7 +2,7 @@
 # Each of many files has a thousand notes of its own, and the report of their ingest keeps them all in memory.
 from collections import Counter
 
-from winnow.server.backends.base import CatalogueEntry
+from winnow.server.storage.base import CatalogueEntry
 from winnow.server.ingest.report import ReadingTally
 from winnow.server.models import Document, Reading
 

@@ -3,8 +3,8 @@
 from urllib.request import urlopen
 
 from winnow.security.job_server import SERVER, call_all, can_read, has_secret, ingests_of, make_folders
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 
 def server(allowed):

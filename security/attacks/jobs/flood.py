@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 
 from winnow.security.job_server import SERVER, make_folders
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 FOLDERS = 200
 

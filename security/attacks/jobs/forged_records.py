@@ -6,8 +6,8 @@ from pathlib import Path
 
 from winnow.security.job_server import SECRET, SERVER, call_all, can_read, has_secret, make_folders
 from winnow.security.surface import winnow
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 
 def record(number, path, root, **others):

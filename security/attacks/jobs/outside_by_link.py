@@ -1,8 +1,8 @@
 # surface: held
 # Links inside the allowed folder lead to a private one: a link to the folder, to its file, and a chain of links.
 from winnow.security.job_server import SERVER, call_all, can_read, has_secret, ingests_of, make_folders
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 
 def server(allowed):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from winnow.security.job_server import SERVER, make_folders
 from winnow.security.script_server import run_scripts
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 ATTEMPTS = """
 taken = []

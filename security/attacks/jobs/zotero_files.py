@@ -6,8 +6,8 @@ from contextlib import closing
 
 from winnow.security.job_server import SERVER, call_all, has_secret, make_folders
 from winnow.security.surface import winnow
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 TABLES = {
     "libraries": "libraryID, type, version", "groups": "groupID, libraryID, name",

@@ -2,7 +2,7 @@
 # A quote that says something else than its source is verified, because it looks almost the same.
 import re
 
-from winnow.server.quotes.finding import SourceText, find_quote
+from winnow.server.text.quotes.finding import SourceText, find_quote
 
 SOURCE = "Backups are not kept for 1.5 years; use --force, not -f. x² is less than 10-20. Keys are encrypted."
 QUOTES = (

@@ -4,9 +4,9 @@ import io
 import zipfile
 from xml.sax.saxutils import escape
 
-from winnow.server.ingest.formats import docx, rtf
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-from winnow.server.quotes.finding import SourceText, find_quote
+from winnow.server.readers.formats import docx, rtf
+from winnow.server.readers.formats.parsed_file import ReadOptions
+from winnow.server.text.quotes.finding import SourceText, find_quote
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 RUNS = (("It is ", ""), ("not", "<w:strike/>"), (" void. It has 10", ""), ("9", '<w:vertAlign w:val="superscript"/>'), (" m.", ""))  # fmt: skip

@@ -1,6 +1,6 @@
 # surface: held
 # A part of a number is quoted as a whole one: its decimal sign, blank, comparison or exponent is written otherwise.
-from winnow.server.quotes.finding import SourceText, find_quote
+from winnow.server.text.quotes.finding import SourceText, find_quote
 
 # What is quoted, and what the text says.
 CUT = {

@@ -2,7 +2,7 @@
 # A false quote of a text is written so that the audit of its citations does not see a quote there.
 import re
 
-from winnow.server.quotes.markdown_quotes import read_citations
+from winnow.server.text.quotes.markdown_quotes import read_citations
 
 WORDS = "kept for sixty long and dark days"
 TEXTS = (

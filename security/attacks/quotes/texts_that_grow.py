@@ -3,8 +3,8 @@
 import re
 import time
 
-from winnow.server.quotes.finding import SourceText, find_quote
-from winnow.server.quotes.markdown_quotes import read_citations
+from winnow.server.text.quotes.finding import SourceText, find_quote
+from winnow.server.text.quotes.markdown_quotes import read_citations
 
 MOST_SECONDS = 20  # the slowest takes less than one
 CHARS = 20_000

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from winnow.security.reader_attack import behind_walls
-from winnow.server.ingest.formats.format_table import Format
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-from winnow.server.ingest.parsing.failures import ChildFailed
-from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.readers.formats.format_table import Format
+from winnow.server.readers.formats.parsed_file import ReadOptions
+from winnow.server.readers.failures import ChildFailed
+from winnow.server.ingest.children.parser import ParserProcess
 
 CODE = "found = request.decode()"
 

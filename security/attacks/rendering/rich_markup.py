@@ -7,7 +7,7 @@ from rich.tree import Tree
 from winnow.server.commands.graph import _build_tree
 from winnow.server.commands.graph.portrait import Portrait
 from winnow.server.commands.terminal.screen import Screen
-from winnow.server.graph.records import Node
+from winnow.server.retrieval.graph.records import Node
 
 NAME = "[red]a[/red][/bold]\x1b[2K\x9b31m\u202e"
 

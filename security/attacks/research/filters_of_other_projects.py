@@ -4,8 +4,8 @@ import sqlite3
 
 from winnow.security.job_server import call_all
 from winnow.security.two_projects import SECRET, SERVER, ingest_both
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 WHERE = (
     {"project": "theirs"},

@@ -3,8 +3,8 @@
 from winnow.security.job_server import call_all
 from winnow.security.surface import winnow
 from winnow.security.two_projects import SECRET, SERVER, ingest_both
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 NAMES = ("theirs", "Theirs", "theirs ", "mine/../theirs", "./theirs", "theirs/", "%", "*", "mine' OR '1", "mine\x00theirs")
 NAMES += ("proj-theirs", "nowhere", "theirs\u200b")

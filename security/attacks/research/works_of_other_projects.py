@@ -5,9 +5,9 @@ import difflib
 from winnow.security.job_server import call_all
 from winnow.security.surface import winnow
 from winnow.security.two_projects import SECRET, SERVER, ingest_both
-from winnow.server.app import open_application
+from winnow.server.commands.entry.app import open_application
 from winnow.server.ids import document_id
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 ASKED = SECRET[:-1]
 

@@ -1,8 +1,8 @@
 # surface: held
 # Names that are paths, lines or directions, and values that are no data, are saved all the same or end the server.
 from winnow.security.script_server import STORE, make_pages, run_scripts
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 STORED = {}  # what a server does that takes every name
 

@@ -2,7 +2,7 @@
 # Sessions fill the server's memory with saved values: full ones, many small ones, and values that never end.
 import sys
 
-from winnow.server.sessions.saved_values import SavedValues
+from winnow.server.runtime.sessions.saved_values import SavedValues
 
 MIB = 1024 * 1024
 MOST = 80 * MIB  # 64 MiB of values and 16 MiB of values under way

@@ -1,8 +1,8 @@
 # surface: held
 # A script reads what a script of another session saved, by its name, by guesses, and by forged arguments.
 from winnow.security.script_server import STORE, make_pages, run_scripts
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 SHARED = {}  # what a server does that has one place for the values of all scripts
 

@@ -1,8 +1,8 @@
 # surface: held
 # A run takes in more passage text than it may: small views first, then the whole; pieces; many questions at once.
 from winnow.security.script_server import STORE, make_pages, results_of
-from winnow.server.app import open_application
-from winnow.server.settings_loading import load_settings
+from winnow.server.commands.entry.app import open_application
+from winnow.server.settings.loading import load_settings
 
 LIMIT = 1024 * 1024
 COLLECT = """

@@ -11,8 +11,8 @@ from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from winnow.security.loopback_servers import REVISIONS
-from winnow.server.keys.key_file import add_key, new_key
-from winnow.server.keys.key_ring import KeyRing
+from winnow.server.storage.keys.key_file import add_key, new_key
+from winnow.server.storage.keys.key_ring import KeyRing
 from winnow.server.transports.access.http_access import HttpAccess
 from winnow.server.transports.addresses import listen, parse_networks
 from winnow.server.transports.connections import BoundedProtocol

@@ -4,7 +4,7 @@ import time
 
 from winnow.security.watched_folder import make_folders
 from winnow.server.ingest.file_discovery import Root
-from winnow.server.watching.scans import changed_parts, list_parts
+from winnow.server.jobs.watching.scans import changed_parts, list_parts
 from winnow.server.ingest.selection.ignore_files import FileRules
 
 

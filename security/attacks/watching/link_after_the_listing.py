@@ -6,9 +6,9 @@ from winnow.security.watched_folder import SECRET, has_secret, make_folders
 from winnow.server.ingest.file_discovery import Root, SourcePart, find_files
 from winnow.server.ingest.pipeline import ingest_parts
 from winnow.server.ingest.selection.request import IngestRequest
-from winnow.server.ingest.target import target_of
-from winnow.server.opening import open_backends
-from winnow.server.settings_loading import load_settings
+from winnow.server.jobs.target import target_of
+from winnow.server.backends.opening import open_backends
+from winnow.server.settings.loading import load_settings
 
 
 def swap(notes, private):

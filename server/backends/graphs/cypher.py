@@ -1,6 +1,6 @@
 """The Cypher statements of the graph on Neo4j: constants, with parameters for every value.
 
-Names of labels and relations come from the closed lists of ``server.graph.records``. Every statement has the
+Names of labels and relations come from closed lists (``server.retrieval.graph.records``). Every statement has the
 parameter ``$project``; reads within a scope have ``$scope`` too, the ids of admitted documents. Reads without a
 scope have simpler statements, which the server plans in less time. ``r`` is an edge, ``n`` and
 ``m`` are its ends, ``k`` is the name that a document gives an entity.
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from winnow.server.graph.base import Direction
-from winnow.server.graph.records import EDGE_TYPES, LABELS
+from winnow.server.retrieval.graph.base import Direction
+from winnow.server.retrieval.graph.records import EDGE_TYPES, LABELS
 
 ORDER: Mapping[str, int] = {type: at for at, type in enumerate(EDGE_TYPES)}
 INDEXES = (

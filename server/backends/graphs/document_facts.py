@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from winnow.server.backends.sqlite import Database
+from winnow.server.storage.sqlite import Database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS ledger (
@@ -25,7 +25,7 @@ class SqliteFactStore:
     """Stamps and facts of documents by project. ``store`` names the graph store that they belong to.
 
     The file is opened for each call, and created by the first. Methods raise ``WinnowError`` as
-    ``server.backends.sqlite`` does.
+    ``server.storage.sqlite`` does.
     """
 
     def __init__(self, path: Path, store: str) -> None:

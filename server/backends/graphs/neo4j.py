@@ -9,7 +9,7 @@ What is stored::
     (:WinnowGate)                               how many changes were begun, and how many of them are done
 
 Theory of operation. Statements are constants, values are parameters, and the names of labels and relations come
-from the closed lists of ``server.graph.records``. ``cypher`` has the statements, ``neo4j_reads`` what runs in one
+from closed lists (``retrieval.graph.records``). ``cypher`` has the statements, ``neo4j_reads`` what runs in one
 read, ``neo4j_writes`` what runs in one change; this module has the connection, the transactions and the gate.
 
 Neo4j isolates neither reads nor commits: a statement sees what is committed when it runs, and of a transaction
@@ -48,9 +48,9 @@ from winnow.server.backends.graphs.neo4j_reads import (
     valid_ids,
 )
 from winnow.server.backends.graphs.neo4j_writes import GraphWriter
-from winnow.server.configuration.addresses import Address
 from winnow.server.errors import WinnowError
-from winnow.server.graph.base import (
+from winnow.server.ids import point_id
+from winnow.server.retrieval.graph.base import (
     PAGE_SIZE,
     Counts,
     Degree,
@@ -66,9 +66,9 @@ from winnow.server.graph.base import (
     Types,
     check_limits,
 )
-from winnow.server.graph.cooccurrence import derive_edges
-from winnow.server.graph.merged_graph import edge_records
-from winnow.server.graph.records import (
+from winnow.server.retrieval.graph.cooccurrence import derive_edges
+from winnow.server.retrieval.graph.merged_graph import edge_records
+from winnow.server.retrieval.graph.records import (
     DERIVED,
     EDGE_TYPES,
     TITLE_CHARS,
@@ -78,9 +78,9 @@ from winnow.server.graph.records import (
     normalise_name,
     validate_graph,
 )
-from winnow.server.ids import point_id
 from winnow.server.runtime import deadlines
 from winnow.server.runtime.remote import remote_backend
+from winnow.server.settings.addresses import Address
 
 CONNECT_SECONDS = 1.5
 QUERY_SECONDS = 2.0

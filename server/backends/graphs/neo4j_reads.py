@@ -2,7 +2,7 @@
 
 ``GraphReader`` runs statements for one scope. Rows and counts are computed by the server. Walks (paths, ranks)
 fetch the edges around the nodes that they reached, hop by hop, into a ``FetchedGraph`` and leave the rest to
-``server.graph``.
+``server.retrieval.graph``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from winnow.server.backends.graphs import cypher
-from winnow.server.graph import page_rank, path_search
-from winnow.server.graph.base import (
+from winnow.server.ids import is_chunk_id
+from winnow.server.retrieval.graph import page_rank, path_search
+from winnow.server.retrieval.graph.base import (
     MAX_EDGES,
     Counts,
     Direction,
@@ -29,8 +30,8 @@ from winnow.server.graph.base import (
     ReachedNode,
     Types,
 )
-from winnow.server.graph.csr_graph import EdgeColumns, Graph
-from winnow.server.graph.records import (
+from winnow.server.retrieval.graph.csr_graph import EdgeColumns, Graph
+from winnow.server.retrieval.graph.records import (
     EDGE_TYPES,
     LABELS,
     MAX_EVIDENCE,
@@ -42,7 +43,6 @@ from winnow.server.graph.records import (
     edge_order,
     is_text,
 )
-from winnow.server.ids import is_chunk_id
 from winnow.server.runtime import deadlines
 
 # Records in one statement; Neo4j advises thousands.

@@ -8,8 +8,8 @@ from typing import Any
 
 from winnow.server.backends.graphs import cypher
 from winnow.server.backends.graphs.neo4j_reads import Transaction, batches
-from winnow.server.graph.merged_graph import build_part, document_graph
-from winnow.server.graph.records import DocumentGraph, Edge, Node, entity_type_order, normalise_name
+from winnow.server.retrieval.graph.merged_graph import build_part, document_graph
+from winnow.server.retrieval.graph.records import DocumentGraph, Edge, Node, entity_type_order, normalise_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The graph store in one SQLite file, with compressed graphs in memory for traversal.
 
 A row is the graph of one document, in columns; replacing a document replaces a row. The first read after a change
-joins the rows of a project into one compressed graph (see ``server.graph.csr_graph``) for each scope in use.
-Each read asks for the generation first. See ``server.backends.sqlite`` for how several processes share the file.
+joins the rows of a project into one compressed graph (``retrieval.graph.csr_graph``) for each scope in use.
+Each read asks for the generation first. See ``server.storage.sqlite`` for how several processes share the file.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from winnow.server.backends.sqlite import Database, Layout
-from winnow.server.graph import page_rank, path_search, traversal
-from winnow.server.graph.base import (
+from winnow.server.retrieval.graph import page_rank, path_search, traversal
+from winnow.server.retrieval.graph.base import (
     PAGE_SIZE,
     Counts,
     Degree,
@@ -35,9 +34,9 @@ from winnow.server.graph.base import (
     Types,
     check_limits,
 )
-from winnow.server.graph.cooccurrence import derive_edges
-from winnow.server.graph.csr_graph import Graph
-from winnow.server.graph.merged_graph import (
+from winnow.server.retrieval.graph.cooccurrence import derive_edges
+from winnow.server.retrieval.graph.csr_graph import Graph
+from winnow.server.retrieval.graph.merged_graph import (
     EDGE_DTYPE,
     DocumentPart,
     MergedGraph,
@@ -48,8 +47,9 @@ from winnow.server.graph.merged_graph import (
     read_mentions,
     replace_derived_edges,
 )
-from winnow.server.graph.records import DocumentGraph, Node, validate_graph
+from winnow.server.retrieval.graph.records import DocumentGraph, Node, validate_graph
 from winnow.server.runtime.waits import WaitCounter
+from winnow.server.storage.sqlite import Database, Layout
 
 SCHEMA_VERSION = 1
 # Scopes whose graphs are kept in memory: each costs about as much as the whole.

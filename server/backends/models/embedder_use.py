@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from winnow.server.backends.base import Embedder, Vector
+from winnow.server.storage.base import Embedder, Vector
 
 
 class EmbedderUse:

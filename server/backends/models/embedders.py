@@ -20,13 +20,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from winnow.server.backends.base import Embedder, ModelState
 from winnow.server.backends.models import weights
 from winnow.server.backends.models.conversion_space import check_space, map_conversion_errors
 from winnow.server.backends.models.embedder_use import EmbedderUse
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.reports.store_figures import ModelFigures
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import Embedder, ModelState
 
 _OFF = "the embedding model is switched off (embedding = off)"
 _LOADING = "the embedding model is still loading"

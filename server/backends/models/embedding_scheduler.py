@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from winnow.server.backends.base import Vector
 from winnow.server.runtime.deadlines import current_deadline
+from winnow.server.storage.base import Vector
 
 T = TypeVar("T")
 

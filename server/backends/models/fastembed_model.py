@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from winnow.server.backends.base import Vector
 from winnow.server.backends.models.embedding_scheduler import EmbeddingScheduler
 from winnow.server.backends.models.named_embedder import NamedEmbedder
 from winnow.server.backends.models.onnx_folder import normalise
 from winnow.server.backends.models.onnx_runtime import import_with_runtime
 from winnow.server.errors import WinnowError
+from winnow.server.storage.base import Vector
 
 _NOT_INSTALLED = "fastembed is not installed; run: pip install fastembed"
 

@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from winnow.server.backends.base import ENGLISH, Vector
-from winnow.server.backends.files.temporary_folders import CONVERTING, temporary_folder
 from winnow.server.backends.models import weights
 from winnow.server.backends.models.conversion_space import check_space, map_conversion_errors
 from winnow.server.backends.models.embedding_scheduler import EmbeddingScheduler
 from winnow.server.backends.models.onnx_runtime import open_session
+from winnow.server.storage.base import ENGLISH, Vector
+from winnow.server.storage.files.temporary_folders import CONVERTING, temporary_folder
 
 # The length the model was trained on, in word pieces. Longer text is truncated, so chunks are smaller.
 WINDOW = 256

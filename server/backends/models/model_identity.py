@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from winnow.server.backends.models import weights
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 GRAPHS = ("model.onnx", "onnx/model.onnx")
 TOKENIZER = "tokenizer.json"

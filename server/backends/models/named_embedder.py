@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from winnow.server.backends.base import ENGLISH, Vector
+from winnow.server.storage.base import ENGLISH, Vector
 
 # English models have names such as bge-small-en-v1.5; names of multilingual models do not match.
 _ENGLISH_NAME = re.compile(r"(?:^|[-_/.])(?:en|english)(?:[-_/.]|$)|all-minilm-l\d+-v\d", re.IGNORECASE)

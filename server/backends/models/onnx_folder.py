@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from winnow.server.backends.base import Vector
 from winnow.server.backends.models.embedding_scheduler import EmbeddingScheduler
 from winnow.server.backends.models.model_identity import GRAPHS, digest
 from winnow.server.backends.models.named_embedder import NamedEmbedder
 from winnow.server.backends.models.onnx_runtime import open_session
 from winnow.server.errors import WinnowError
+from winnow.server.storage.base import Vector
 
 _WINDOW = 512
 _POOLINGS = ("cls", "mean")

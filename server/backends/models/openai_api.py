@@ -13,13 +13,13 @@ from collections.abc import Sequence
 import httpx
 import numpy as np
 
-from winnow.server.backends.base import Vector
 from winnow.server.backends.models.embedding_scheduler import FEW
 from winnow.server.backends.models.named_embedder import NamedEmbedder
-from winnow.server.configuration.addresses import Address
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.deadlines import Deadline, current_deadline
 from winnow.server.runtime.remote import remote_backend
+from winnow.server.settings.addresses import Address
+from winnow.server.storage.base import Vector
 
 # Texts in one request: an ingest's portion; services admit 96 to 2,048.
 AT_ONCE = 64

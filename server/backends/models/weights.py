@@ -25,8 +25,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-from winnow.server.configuration.addresses import show_address
 from winnow.server.errors import WinnowError
+from winnow.server.settings.addresses import show_address
 
 Report = Callable[[str], None]
 

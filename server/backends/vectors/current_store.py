@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from winnow.server.backends.base import Payload, Point, SparseVector, Vector, VectorStore
 from winnow.server.backends.catalogue import Binding, Catalogue
 from winnow.server.errors import WinnowError
 from winnow.server.models import CollectionFacts, Filters
 from winnow.server.runtime.waits import WaitCounter, WriterClock
+from winnow.server.storage.base import Payload, Point, SparseVector, Vector, VectorStore
 
 # Builds the graph of this many vectors in a copy; returns the copy's binding, or None where it did not.
 BuildVectors = Callable[[Binding, int], Binding | None]

@@ -18,7 +18,22 @@ from typing import Any
 
 import qdrant_edge as qdrant
 
-from winnow.server.backends.base import (
+from winnow.server.backends.vectors.edge_files import (
+    REINDEX,
+    ROOM_BYTES,
+    ROOM_TO_DELETE_BYTES,
+    check_open_files,
+    check_room,
+    is_sealable,
+    read_file,
+    vector_damage_error,
+    warm_page_cache,
+)
+from winnow.server.errors import WinnowError
+from winnow.server.ids import chunk_of_point, point_id
+from winnow.server.models import CollectionFacts, Filters
+from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.storage.base import (
     DENSE,
     EXACT_KB,
     HNSW_EF,
@@ -41,26 +56,11 @@ from winnow.server.backends.base import (
     point_of,
     stored_payload,
 )
-from winnow.server.backends.files import seal
-from winnow.server.backends.files.lock import HOLDER, StoreLock
-from winnow.server.backends.files.seal import SealCheck
-from winnow.server.backends.files.store_folder import folder_error, map_os_errors
-from winnow.server.backends.files.temporary_folders import CREATING, temporary_folder
-from winnow.server.backends.vectors.edge_files import (
-    REINDEX,
-    ROOM_BYTES,
-    ROOM_TO_DELETE_BYTES,
-    check_open_files,
-    check_room,
-    is_sealable,
-    read_file,
-    vector_damage_error,
-    warm_page_cache,
-)
-from winnow.server.errors import WinnowError
-from winnow.server.ids import chunk_of_point, point_id
-from winnow.server.models import CollectionFacts, Filters
-from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.storage.files import seal
+from winnow.server.storage.files.lock import HOLDER, StoreLock
+from winnow.server.storage.files.seal import SealCheck
+from winnow.server.storage.files.store_folder import folder_error, map_os_errors
+from winnow.server.storage.files.temporary_folders import CREATING, temporary_folder
 
 # int8 vectors find twice as many candidates as asked for, float32 vectors choose among them.
 _NEAREST = qdrant.SearchParams(

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from winnow.server.backends.files import seal
-from winnow.server.backends.files.store_folder import folder_error
 from winnow.server.errors import WinnowError
+from winnow.server.storage.files import seal
+from winnow.server.storage.files.store_folder import folder_error
 
 REINDEX = "to make the vectors again from the text in the store, run: winnow reindex"
 _READ_AT_OPENING = ("quantized.", "vector_index", "payload_index", "id_tracker")

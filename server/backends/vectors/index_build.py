@@ -17,8 +17,8 @@ import sys
 from pathlib import Path
 
 from winnow import SEARCH_PATH
-from winnow.server.backends.base import EXACT_KB
 from winnow.server.backends.catalogue import Binding
+from winnow.server.storage.base import EXACT_KB
 
 _NICENESS = 10  # searches go first
 _NUMBER_BYTES = 4

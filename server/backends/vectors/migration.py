@@ -26,12 +26,12 @@ from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
-from winnow.server.backends.base import Point, SparseVector, VectorStore
 from winnow.server.backends.catalogue import assign_identity
-from winnow.server.backends.files.store_folder import CATALOGUE, FILES, prepare_store
-from winnow.server.backends.sqlite import copy_database
 from winnow.server.errors import WinnowError
 from winnow.server.models import Filters
+from winnow.server.storage.base import Point, SparseVector, VectorStore
+from winnow.server.storage.files.store_folder import CATALOGUE, FILES, prepare_store
+from winnow.server.storage.sqlite import copy_database
 
 # How many chunks' vectors are searched for in both stores, and how deep the rankings are compared.
 QUESTIONS = 50

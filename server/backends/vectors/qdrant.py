@@ -21,7 +21,13 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from winnow.server.backends.base import (
+from winnow.server.errors import WinnowError
+from winnow.server.ids import chunk_of_point, point_id
+from winnow.server.models import CollectionFacts, Filters
+from winnow.server.runtime.deadlines import current_deadline
+from winnow.server.runtime.remote import remote_backend
+from winnow.server.settings.addresses import Address
+from winnow.server.storage.base import (
     DENSE,
     EXACT_KB,
     HNSW_EF,
@@ -44,12 +50,6 @@ from winnow.server.backends.base import (
     point_of,
     stored_payload,
 )
-from winnow.server.configuration.addresses import Address
-from winnow.server.errors import WinnowError
-from winnow.server.ids import chunk_of_point, point_id
-from winnow.server.models import CollectionFacts, Filters
-from winnow.server.runtime.deadlines import current_deadline
-from winnow.server.runtime.remote import remote_backend
 
 MEMORY = ":memory:"
 _TIMEOUT_SECONDS = 10

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from winnow.server.backends.catalogue import Binding, Catalogue
-from winnow.server.backends.files.temporary_folders import CREATING, remove_abandoned
+from winnow.server.storage.files.temporary_folders import CREATING, remove_abandoned
 
 _FILE = "reindexing.json"
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from winnow.server.backends.sqlite import Database
+from winnow.server.storage.sqlite import Database
 
 _TABLE = """
 CREATE TABLE citations (passage TEXT NOT NULL, entry INTEGER NOT NULL, claim TEXT NOT NULL, stance TEXT NOT NULL,

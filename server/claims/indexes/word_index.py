@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from struct import Struct
 
-from winnow.server.backends.sqlite import Database
+from winnow.server.storage.sqlite import Database
 
 # The shortest word that is indexed, and the shortest part that is found.
 LEAST_CHARS = 3

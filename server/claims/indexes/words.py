@@ -12,9 +12,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from winnow.server.backends.sqlite import Database
 from winnow.server.claims.indexes.word_index import LEAST_CHARS, count_indexed, find_postings
-from winnow.server.text.stop_words import STOPWORDS
+from winnow.server.storage.sqlite import Database
+from winnow.server.text.words.stop_words import STOPWORDS
 
 _MOST_WORDS, _MOST_TRIGRAMS = 16, 32
 _WORD = re.compile(r"\w+")

@@ -25,12 +25,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 
-from winnow.server.backends.base import Vector
 from winnow.server.claims.language.sentence_words import IMPERATIVES, NO_SUBJECTS, PRONOUNS, VERBS
 from winnow.server.claims.records import CLAIM_CHARS, MAX_CLAIMS
+from winnow.server.storage.base import Vector
 from winnow.server.text.markup.template_code import resolve_template_code
 from winnow.server.text.printable import one_line
-from winnow.server.text.spans import split_spans, terms
+from winnow.server.text.words.spans import split_spans, terms
 
 # Texts to rows of unit length (``Embedder.embed``).
 Embed = Callable[[Sequence[str]], Vector]

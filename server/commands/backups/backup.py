@@ -41,7 +41,7 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Write one file with all of the store that cannot be made again from documents."""
-    from winnow.server.backup.making import make_backup
+    from winnow.server.projects.backup.making import make_backup
 
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)

@@ -21,11 +21,11 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.commands.terminal.stores import store_option
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 from winnow.server.text.printable import one_line
 
 if TYPE_CHECKING:
-    from winnow.server.backup.restoring import Backup
+    from winnow.server.projects.backup.restoring import Backup
 
 app = command()
 
@@ -54,8 +54,8 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Bring a backup back into a store, which is made if it is missing."""
-    from winnow.server.backup.restoring import find_conflicts, hold_store, read_backup
-    from winnow.server.backup.restoring import restore as write
+    from winnow.server.projects.backup.restoring import find_conflicts, hold_store, read_backup
+    from winnow.server.projects.backup.restoring import restore as write
 
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)
@@ -97,7 +97,7 @@ def restore(
 
 
 def _refuse_running_servers(store: Path) -> None:
-    from winnow.server.transports.statistics import ask_servers
+    from winnow.server.commands.entry.statistics import ask_servers
 
     if store.is_dir() and (servers := ask_servers(store)):
         pids = ", ".join(str(server.get("pid")) for server in servers)
@@ -130,7 +130,7 @@ def _step_of(source: str, project: str, references: str | None) -> tuple[str, st
     ``references`` is the bibliography of the source: itself where it is one, "" an unknown one, None for none.
     """
     from winnow.server.ingest.file_discovery import IMPORTED
-    from winnow.server.watching.sources import ZOTERO
+    from winnow.server.jobs.watching.sources import ZOTERO
 
     path = _quote(source)
     if source.startswith(IMPORTED):

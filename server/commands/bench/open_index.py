@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from winnow.server.bench.questions import WARMUP, pick_questions
+from winnow.server.commands.benchmarks.questions import WARMUP, pick_questions
 from winnow.server.commands.terminal.progress import OnStep, show_steps
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import KnowledgeBase
-from winnow.server.settings import Settings
+from winnow.server.operations.knowledge import KnowledgeBase
+from winnow.server.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from winnow.server.opening import Backends
+    from winnow.server.backends.opening import Backends
 
 Questions = Annotated[int, typer.Option("--questions", min=20, max=10_000, help="questions behind each figure")]
 
@@ -42,7 +42,7 @@ Work = Callable[[OpenIndex], Awaitable[dict[str, Any]]]
 
 async def measure_with_questions(settings: Settings, count: int, work: Work) -> dict[str, Any]:
     """Run ``work`` over the index of ``settings`` with ``count`` questions, which may be 0."""
-    from winnow.server.opening import open_backends
+    from winnow.server.backends.opening import open_backends
 
     backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True)
     base = KnowledgeBase(lambda: backends, settings)

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from winnow.sandbox import SandboxUnavailable
-from winnow.server.bench import sandbox as subject
+from winnow.server.commands.benchmarks import sandbox as subject
 from winnow.server.commands.terminal.output import Json, examples, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError

@@ -22,7 +22,7 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.commands.terminal.screen import Screen
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 EXAMPLES = examples("winnow bench search --project notes --json", "winnow bench search --replay session.jsonl")
 
@@ -54,14 +54,14 @@ def run(
 
 async def measure_search(opened: OpenIndex) -> dict[str, Any]:
     """All figures of an open index."""
-    from winnow.server.bench.search import measure
+    from winnow.server.commands.benchmarks.search import measure
 
     figures = await measure(opened.base, opened.backends, opened.project, opened.questions, opened.progress)
     return {"chunks": opened.chunks, "model": opened.backends.embedder.state, **figures}
 
 
 async def _replay(opened: OpenIndex, *, log: Path) -> dict[str, Any]:
-    from winnow.server.bench.search import replay
+    from winnow.server.commands.benchmarks.search import replay
 
     return await replay(opened.base, log)
 

@@ -14,13 +14,13 @@ from winnow.server.commands.terminal.output import Json, examples, print_json, p
 from winnow.server.commands.terminal.progress import show_progress
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings, default_models
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings, default_models
 
 if TYPE_CHECKING:
-    from winnow.server.bench.tokens.collection import TaskCollection
-    from winnow.server.bench.tokens.measuring import Trial
-    from winnow.server.bench.tokens.task import BenchmarkTask
+    from winnow.server.commands.token_benchmark.collection import TaskCollection
+    from winnow.server.commands.token_benchmark.measuring import Trial
+    from winnow.server.commands.token_benchmark.task import BenchmarkTask
 
 EXAMPLES = examples(
     "winnow bench tokens",
@@ -68,7 +68,7 @@ def run(
 
     Tasks of a missing collection are skipped; this Python's own documentation is always there.
     """
-    from winnow.server.bench.tokens import chart, measuring, report
+    from winnow.server.commands.token_benchmark import chart, measuring, report
 
     with report_errors(as_json=as_json):
         tasks, collections, skipped = choose_tasks(folder, only or [])
@@ -105,14 +105,14 @@ def choose_tasks(
     folder: Path | None, only: Sequence[str]
 ) -> tuple[list[BenchmarkTask], Mapping[str, TaskCollection], dict[str, int]]:
     """The tasks that can run here, the collections by name, and the number of skipped tasks by collection."""
-    from winnow.server.bench.tokens.collection import COLLECTIONS, find_collections
-    from winnow.server.bench.tokens.task import load
+    from winnow.server.commands.token_benchmark.collection import COLLECTIONS, find_collections
+    from winnow.server.commands.token_benchmark.task import load
 
     if folder is not None and not folder.is_dir():
         raise WinnowError("NOT_FOUND", f"--collection: {folder} is no folder")
     tasks, collections = load(), find_collections(folder)
     if unknown := {*only} - {task.id for task in tasks}:
-        raise WinnowError("NOT_FOUND", f"no task {min(unknown)!r}; server/bench/tokens/tasks has them")
+        raise WinnowError("NOT_FOUND", f"no task {min(unknown)!r}; server/commands/token_benchmark/tasks has them")
     wanted = [task for task in tasks if not only or task.id in only]
     missing = [task.collection for task in wanted if task.collection not in collections]
     if only and missing:
@@ -125,7 +125,7 @@ def _measure_tasks(
     tasks: Sequence[BenchmarkTask], collections: Mapping[str, TaskCollection], indexes: Path
 ) -> tuple[list[Trial], dict[str, int]]:
     """Bring the index of each collection up to date, then run its tasks."""
-    from winnow.server.bench.tokens.measuring import measure
+    from winnow.server.commands.token_benchmark.measuring import measure
 
     trials: list[Trial] = []
     definitions: dict[str, int] = {}
@@ -152,10 +152,10 @@ def _progress_on(bar: Progress) -> Callable[[str, int, int], None]:
 
 def index_collection(collection: TaskCollection, settings: Settings) -> None:
     """Bring the index of a collection up to date."""
+    from winnow.server.backends.opening import open_backends
     from winnow.server.ingest.pipeline import ingest_documents, ingest_files
     from winnow.server.ingest.selection.request import IngestRequest
-    from winnow.server.ingest.target import target_of
-    from winnow.server.opening import open_backends
+    from winnow.server.jobs.target import target_of
 
     backends = open_backends(settings, wait_for_model=True)
     try:

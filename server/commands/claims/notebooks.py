@@ -26,8 +26,8 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.commands.terminal.stores import require_store, settings_of_store
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line, shorten
 
 if TYPE_CHECKING:
@@ -160,11 +160,11 @@ def _check_all(settings: Settings, claims: SqliteClaimStore, project: str | None
     Raises ``WinnowError("NOT_FOUND")`` for a project in whose notebooks nobody wrote.
     """
     from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.backends.opening import catalogue_path
     from winnow.server.claims.life_cycle import check_notebook
     from winnow.server.claims.store import Notebook
     from winnow.server.claims.verifying import CurrentIndex
     from winnow.server.models import Filters
-    from winnow.server.opening import catalogue_path
 
     notebooks = claims.notebooks()
     wanted = [each for each in notebooks if project is None or each.project == project]
@@ -277,10 +277,10 @@ def _open_to_read(file: Path) -> Iterator[BinaryIO]:
 def _check_imported(settings: Settings, claims: SqliteClaimStore, notebook: Notebook) -> None:
     """Look for the quotes of a notebook in the documents of its project, if the store has any."""
     from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.backends.opening import catalogue_path
     from winnow.server.claims.life_cycle import check_notebook
     from winnow.server.claims.verifying import CurrentIndex
     from winnow.server.models import Filters
-    from winnow.server.opening import catalogue_path
 
     if catalogue_path(settings).exists():
         with closing(Catalogue(catalogue_path(settings))) as catalogue:
@@ -363,7 +363,7 @@ def _opened(
         raise WinnowError("UNSUPPORTED", _ELSEWHERE.format(url=settings.notebook_url))
     path = claims_path(settings.store)
     if imported is not None:
-        from winnow.server.backends.files.store_folder import prepare_store
+        from winnow.server.storage.files.store_folder import prepare_store
 
         with _open_to_read(imported):
             prepare_store(settings.store)
@@ -393,7 +393,7 @@ def _opened_if_written(
 def _notebook(settings: Settings, claims: SqliteClaimStore, key: str, *, may_be_empty: bool = False) -> Notebook:
     """The notebook of the project and of the key with this id or name. NOT_FOUND for one in which nobody wrote."""
     from winnow.server.claims.store import Notebook
-    from winnow.server.keys.key_file import read_keys
+    from winnow.server.storage.keys.key_file import read_keys
 
     notebooks = claims.notebooks()
     named = [each.id for each in read_keys(settings.store) if each.name == key] if key else []

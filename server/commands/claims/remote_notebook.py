@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Any
 
 from winnow.server.commands.terminal.operation import run_operation
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 _PAGE, _MOST = 50, 100_000
 
@@ -16,8 +16,8 @@ def list_remote_entries(settings: Settings, topic: str) -> list[dict[str, Any]]:
 
     Raises ``WinnowError`` as ``HttpNotebook.ask`` does.
     """
+    from winnow.server.backends.opening import open_claim_library
     from winnow.server.contracts.claims.answers import ChangeRow, ClaimsEntry
-    from winnow.server.opening import open_claim_library
     from winnow.server.operations.claims.foreign_answers import read_rows
 
     prefix, last = topic.strip("/"), 0

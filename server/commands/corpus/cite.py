@@ -23,8 +23,8 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.errors import WinnowError
 from winnow.server.models import CitationStyle
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.text.matching import fold_label
 from winnow.server.text.printable import one_line
 

@@ -16,7 +16,7 @@ from winnow.server.commands.terminal.output import (
     examples,
     report_errors,
 )
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 app = command()
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from winnow.server.contracts.corpus import MAX_SCAN_ROWS
 from winnow.server.errors import WinnowError
-from winnow.server.knowledge import SCRIPT, Knowledge
-from winnow.server.operations.paging import TIME_ENDED, ScanCursor
+from winnow.server.operations.answers.paging import TIME_ENDED, ScanCursor
+from winnow.server.operations.knowledge import SCRIPT, Knowledge
 
 COUNTS = ("matches", "passages", "documents")
 _EXTENT = ("documents", "passages", "characters")

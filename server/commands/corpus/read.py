@@ -19,8 +19,8 @@ from winnow.server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 app = command()
 # Fields of a piece that say where it is.
@@ -73,7 +73,7 @@ def read(
 async def _print_all(settings: Settings, arguments: dict[str, Any], *, as_json: bool) -> None:
     """Print a document up to its end, or pages up to theirs, from as large pieces as scripts may read."""
     from winnow.server.contracts.documents import MAX_READ_TOKENS
-    from winnow.server.knowledge import SCRIPT
+    from winnow.server.operations.knowledge import SCRIPT
 
     pieces: list[dict[str, Any]] = []
     warnings: dict[str, None] = {}

@@ -11,21 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from winnow.server.app import make_knowledge_base
+from winnow.server.backends.opening import Backends, open_backends
+from winnow.server.commands.demonstration import stdlib
+from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.commands.terminal.output import print_to_stderr
 from winnow.server.commands.terminal.progress import show_progress
-from winnow.server.demo import stdlib
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.documents import RawDocument, UnreadableFile
-from winnow.server.ingest.parsing.parser import ParserProcess
+from winnow.server.ingest.children.parser import ParserProcess
 from winnow.server.ingest.pipeline import IngestReport, Progress, Target, ingest_documents, ingest_files
-from winnow.server.ingest.readers import ReadFlaw, read
 from winnow.server.ingest.selection.request import IngestRequest
-from winnow.server.ingest.target import target_of
-from winnow.server.knowledge import KnowledgeBase
+from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters, Hit
-from winnow.server.opening import Backends, open_backends
+from winnow.server.operations.answers.tiers import measure as size_of
 from winnow.server.operations.base import Answer, Caller
+from winnow.server.operations.knowledge import KnowledgeBase
+from winnow.server.readers.documents import RawDocument, UnreadableFile
+from winnow.server.readers.reading import ReadFlaw, read
 from winnow.server.retrieval.evaluation import (
     MAX_DEPTH,
     EvaluationCollection,
@@ -49,9 +50,8 @@ from winnow.server.retrieval.golden_questions import (
 from winnow.server.retrieval.graph_expansion import Walk
 from winnow.server.retrieval.hybrid import Mode
 from winnow.server.retrieval.legs import Fusion
-from winnow.server.sessions.passage_store import Session
-from winnow.server.settings import Settings
-from winnow.server.tiers import measure as size_of
+from winnow.server.runtime.sessions.passage_store import Session
+from winnow.server.settings.settings import Settings
 
 _LEGS: dict[str, tuple[str, ...]] = {
     "lexical": ("lexical",),

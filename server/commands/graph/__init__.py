@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from winnow.server.bibliographies.locators import passage_fields
 from winnow.server.commands.terminal.operation import unknown_project
 from winnow.server.commands.terminal.output import (
     Json,
@@ -24,9 +25,8 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.locators import passage_fields
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from winnow.server.backends.catalogue import Catalogue
     from winnow.server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
-    from winnow.server.graph.base import GraphStore, Scope
+    from winnow.server.retrieval.graph.base import GraphStore, Scope
 
 app = command(
     no_args_is_help=True,
@@ -85,9 +85,9 @@ def show(
 ) -> None:
     """Show a node with its neighbours: the strongest of each type of relation."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
+        from winnow.server.backends.opening import cache_scopes
         from winnow.server.commands.graph.drawing import render_page, render_svg
         from winnow.server.commands.graph.portrait import PortraitQuery, build_portrait
-        from winnow.server.opening import cache_scopes
 
         scope = cache_scopes(opened.catalogue)(_filters_of(opened.settings))
         query = PortraitQuery(opened.graph, opened.project, scope, rows, _locator_of(opened, scope))
@@ -144,7 +144,7 @@ def export(
 ) -> None:
     """Write the graph to files."""
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
-        from winnow.server.graph.import_export import write_graphs
+        from winnow.server.retrieval.graph.import_export import write_graphs
 
         try:
             written = write_graphs(path, opened.graph.export(opened.project), format)
@@ -168,7 +168,7 @@ def import_(
 ) -> None:
     """Replace the project's graph by one from files."""
     with report_errors(as_json=as_json), _open_graph(store, project, is_new=True) as opened:
-        from winnow.server.graph.import_export import read_graphs
+        from winnow.server.retrieval.graph.import_export import read_graphs
 
         with opened.catalogue.only_writer():
             figures = _replace_graph(opened, list(read_graphs(path)))
@@ -181,7 +181,7 @@ def rebuild(store: StoreOption = None, project: ProjectOption = None, as_json: J
     with report_errors(as_json=as_json), _open_graph(store, project) as opened:
         from winnow.server.commands.ingest.report import format_graph_report
         from winnow.server.ingest.graph_update import GraphUpdate
-        from winnow.server.ingest.target import graph_target_of
+        from winnow.server.jobs.target import graph_target_of
 
         run = GraphUpdate(opened.project, opened.catalogue, graph_target_of(opened.settings, opened.graph))
         with opened.catalogue.only_writer():
@@ -199,9 +199,9 @@ def rebuild(store: StoreOption = None, project: ProjectOption = None, as_json: J
 def _open_graph(store: str | None, project: str | None, *, is_new: bool = False) -> Iterator[_OpenGraph]:
     """The open graph of a store; servers may be running. ``is_new``: the store need not exist yet."""
     from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.backends.opening import catalogue_path, open_graph
     from winnow.server.commands.terminal.stores import require_index
-    from winnow.server.opening import catalogue_path, open_graph
-    from winnow.server.projects.states import check_state
+    from winnow.server.storage.project_states import check_state
 
     settings = load_settings(store=store, project=project)
     if not is_new:
@@ -249,7 +249,7 @@ def _locator_of(opened: _OpenGraph, scope: Scope) -> Callable[[Sequence[str]], M
 
 def _replace_graph(opened: _OpenGraph, graphs: list[Any]) -> dict[str, int]:
     """Replace the project's graph if all ``graphs`` are valid; returns the new counts."""
-    from winnow.server.graph.records import validate_graph
+    from winnow.server.retrieval.graph.records import validate_graph
 
     for graph in graphs:
         validate_graph(graph)

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from winnow.server.errors import WinnowError
-from winnow.server.graph.base import MAX_NODES, Degree, GraphStore, MatchKind, Neighbour, Scope
-from winnow.server.graph.records import EdgeType, Node
+from winnow.server.retrieval.graph.base import MAX_NODES, Degree, GraphStore, MatchKind, Neighbour, Scope
+from winnow.server.retrieval.graph.records import EdgeType, Node
 
 # At most so many relations to passages are grouped by document; the strongest come first.
 _MOST_COUNTED = 2_000

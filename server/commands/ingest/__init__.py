@@ -37,7 +37,7 @@ from winnow.server.commands.terminal.reading_options import (
 )
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.selection.request import IngestRequest
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 app = command()
 
@@ -207,7 +207,7 @@ def check_labels(doc_tag: str, environment: str | None, repository: str, *, forc
 
 
 def _check_label(flag: str, text: str) -> str:
-    from winnow.server.ingest.documents import clean_text
+    from winnow.server.readers.documents import clean_text
 
     label = clean_text(text).strip()
     if len(label) > _LABEL_CHARS:

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from winnow.server.configuration.addresses import show_address
 from winnow.server.errors import WinnowError
+from winnow.server.settings.addresses import show_address
 from winnow.server.text.printable import one_line
 
 _ADDRESS = re.compile(r"(https?):/+", re.IGNORECASE)

@@ -16,7 +16,7 @@ from winnow.server.commands.terminal.output import print_to_stderr
 from winnow.server.commands.terminal.progress import show_progress
 from winnow.server.engine.sharing import has_engine, shares_engine
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 if TYPE_CHECKING:
     from winnow.server.engine.client import EngineKnowledge
@@ -33,8 +33,8 @@ _ALONE = "winnow: no engine can open this store, so the ingest works alone, and 
 
 def run_ingest(settings: Settings, request: IngestRequest) -> IngestReport:
     """Have the engine ingest, or ingest in this process; with the progress on the terminal."""
-    from winnow.server.ingest.target import run_request
-    from winnow.server.opening import open_backends
+    from winnow.server.backends.opening import open_backends
+    from winnow.server.jobs.target import run_request
 
     if shares_engine(settings) and (by_engine := asyncio.run(_ingest(settings, request))) is not None:
         return by_engine
@@ -71,8 +71,8 @@ async def _ingest(settings: Settings, request: IngestRequest) -> IngestReport | 
 
 async def _wait_for_end(store: Path) -> None:
     """Wait for the engine to leave, so that the next command has the store; not while it has other clients."""
-    from winnow.server.backends.files.lock import ENGINE, find_holder
     from winnow.server.engine.client import query_engine
+    from winnow.server.storage.files.lock import ENGINE, find_holder
 
     start = time.monotonic()
     while find_holder(store, ENGINE) and (waited := time.monotonic() - start) < _LEAVE_SECONDS:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from winnow.server.bibliographies.locators import count_pages
 from winnow.server.commands.ingest.addresses import refuse_addresses
 from winnow.server.commands.terminal.output import print_json, print_lines
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.formats.common import ocr_package
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-from winnow.server.locators import count_pages
+from winnow.server.readers.common import ocr_package
+from winnow.server.readers.formats.parsed_file import ReadOptions
 from winnow.server.text.framing import MARK
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of, name_counts, name_numbers

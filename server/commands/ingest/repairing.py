@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ _NOTHING_READ = (
 
 def repair_store(settings: Settings) -> tuple[str, ...]:
     """Set damaged files aside, and keep what can be read of the catalogue; returns what was done."""
-    from winnow.server.backends.files.damaged_files import rename_damaged
-    from winnow.server.backends.files.lock import ENGINE, HOLDER, StoreLock, find_holder
-    from winnow.server.backends.files.store_folder import CATALOGUE
+    from winnow.server.storage.files.damaged_files import rename_damaged
+    from winnow.server.storage.files.lock import ENGINE, HOLDER, StoreLock, find_holder
+    from winnow.server.storage.files.store_folder import CATALOGUE
 
     if holder := find_holder(settings.store, ENGINE):
         raise WinnowError("INDEX_HELD", f"{settings.store} is shared by {holder}; run: winnow engine stop")
@@ -53,10 +53,10 @@ def repair_store(settings: Settings) -> tuple[str, ...]:
 def _salvage(settings: Settings, damaged: Path) -> Iterator[str]:
     """Make a new catalogue of what can be read of the damaged one; yields what was kept and what is lost."""
     from winnow.server.backends.catalogue import Catalogue
-    from winnow.server.backends.files.damaged_files import remove_vectors
+    from winnow.server.backends.opening import catalogue_path
     from winnow.server.backends.salvage import salvage_catalogue
     from winnow.server.ingest.inspection.stored_documents import find_altered
-    from winnow.server.opening import catalogue_path
+    from winnow.server.storage.files.damaged_files import remove_vectors
 
     salvage = salvage_catalogue(damaged, catalogue_path(settings))
     if not salvage.is_bound:
@@ -87,7 +87,7 @@ def _salvage(settings: Settings, damaged: Path) -> Iterator[str]:
 
 
 def _delete(catalogue: Catalogue, altered: list[AlteredDocument]) -> None:
-    from winnow.server.backends.base import CatalogueChanges
+    from winnow.server.storage.base import CatalogueChanges
 
     for project in sorted({each.project for each in altered}):
         ids = [each.id for each in altered if each.project == project]
@@ -96,9 +96,9 @@ def _delete(catalogue: Catalogue, altered: list[AlteredDocument]) -> None:
 
 def _rebuild_vectors(settings: Settings) -> Iterator[str]:
     from winnow.server.backends.catalogue import Catalogue
-    from winnow.server.backends.files.damaged_files import is_intact
+    from winnow.server.backends.opening import catalogue_path
     from winnow.server.commands.reindex import run_reindex
-    from winnow.server.opening import catalogue_path
+    from winnow.server.storage.files.damaged_files import is_intact
 
     if not catalogue_path(settings).exists():
         return

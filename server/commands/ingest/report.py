@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from winnow.server.bibliographies.locators import count_pages
 from winnow.server.commands.terminal.output import print_json, print_lines
-from winnow.server.ingest.formats.common import ocr_package
-from winnow.server.locators import count_pages
 from winnow.server.models import DocumentType
-from winnow.server.settings import Settings
+from winnow.server.readers.common import ocr_package
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of, name_counts
 

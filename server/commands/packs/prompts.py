@@ -11,13 +11,13 @@ import typer
 from winnow.server.commands.packs.left_out import left_out_lines, left_out_rows
 from winnow.server.commands.terminal.output import Json, command, examples, print_json, print_lines, report_errors
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from winnow.server.prompts.library import PromptLibrary
-    from winnow.server.prompts.records import Prompt
+    from winnow.server.tools.prompts.library import PromptLibrary
+    from winnow.server.tools.prompts.records import Prompt
 
 app = command(
     no_args_is_help=True,
@@ -68,7 +68,7 @@ def new(
     as_json: Json = False,
 ) -> None:
     """Make a folder of prompts with one prompt to change."""
-    from winnow.server.prompts.reading import REGISTRY, read_pack
+    from winnow.server.tools.prompts.reading import REGISTRY, read_pack
 
     domain, _, name = id.partition("/")
     files = {
@@ -116,7 +116,7 @@ def show(
     name: PromptArgument, arguments: ArgumentsOption = None, packs: Packs = None, as_json: Json = False
 ) -> None:
     """Show a prompt: what it takes and its template, or with arguments its text."""
-    from winnow.server.tools import TOOLS
+    from winnow.server.tools.table import TOOLS
 
     tools = {tool.name.replace(".", "_") for tool in TOOLS}
     with report_errors(as_json=as_json):
@@ -134,7 +134,7 @@ def show(
 @app.command(epilog=examples("winnow prompt check ~/prompts", "winnow prompt check ~/prompts --json"))
 def check(folder: Folder, as_json: Json = False) -> None:
     """Check a folder of prompts: exit status 1 where one would not be offered."""
-    from winnow.server.prompts.reading import read_pack
+    from winnow.server.tools.prompts.reading import read_pack
 
     pack = read_pack(folder.absolute())
     if as_json:
@@ -148,7 +148,7 @@ def check(folder: Folder, as_json: Json = False) -> None:
 
 
 def _load(packs: Sequence[Path] | None) -> PromptLibrary:
-    from winnow.server.prompts.library import load_prompts
+    from winnow.server.tools.prompts.library import load_prompts
 
     return load_prompts([path.absolute() for path in packs] if packs else load_settings().prompt_packs)
 

@@ -20,12 +20,12 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from winnow.server.toolpacks.offering import Offer, ToolRegistry
-    from winnow.server.toolpacks.records import ToolPack
+    from winnow.server.tools.operator_packs.offering import Offer, ToolRegistry
+    from winnow.server.tools.operator_packs.records import ToolPack
 
 app = command(
     no_args_is_help=True,
@@ -94,7 +94,7 @@ def run(
 @app.command(epilog=examples("winnow pack mend text.count", "winnow pack mend text.count --json"))
 def mend(id: Id, store: StoreOption = None, as_json: Json = False) -> None:
     """Put a tool back on the list that broke its contract for a reason outside its files."""
-    from winnow.server.toolpacks.contract_violations import ContractViolations
+    from winnow.server.tools.operator_packs.contract_violations import ContractViolations
 
     with report_errors(as_json=as_json):
         was_counted = ContractViolations(load_settings(store=store).store).clear(id)
@@ -106,9 +106,9 @@ def mend(id: Id, store: StoreOption = None, as_json: Json = False) -> None:
 
 def _open_registry(settings: Settings, folder: Path | None) -> ToolRegistry:
     """The tools of this folder, or of those that the settings name."""
-    from winnow.server.toolpacks.contract_violations import ContractViolations
-    from winnow.server.toolpacks.offering import ToolRegistry
-    from winnow.server.tools import TAKEN_NAMES
+    from winnow.server.tools.operator_packs.contract_violations import ContractViolations
+    from winnow.server.tools.operator_packs.offering import ToolRegistry
+    from winnow.server.tools.table import TAKEN_NAMES
 
     folders = [folder.absolute()] if folder else settings.tool_packs
     registry = ToolRegistry(folders, TAKEN_NAMES, ContractViolations(settings.store))
@@ -137,8 +137,8 @@ def _parse(given: str) -> dict[str, Any]:
 
 
 async def _call(settings: Settings, pack: ToolPack, given: dict[str, Any]) -> Any:
-    from winnow.server.toolpacks.contract_violations import ContractViolations
-    from winnow.server.toolpacks.running import PackRunner
+    from winnow.server.tools.operator_packs.contract_violations import ContractViolations
+    from winnow.server.tools.operator_packs.running import PackRunner
 
     return (await PackRunner(ContractViolations(settings.store)).call(pack, given, _RUNNER)).data
 

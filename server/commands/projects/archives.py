@@ -21,7 +21,7 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.commands.terminal.progress import INTERRUPTED, show_progress
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 from winnow.server.text.printable import one_line
 
 app = command()
@@ -72,7 +72,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Create a project from an exported file."""
-    from winnow.server.opening import open_backends
+    from winnow.server.backends.opening import open_backends
     from winnow.server.projects.archive import ProjectArchive
     from winnow.server.projects.transfer import import_project
 

@@ -10,8 +10,8 @@ import typer
 
 from winnow.server.commands.terminal.output import print_json, print_lines
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 if TYPE_CHECKING:
     from winnow.server.backends.catalogue import Catalogue
@@ -37,8 +37,8 @@ class OpenCatalogue:
 def open_catalogue(store: str | None) -> OpenCatalogue:
     """Open the catalogue of an existing store. Raises ``WinnowError`` as ``require_index`` does."""
     from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.backends.opening import catalogue_path
     from winnow.server.commands.terminal.stores import require_index
-    from winnow.server.opening import catalogue_path
 
     settings = load_settings(store=store)
     require_index(settings.store)
@@ -55,7 +55,7 @@ def find_project(catalogue: Catalogue, name: str) -> ProjectInfo:
 
 def collect_figures(settings: Settings, catalogue: Catalogue, name: str) -> dict[str, Any]:
     """All that is known of a project, as JSON data."""
-    from winnow.server.watching.sources import read_sources
+    from winnow.server.jobs.watching.sources import read_sources
 
     info = find_project(catalogue, name)
     why, watched = "", list[dict[str, Any]]()

@@ -32,16 +32,11 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.commands.terminal.reading_options import DocTag, EnvironmentLabel, Repository
-from winnow.server.configuration.value_types import EMBEDDER_NAME
 from winnow.server.errors import WinnowError
 from winnow.server.models import CitationStyle
-from winnow.server.projects.settings import (
-    Fusion,
-    ProjectSettings,
-    check_name,
-    make_settings,
-)
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.project_settings import Fusion, ProjectSettings, check_name, make_settings
+from winnow.server.settings.value_types import EMBEDDER_NAME
 
 if TYPE_CHECKING:
     from winnow.server.backends.catalogue import Catalogue
@@ -140,9 +135,9 @@ def create(
 ) -> None:
     """Create a project, empty; its settings can be given at once."""
     from winnow.server.backends.catalogue import Catalogue
-    from winnow.server.backends.files.store_folder import prepare_store
-    from winnow.server.opening import catalogue_path
+    from winnow.server.backends.opening import catalogue_path
     from winnow.server.projects.removal import require_free_name
+    from winnow.server.storage.files.store_folder import prepare_store
 
     labels = {"doc_tag": doc_tag or None, "environment": environment, "repository": repository or None}
     with report_errors(as_json=as_json):

@@ -29,12 +29,12 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.commands.terminal.progress import INTERRUPTED, show_terminal_steps
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 if TYPE_CHECKING:
     from winnow.server.backends.catalogue import Catalogue
-    from winnow.server.opening import Backends
+    from winnow.server.backends.opening import Backends
 
 app = command()
 _UNTIL = "until the next winnow project purge or winnow reindex"
@@ -52,8 +52,8 @@ def delete(
     as_json: Json = False,
 ) -> None:
     """Delete a project; it can be restored for a while."""
-    from winnow.server.keys.key_file import keys_for_only
     from winnow.server.projects.removal import delete_project
+    from winnow.server.storage.keys.key_file import keys_for_only
 
     with report_errors(as_json=as_json), open_catalogue(store) as opened:
         question = _describe(opened.catalogue, name)
@@ -126,8 +126,8 @@ def rename(
     as_json: Json = False,
 ) -> None:
     """Give a project another name."""
-    from winnow.server.keys.key_file import rename_in_keys
     from winnow.server.projects.renaming import rename_project
+    from winnow.server.storage.keys.key_file import rename_in_keys
 
     keys: list[str] = []
     with report_errors(as_json=as_json):
@@ -170,8 +170,8 @@ def _confirm(question: str) -> None:
 @contextmanager
 def _open_backends(store: str | None) -> Iterator[tuple[Settings, Backends]]:
     """The open backends of an existing store, without a model. Raises as ``open_backends`` does."""
+    from winnow.server.backends.opening import open_backends
     from winnow.server.commands.terminal.stores import require_index
-    from winnow.server.opening import open_backends
 
     settings = load_settings(store=store, embedding="off")
     require_index(settings.store)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.backends.opening import catalogue_path
 from winnow.server.errors import WinnowError
-from winnow.server.keys.records import AccessKey
-from winnow.server.opening import catalogue_path
 from winnow.server.runtime.logs import log
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.keys.records import AccessKey
 from winnow.server.transports.access.http_access import Certificate, HttpAccess
 from winnow.server.transports.http import PATH
 

@@ -22,11 +22,11 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.commands.terminal.stores import settings_of_store
-from winnow.server.configuration.value_types import split_names
 from winnow.server.errors import WinnowError
+from winnow.server.settings.value_types import split_names
 
 if TYPE_CHECKING:
-    from winnow.server.keys.records import AccessKey, KeyText
+    from winnow.server.storage.keys.records import AccessKey, KeyText
 
 app = command(
     no_args_is_help=True,
@@ -80,7 +80,7 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a key and show it, once."""
-    from winnow.server.keys.key_file import add_key, new_key
+    from winnow.server.storage.keys.key_file import add_key, new_key
 
     with report_errors(as_json=as_json):
         now = time.time()
@@ -99,7 +99,7 @@ def add(
 @app.command(name="list", epilog=examples("winnow key list", "winnow key list --json"))
 def list_keys(store: StoreOption = None, as_json: Json = False) -> None:
     """List the keys of a store, also those that are revoked or have expired."""
-    from winnow.server.keys.key_file import read_keys
+    from winnow.server.storage.keys.key_file import read_keys
 
     with report_errors(as_json=as_json):
         folder = _existing(store)
@@ -116,7 +116,7 @@ def list_keys(store: StoreOption = None, as_json: Json = False) -> None:
 @app.command(epilog=examples("winnow key revoke laptop", "winnow key revoke 1f0c9a2b --json"))
 def revoke(name: KeyArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """End a key for good, also for connections that are open."""
-    from winnow.server.keys.key_file import revoke_key
+    from winnow.server.storage.keys.key_file import revoke_key
 
     with report_errors(as_json=as_json):
         key = revoke_key(_existing(store), name, int(time.time()))
@@ -129,7 +129,7 @@ def revoke(name: KeyArgument, store: StoreOption = None, as_json: Json = False) 
 @app.command(epilog=examples("winnow key rotate laptop", "winnow key rotate 1f0c9a2b --json"))
 def rotate(name: KeyArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Replace a key by a new one with the same rights, and show it, once. The earlier one ends at once."""
-    from winnow.server.keys.key_file import rotate_key
+    from winnow.server.storage.keys.key_file import rotate_key
 
     with report_errors(as_json=as_json):
         key, text = rotate_key(_existing(store), name, int(time.time()))
@@ -139,7 +139,7 @@ def rotate(name: KeyArgument, store: StoreOption = None, as_json: Json = False) 
 @app.command(epilog=examples("winnow key remove laptop", "winnow key remove 1f0c9a2b --json"))
 def remove(name: KeyArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Take a revoked or expired key off the list. Its lines in the audit log stay."""
-    from winnow.server.keys.key_file import remove_key
+    from winnow.server.storage.keys.key_file import remove_key
 
     with report_errors(as_json=as_json):
         key, left = remove_key(_existing(store), name, int(time.time()))

@@ -69,7 +69,7 @@ def options_of(words: tuple[str, ...]) -> frozenset[str]:
 @cache
 def _find(words: tuple[str, ...]) -> Any:
     """The command line of these words; None where there is none."""
-    from winnow.server.cli import COMMANDS
+    from winnow.server.commands.entry.cli import COMMANDS
 
     if not words or words[0] not in COMMANDS:
         return None

@@ -1,7 +1,7 @@
 """Command-line flags made from the settings: one for each setting, with its name, under its topic.
 
 ``@with_settings`` gives a command every setting as a flag, and ``GroupedCommand`` prints the help by topic. The
-table of topics is in ``server.configuration.permissions``.
+table of topics is in ``server.settings.permissions``.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import typer
 from pydantic_core import PydanticUndefined
 
 from winnow.server.commands.terminal.output import CheckedCommand
-from winnow.server.configuration.addresses import Address
-from winnow.server.configuration.permissions import TOPICS
-from winnow.server.settings import Settings
+from winnow.server.settings.addresses import Address
+from winnow.server.settings.permissions import TOPICS
+from winnow.server.settings.settings import Settings
 
 # Settings with the values "on" and "off" that are switches on the command line.
 SWITCHES = frozenset({"execute_code", "daemon", "watch"})

@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from winnow.server.locators import address_of
+from winnow.server.bibliographies.locators import address_of
 from winnow.server.models import Document, Filters
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 _PAGE = re.compile(r"#page=\d+\Z")
 
@@ -18,7 +18,7 @@ _PAGE = re.compile(r"#page=\d+\Z")
 def add_urls(settings: Settings, rows: Iterable[dict[str, Any]], id_field: str) -> None:
     """Add ``url`` to rows whose files are on this machine; ``id_field``: the id of a row's passage or document."""
     from winnow.server.backends.catalogue import Catalogue
-    from winnow.server.opening import catalogue_path
+    from winnow.server.backends.opening import catalogue_path
 
     rows = [row for row in rows if id_field in row]
     with closing(Catalogue(catalogue_path(settings))) as catalogue:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from winnow.server.commands.terminal.links import add_urls
 from winnow.server.commands.terminal.output import print_json, print_lines, print_to_stderr
 from winnow.server.errors import WinnowError
-from winnow.server.projects.settings import join_names
-from winnow.server.settings import Settings
+from winnow.server.settings.project_settings import join_names
+from winnow.server.settings.settings import Settings
 from winnow.server.text.framing import frame_answer
 
 if TYPE_CHECKING:
-    from winnow.server.knowledge import Knowledge
+    from winnow.server.operations.knowledge import Knowledge
 
 
 def run_operation(
@@ -62,7 +62,7 @@ async def knowledge_of(settings: Settings) -> AsyncIterator[Knowledge]:
     Raises as ``require_index`` and ``Knowledge.call`` do. The error for a project without documents names those of
     the store that have some: who has a shell may name any of them, and a client of a server may not.
     """
-    from winnow.server.app import open_knowledge
+    from winnow.server.commands.entry.app import open_knowledge
     from winnow.server.commands.terminal.stores import require_index
 
     require_index(settings.store)
@@ -78,7 +78,7 @@ async def knowledge_of(settings: Settings) -> AsyncIterator[Knowledge]:
 
 def _name_projects(settings: Settings, error: WinnowError) -> WinnowError:
     from winnow.server.backends.catalogue import Catalogue
-    from winnow.server.opening import catalogue_path
+    from winnow.server.backends.opening import catalogue_path
 
     if error.reason != "INVALID_PROJECT":
         return error

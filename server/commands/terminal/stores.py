@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from winnow.server.backends.files import store_folder
-from winnow.server.settings import Settings, default_store
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings, default_store
+from winnow.server.storage.files import store_folder
 from winnow.server.text.printable import one_line
 
 

@@ -44,15 +44,15 @@ from winnow.server.commands.terminal.reading_options import (
 from winnow.server.commands.terminal.stores import settings_of_store
 from winnow.server.commands.zotero import make_choice
 from winnow.server.errors import WinnowError, own_words
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
+    from winnow.server.bibliographies.zotero.choice import ZoteroChoice
     from winnow.server.ingest.selection.request import IngestRequest
-    from winnow.server.libraries.zotero.choice import ZoteroChoice
-    from winnow.server.watching.sources import WatchedSource
-    from winnow.server.watching.status import PathStatus, WatcherStatus
+    from winnow.server.jobs.watching.sources import WatchedSource
+    from winnow.server.jobs.watching.status import PathStatus, WatcherStatus
 
 app = command(
     no_args_is_help=True,
@@ -114,7 +114,7 @@ def add(
 ) -> None:
     """Add folders and files to watch."""
     from winnow.server.ingest.file_discovery import check_paths
-    from winnow.server.watching.sources import change_sources
+    from winnow.server.jobs.watching.sources import change_sources
 
     with report_errors(as_json=as_json):
         settings = load_settings(store=store, project=project)
@@ -155,7 +155,7 @@ def add(
 @app.command(name="list", epilog=examples("winnow sources list", "winnow sources list --json"))
 def list_sources(store: StoreOption = None, as_json: Json = False) -> None:
     """List the sources: whether they are watched, what was indexed, and deletions that wait for you."""
-    from winnow.server.watching.sources import read_sources
+    from winnow.server.jobs.watching.sources import read_sources
 
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)
@@ -166,7 +166,7 @@ def list_sources(store: StoreOption = None, as_json: Json = False) -> None:
 @app.command(epilog=examples("winnow sources remove docs", "winnow sources remove ~/notes"))
 def remove(name: SourceArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Watch a source no longer. Its documents stay in the index."""
-    from winnow.server.watching.sources import change_sources, find_source, read_sources
+    from winnow.server.jobs.watching.sources import change_sources, find_source, read_sources
 
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)
@@ -181,7 +181,7 @@ def remove(name: SourceArgument, store: StoreOption = None, as_json: Json = Fals
 @app.command(epilog=examples("winnow sources confirm docs", "winnow sources confirm ~/notes --json"))
 def confirm(name: SourceArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Make the deletions that a watcher held back because they were many at once."""
-    from winnow.server.watching.sources import find_source, read_sources
+    from winnow.server.jobs.watching.sources import find_source, read_sources
 
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)
@@ -204,7 +204,7 @@ def make_source(settings: Settings, paths: Sequence[Path], name: str, fields: di
     from winnow.server.commands.ingest.addresses import refuse_addresses
     from winnow.server.ingest.file_discovery import check_paths
     from winnow.server.ingest.selection.ignore_files import check_patterns
-    from winnow.server.watching.sources import new_id
+    from winnow.server.jobs.watching.sources import new_id
 
     if not paths:
         raise WinnowError("INVALID_REQUEST", "name folders or files to watch: winnow sources add PATH...")
@@ -241,7 +241,7 @@ def _source_of(name: str, project: str, request: dict[str, Any]) -> WatchedSourc
     from pydantic import ValidationError
 
     from winnow.server.ingest.selection.request import IngestRequest
-    from winnow.server.watching.sources import WatchedSource
+    from winnow.server.jobs.watching.sources import WatchedSource
 
     try:
         return WatchedSource(id=name, request=IngestRequest(**request), project=project)
@@ -257,7 +257,7 @@ def with_free_id(made: WatchedSource, before: Sequence[WatchedSource]) -> Watche
     Raises ``WinnowError`` if a path is in a source of the same project already: two sets of labels and patterns
     for one file would replace each other for ever.
     """
-    from winnow.server.watching.sources import new_id
+    from winnow.server.jobs.watching.sources import new_id
 
     for one in before:
         for mine, theirs in ((mine, theirs) for mine in made.paths for theirs in one.paths):
@@ -275,7 +275,7 @@ def with_free_id(made: WatchedSource, before: Sequence[WatchedSource]) -> Watche
 def hidden_names(settings: Settings) -> frozenset[str]:
     """The names of the projects whose sources are not watched, because they were deleted."""
     from winnow.server.backends.catalogue import Catalogue
-    from winnow.server.opening import catalogue_path
+    from winnow.server.backends.opening import catalogue_path
 
     if not catalogue_path(settings).exists():
         return frozenset()
@@ -285,7 +285,7 @@ def hidden_names(settings: Settings) -> frozenset[str]:
 
 def _has_project(settings: Settings) -> bool:
     from winnow.server.backends.catalogue import Catalogue
-    from winnow.server.opening import catalogue_path
+    from winnow.server.backends.opening import catalogue_path
 
     if not catalogue_path(settings).exists():
         return False
@@ -298,15 +298,15 @@ def _overlap(one: Path, other: Path) -> bool:
 
 
 def _held_of(store: Path, source: str) -> int:
-    from winnow.server.watching.status import read_status
+    from winnow.server.jobs.watching.status import read_status
 
     return max((status.held for status in read_status(store).paths if status.source == source), default=0)
 
 
 def _confirm(store: Path, source: str, held: int) -> bool:
     """Confirm the deletion of so many documents; whether a watcher has made it. Waits for the watcher."""
-    from winnow.server.watching.sources import change_sources
-    from winnow.server.watching.status import read_status
+    from winnow.server.jobs.watching.sources import change_sources
+    from winnow.server.jobs.watching.status import read_status
 
     now = time.time()
     change_sources(
@@ -326,7 +326,7 @@ def _confirm(store: Path, source: str, held: int) -> bool:
 
 
 def _print_sources(settings: Settings, sources: Sequence[WatchedSource], *, as_json: bool) -> None:
-    from winnow.server.watching.status import read_status
+    from winnow.server.jobs.watching.status import read_status
 
     status = read_status(settings.store)
     if as_json:

@@ -26,11 +26,11 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.settings import Settings
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from winnow.server.watching.status import PathStatus
+    from winnow.server.jobs.watching.status import PathStatus
 
 app = command()
 
@@ -82,7 +82,7 @@ def _add_missing(settings: Settings, paths: Sequence[Path]) -> None:
     from winnow.server.commands.ingest.addresses import refuse_addresses
     from winnow.server.commands.watching.sources import hidden_names, make_source, with_free_id
     from winnow.server.ingest.file_discovery import check_paths
-    from winnow.server.watching.sources import change_sources, read_sources
+    from winnow.server.jobs.watching.sources import change_sources, read_sources
 
     refuse_addresses(paths)
     check_paths(paths)
@@ -140,8 +140,8 @@ async def _watcher_running(settings: Settings) -> AsyncIterator[IsRunning]:
 
 @asynccontextmanager
 async def _in_engine(settings: Settings) -> AsyncIterator[IsRunning]:
-    from winnow.server.backends.files.lock import ENGINE, find_holder
     from winnow.server.engine.client import EngineKnowledge
+    from winnow.server.storage.files.lock import ENGINE, find_holder
 
     kb = EngineKnowledge(settings, waits_for_model=True, watches=True)
 
@@ -159,8 +159,8 @@ async def _in_engine(settings: Settings) -> AsyncIterator[IsRunning]:
 
 @asynccontextmanager
 async def _in_this_process(settings: Settings) -> AsyncIterator[IsRunning]:
-    from winnow.server.opening import open_backends
-    from winnow.server.watching.store_watcher import watcher_of
+    from winnow.server.backends.opening import open_backends
+    from winnow.server.jobs.watching.store_watcher import watcher_of
 
     backends = await asyncio.to_thread(open_backends, settings, wait_for_model=True, repairs_vectors=True)
     watcher = watcher_of(settings, lambda: backends)
@@ -186,7 +186,7 @@ class _Shown:
 
     def update(self, store: Path) -> Sequence[PathStatus]:
         """Print what has changed; returns all states."""
-        from winnow.server.watching.status import PathStatus, read_status
+        from winnow.server.jobs.watching.status import PathStatus, read_status
 
         rows = read_status(store).paths
         for row in rows:

@@ -35,10 +35,10 @@ from winnow.server.commands.terminal.reading_options import (
 )
 from winnow.server.commands.zotero.listing import describe_library, format_row
 from winnow.server.errors import WinnowError
-from winnow.server.settings_loading import load_settings
+from winnow.server.settings.loading import load_settings
 
 if TYPE_CHECKING:
-    from winnow.server.libraries.zotero.choice import ZoteroChoice
+    from winnow.server.bibliographies.zotero.choice import ZoteroChoice
 
 app = command(
     no_args_is_help=True,
@@ -137,7 +137,7 @@ def make_choice(
     """The choice of Zotero's libraries. Raises ``WinnowError`` for a name that Zotero cannot have."""
     from pydantic import ValidationError
 
-    from winnow.server.libraries.zotero.choice import ZoteroChoice
+    from winnow.server.bibliographies.zotero.choice import ZoteroChoice
 
     if api and no_api:
         raise WinnowError("INVALID_REQUEST", "--api and --no-api exclude each other; give one of them")

@@ -10,7 +10,7 @@ from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
-    from winnow.server.libraries.zotero.records import ZoteroLibrary
+    from winnow.server.bibliographies.zotero.records import ZoteroLibrary
 
 
 def describe_library(library: ZoteroLibrary) -> dict[str, Any]:

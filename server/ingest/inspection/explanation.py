@@ -8,15 +8,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from winnow.server.bibliographies.locators import locate
 from winnow.server.ingest.advice import add_advice
 from winnow.server.ingest.change_detection import document_of
-from winnow.server.ingest.chunking import chunk, list_headings
-from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_document, reason_of
-from winnow.server.ingest.formats.parsed_file import ReadOptions
-from winnow.server.ingest.parsing.parser import ParserProcess
-from winnow.server.ingest.readers import ReadFlaw, kind_of, read
-from winnow.server.locators import locate
+from winnow.server.ingest.children.parser import ParserProcess
 from winnow.server.models import Chunk, DocumentType, Place, Reading
+from winnow.server.readers.chunking import chunk, list_headings
+from winnow.server.readers.documents import RawDocument, UnreadableFile, clean_document, reason_of
+from winnow.server.readers.formats.parsed_file import ReadOptions
+from winnow.server.readers.reading import ReadFlaw, kind_of, read
 from winnow.server.text.printable import one_line
 
 # Of a collection, so many documents are explained; so many headings and lines of each.

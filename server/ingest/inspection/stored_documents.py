@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from winnow.server.backends.base import DocumentStore
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.change_detection import detect_language, document_of
-from winnow.server.ingest.documents import RawDocument
 from winnow.server.ingest.file_discovery import IMPORTED
 from winnow.server.models import Document, Filters, Reading
+from winnow.server.readers.documents import RawDocument
+from winnow.server.storage.base import DocumentStore
 
 _SHOWN = 5
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from winnow.server.backends.base import DocumentStore
-from winnow.server.ingest.formats.common import ocr_package
 from winnow.server.models import DocumentReading, DocumentText, DocumentType, Filters
+from winnow.server.readers.common import ocr_package
+from winnow.server.storage.base import DocumentStore
 from winnow.server.text.printable import MOST_UNREADABLE, count_visible, unreadable_share
 from winnow.server.text.sizes import count_of, name_counts, name_numbers
 

@@ -15,17 +15,17 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from winnow.server.bibliographies.facts import CITEKEY, facts_of, merge_facts
+from winnow.server.bibliographies.matching import FileFacts, FoundItem, Matcher, plain_title, years_in
+from winnow.server.bibliographies.reading import Bibliography
+from winnow.server.bibliographies.records import LibraryItem
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.documents import RawDocument, UnreadableFile, reason_of
+from winnow.server.ingest.children.parser import ParserProcess
 from winnow.server.ingest.file_discovery import File, name_of
-from winnow.server.ingest.parsing.parser import ParserProcess
-from winnow.server.ingest.readers import kind_of
 from winnow.server.ingest.references.reference_report import MOST_LISTED, NamedReason, ReferenceReport
-from winnow.server.libraries.facts import CITEKEY, facts_of, merge_facts
-from winnow.server.libraries.matching import FileFacts, FoundItem, Matcher, plain_title, years_in
-from winnow.server.libraries.reading import Bibliography
-from winnow.server.libraries.records import LibraryItem
 from winnow.server.models import Document
+from winnow.server.readers.documents import RawDocument, UnreadableFile, reason_of
+from winnow.server.readers.reading import kind_of
 
 # Separates a file's stamp from what it said of its work.
 _MARK = "\n"

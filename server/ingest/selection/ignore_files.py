@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 import re2  # type: ignore[import-untyped]
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from winnow.server.ingest.bounded_files import read_whole
-from winnow.server.ingest.documents import UnreadableFile, reason_of
 from winnow.server.ingest.selection.file_rules import FileRules
+from winnow.server.readers.bounded_files import read_whole
+from winnow.server.readers.documents import UnreadableFile, reason_of
 
 # In order of precedence, the strongest last.
 IGNORE_FILES = (".gitignore", ".winnowignore")

@@ -8,12 +8,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, StrictBool
 
-from winnow.server.ingest.documents import DefaultLabels
-from winnow.server.ingest.formats.parsed_file import ReadOptions
+from winnow.server.bibliographies.zotero.choice import ZoteroChoice
 from winnow.server.ingest.selection.deletions import ANY_DELETION, CAUTIOUS, GUARDED, DeletionRule
 from winnow.server.ingest.selection.file_rules import FileRules
-from winnow.server.libraries.zotero.choice import ZoteroChoice
 from winnow.server.models import Environment
+from winnow.server.readers.documents import DefaultLabels
+from winnow.server.readers.formats.parsed_file import ReadOptions
 
 _Text = Annotated[str, Field(max_length=200)]
 _Pattern = Annotated[str, Field(min_length=1, max_length=500)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from winnow.server.backends.base import CatalogueEntry
-from winnow.server.ingest.documents import RawDocument
 from winnow.server.ingest.file_discovery import File
-from winnow.server.ingest.readers import ReadFlaw
 from winnow.server.ingest.writing.embedding import EmbeddedBatch, EmbeddingStage
 from winnow.server.models import Chunk
+from winnow.server.readers.documents import RawDocument
+from winnow.server.readers.reading import ReadFlaw
+from winnow.server.storage.base import CatalogueEntry
 
 # A document weighs as many chunks as are written for it, and one more for so many characters of its text.
 _CHARS_OF_WEIGHT = 8_192

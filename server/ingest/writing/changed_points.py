@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from winnow.server.backends.base import CatalogueEntry, DocumentStore, IndexedDocument
 from winnow.server.ingest.change_detection import SEPARATOR, context_hash_of, has_same_vectors
 from winnow.server.ingest.writing.batches import PreparedDocument
 from winnow.server.models import Chunk, Document
+from winnow.server.storage.base import CatalogueEntry, DocumentStore, IndexedDocument
 
 
 def prepare(

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
-from winnow.server.backends.base import DocumentStore, Embedder, Point, payload_of
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.indexed_text import indexed_text
 from winnow.server.models import Chunk, Document
 from winnow.server.retrieval.lexical import build_document_vector
+from winnow.server.storage.base import DocumentStore, Embedder, Point, payload_of
 
 Rows = Sequence[tuple[Document, Chunk]]
 

@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from winnow.server.backends.base import CatalogueChanges, DocumentStore, Embedder, VectorStore, payload_of
 from winnow.server.ingest.graph_update import GraphTarget
 from winnow.server.ingest.writing.batches import Batch
 from winnow.server.ingest.writing.embedding import make_points
-from winnow.server.projects.states import ProjectState
+from winnow.server.storage.base import CatalogueChanges, DocumentStore, Embedder, VectorStore, payload_of
+from winnow.server.storage.project_states import ProjectState
 
 _CHUNKS_PER_REPAIR = 128
 

@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from winnow.server.backends.base import IndexedDocument
+from winnow.server.bibliographies.zotero.choice import ZoteroChoice
+from winnow.server.bibliographies.zotero.records import ZoteroLibrary
+from winnow.server.bibliographies.zotero.selection import choose_works
 from winnow.server.errors import WinnowError
+from winnow.server.ingest.children.reader_pool import ReaderPool
 from winnow.server.ingest.file_discovery import Listing, Root, SourcePart
-from winnow.server.ingest.parsing.reader_pool import ReaderPool
 from winnow.server.ingest.pipeline import Target, ingest_parts
 from winnow.server.ingest.report import IngestReport, OnProgress
 from winnow.server.ingest.selection.deletions import DeletionRule
@@ -26,10 +28,8 @@ from winnow.server.ingest.zotero.library_documents import (
     source_of,
 )
 from winnow.server.ingest.zotero.reading import FoundLibraries, read_libraries
-from winnow.server.libraries.zotero.choice import ZoteroChoice
-from winnow.server.libraries.zotero.records import ZoteroLibrary
-from winnow.server.libraries.zotero.selection import choose_works
 from winnow.server.models import Document
+from winnow.server.storage.base import IndexedDocument
 from winnow.server.text.sizes import count_of
 
 _NOT_HERE = "{source}: {count} not read: {reason}"

@@ -1,7 +1,7 @@
 """The documents of a Zotero library: how each is named, when it has changed, and how it is read.
 
 A document is named by the key of its attachment, note or item, so that a work which moves between collections
-changes facts and no names. Links are made from the names (``server.locators``)::
+changes facts and no names. Links are made from the names (``server.bibliographies.locators``)::
 
     zotero/ATTACHM1/paper.pdf             a file that is on this machine
     zotero/ATTACHM1/annotations#ANNOTAT1  a mark in it: the marked text and the reader's comment, on its page
@@ -24,16 +24,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from winnow.server.ingest.bounded_files import describe_type
-from winnow.server.ingest.documents import RawDocument
+from winnow.server.bibliographies.locators import ZOTERO
+from winnow.server.bibliographies.records import Annotation, LibraryItem
+from winnow.server.bibliographies.stated_language import stated_language
+from winnow.server.bibliographies.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
 from winnow.server.ingest.file_discovery import File, name_of
-from winnow.server.ingest.readers import DocumentParser, ReaderOutput, ReadFlaw, is_known, read
 from winnow.server.ingest.references.references import add_work, digest_of
-from winnow.server.libraries.records import Annotation, LibraryItem
-from winnow.server.libraries.stated_language import stated_language
-from winnow.server.libraries.zotero.records import ZoteroFile, ZoteroLibrary, ZoteroNote, ZoteroWork
-from winnow.server.locators import ZOTERO
 from winnow.server.models import Place
+from winnow.server.readers.bounded_files import describe_type
+from winnow.server.readers.documents import RawDocument
+from winnow.server.readers.reading import DocumentParser, ReaderOutput, ReadFlaw, is_known, read
 
 # In the metadata of a document: its place in its library ("library/items/ABCD2345"), the key and colour of a mark.
 ZOTERO_FACT, ANNOTATION_FACT, COLOR_FACT = "zotero", "annotation", "annotation_color"

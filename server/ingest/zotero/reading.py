@@ -9,17 +9,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from winnow.server.backends.files.private_file import UntrustedFile, read_private, write_private
+from winnow.server.bibliographies.zotero.choice import ZoteroChoice
+from winnow.server.bibliographies.zotero.database import database_stamp
+from winnow.server.bibliographies.zotero.objects import LibraryName, LibraryObjects, pack, unpack
+from winnow.server.bibliographies.zotero.opening import Zotero, open_zotero
+from winnow.server.bibliographies.zotero.profiles import find_places
+from winnow.server.bibliographies.zotero.records import ZoteroLibrary
+from winnow.server.bibliographies.zotero.selection import choose_libraries
+from winnow.server.bibliographies.zotero.works import make_library
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.report import IngestFailure, failure_of
-from winnow.server.libraries.zotero.choice import ZoteroChoice
-from winnow.server.libraries.zotero.database import database_stamp
-from winnow.server.libraries.zotero.objects import LibraryName, LibraryObjects, pack, unpack
-from winnow.server.libraries.zotero.opening import Zotero, open_zotero
-from winnow.server.libraries.zotero.profiles import find_places
-from winnow.server.libraries.zotero.records import ZoteroLibrary
-from winnow.server.libraries.zotero.selection import choose_libraries
-from winnow.server.libraries.zotero.works import make_library
+from winnow.server.storage.files.private_file import UntrustedFile, read_private, write_private
 
 _FOLDER = "zotero"
 _KEPT_BYTES = 2 * 1024**3

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from winnow.server.claims.comparing import contradictions
 from winnow.server.claims.records import Claim, Comparison, Entry, entry_of
-from winnow.server.graph.base import MAX_NODES
-from winnow.server.graph.records import NOTEBOOK_EDGE_TYPES, TITLE_CHARS, Edge, EdgeType, Label, Node
 from winnow.server.operations.claims.notebooks import OpenNotebook
 from winnow.server.operations.claims.reading import SIMILAR_ENTROPY
+from winnow.server.retrieval.graph.base import MAX_NODES
+from winnow.server.retrieval.graph.records import NOTEBOOK_EDGE_TYPES, TITLE_CHARS, Edge, EdgeType, Label, Node
 from winnow.server.text.printable import one_line
 
 MAX_ENTRIES = 50  # of one call

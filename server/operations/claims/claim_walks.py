@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from winnow.server.graph.base import (
+from winnow.server.operations.claims.claim_graph import CLAIM_EDGES, ClaimGraph, is_of_notebook
+from winnow.server.retrieval.graph.base import (
     MAX_EDGES,
     MAX_NODES,
     Direction,
@@ -20,8 +21,7 @@ from winnow.server.graph.base import (
     ReachedNode,
     Types,
 )
-from winnow.server.graph.records import Edge, Node
-from winnow.server.operations.claims.claim_graph import CLAIM_EDGES, ClaimGraph, is_of_notebook
+from winnow.server.retrieval.graph.records import Edge, Node
 from winnow.server.runtime.deadlines import check_deadline
 
 _MOST_STEPS = 2_000  # nodes that a search for paths within the notebook steps on

@@ -23,12 +23,12 @@ from winnow.server.operations.base import RequestContext
 from winnow.server.operations.claims.contradictions import MAX_ASKED, ClaimCandidate, find_contradictions
 from winnow.server.operations.ranking.scope import choose_project, filters_of
 from winnow.server.runtime.deadlines import check_deadline
-from winnow.server.sessions.identities import identity_of
+from winnow.server.runtime.sessions.identities import identity_of
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
-    from winnow.server.backends.base import Embedder
     from winnow.server.claims.sqlite_store import SqliteClaimStore
     from winnow.server.claims.vectors import ClaimVectors
+    from winnow.server.storage.base import Embedder
 
 _WRITES_OFF = "this server does not take claims: the operator starts it with --enable-writes"
 _NO_PACK = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from winnow.server import tiers
 from winnow.server.claims.indexes.citations import PassageClaim
 from winnow.server.claims.records import CLAIM_CHARS
 from winnow.server.claims.store import View
 from winnow.server.contracts.claims.citing import MAX_CITING
 from winnow.server.errors import WinnowError
 from winnow.server.models import Passage
+from winnow.server.operations.answers import tiers
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.claims.notebooks import open_notebook
 from winnow.server.text.printable import one_line

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from winnow.server import text_charges, tiers
 from winnow.server.claims.comparing import contradictions
 from winnow.server.claims.life_cycle import read_integration_status
 from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, entry_of
@@ -20,6 +19,7 @@ from winnow.server.contracts.claims.arguments import (
     RelatedEntries,
 )
 from winnow.server.errors import WinnowError
+from winnow.server.operations.answers import text_charges, tiers
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.claims.notebooks import OpenNotebook, open_notebook
 from winnow.server.operations.claims.rows import change_row, contradiction_rows, entry_row, read_claim, share

@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
-from winnow.server import text_charges, tiers
 from winnow.server.claims.comparing import LEAST_CONTESTED
 from winnow.server.claims.http_notebook import HttpNotebook
 from winnow.server.claims.records import CLAIM_CHARS, NAME_CHARS, Claim, Evidence, claim_id
@@ -37,6 +36,7 @@ from winnow.server.contracts.claims.arguments import (
     WriteEntry,
 )
 from winnow.server.errors import WinnowError
+from winnow.server.operations.answers import text_charges, tiers
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.claims.foreign_answers import by_entry, is_entry_id, read_rows, read_whole
 from winnow.server.operations.claims.notebooks import OpenNotebook, documents_of, open_notebook, require_writes

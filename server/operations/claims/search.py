@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from winnow.server import tiers
 from winnow.server.claims.store import View
 from winnow.server.contracts.claims.arguments import ClaimSearch
+from winnow.server.operations.answers import tiers
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.claims.notebooks import OpenNotebook, open_notebook
 from winnow.server.operations.claims.rows import entry_row, share

@@ -47,7 +47,7 @@ from winnow.server.operations.claims.notebooks import OpenNotebook, documents_of
 from winnow.server.operations.claims.reading import read_claims
 from winnow.server.operations.claims.rows import share
 from winnow.server.operations.passages import find_passage
-from winnow.server.sessions.passage_store import StoredPassage
+from winnow.server.runtime.sessions.passage_store import StoredPassage
 from winnow.server.text.printable import one_line, printable
 
 _CANDIDATES = 10

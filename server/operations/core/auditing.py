@@ -8,7 +8,7 @@
     missing          nothing in the named source is close to it, and a search finds it nowhere
     unknown_source   no document in scope is named, and a search finds the quote nowhere
 
-``server/quotes`` decides what "stands" and "close" mean. A page is a printed number, or that of the file: then
+``text/quotes`` decides what "stands" and "close" mean. A page is a printed number, or that of the file: then
 a reason names the printed one.
 """
 
@@ -20,6 +20,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, get_args
 
+from winnow.server.bibliographies.facts import CITEKEY
+from winnow.server.bibliographies.locators import address_of, locate, locator_fields, work_fields
 from winnow.server.contracts.base import Scope
 from winnow.server.contracts.core.citations import (
     MAX_CHECKS,
@@ -32,20 +34,18 @@ from winnow.server.contracts.core.citations import (
 )
 from winnow.server.errors import WinnowError
 from winnow.server.ids import is_chunk_id
-from winnow.server.libraries.facts import CITEKEY
-from winnow.server.locators import address_of, locate, locator_fields, work_fields
 from winnow.server.models import Chunk, Document, Filters
+from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.base import Answer, Operation, RequestContext
-from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.passages import find_passage
 from winnow.server.operations.ranking.candidates import BY_ID, generation_of, rank_distinct
 from winnow.server.operations.ranking.scope import filters_of
-from winnow.server.quotes.finding import ClosestText, QuoteMatch, closest, find_quote, has_words
-from winnow.server.quotes.markdown_quotes import CitedText, read_citations, read_pages
-from winnow.server.quotes.sources import SourceText
 from winnow.server.runtime.deadlines import check_deadline, current_deadline
 from winnow.server.text.matching import fold_label
 from winnow.server.text.printable import PrintableText, one_line, printable, printable_text, shorten
+from winnow.server.text.quotes.finding import ClosestText, QuoteMatch, closest, find_quote, has_words
+from winnow.server.text.quotes.markdown_quotes import CitedText, read_citations, read_pages
+from winnow.server.text.quotes.sources import SourceText
 
 _Span = tuple[int, int]
 _NAMESAKES = "{count} documents are named so, and it stands in {file}"

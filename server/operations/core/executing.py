@@ -12,22 +12,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from winnow.server import text_charges
 from winnow.server.contracts.core.planning import MAX_EVIDENCE, ExecuteResearch
 from winnow.server.contracts.kb import RetrieveEvidence
 from winnow.server.models import Filters, Passage
+from winnow.server.operations.answers import text_charges
+from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
+from winnow.server.operations.answers.tiers import Size
 from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.core.perspectives import Suggestion, suggest_perspectives
 from winnow.server.operations.core.planning import build_perspective
 from winnow.server.operations.evidence import retrieve_evidence
 from winnow.server.operations.graph.nodes import shorten
-from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.ranking.candidates import BY_ID, generation_of
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.retrieval.fusion import reciprocal_rank_fusion
 from winnow.server.runtime.deadlines import current_deadline
 from winnow.server.text.printable import one_line
-from winnow.server.tiers import Size
 
 # With less time left than this, no further perspective is searched.
 _LEAST_SECONDS = 3.0

@@ -15,12 +15,12 @@ from winnow.server.contracts.citing import Cite, CitedRow
 from winnow.server.contracts.core.citations import GivenQuote
 from winnow.server.contracts.core.exporting import MAX_EXPORTED_CHARS, ExportSection, RenderMarkdown
 from winnow.server.errors import WinnowError
+from winnow.server.operations.answers.tiers import measure
 from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.citing import cite_rows
 from winnow.server.operations.core.auditing import Audit, claim_of
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.text.markup.markdown_escaping import escape_line
-from winnow.server.tiers import measure
 
 # Citations in paragraphs, as pandoc has them, which are no text to escape; unless what follows makes them a link.
 _KEY = r"-?@\w(?:[\w:.#$%&+?<>~/-]{0,199}\w)?"

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server import text_charges, tiers
 from winnow.server.contracts.core.loading import LoadDocument
 from winnow.server.contracts.documents import ReadDocument
 from winnow.server.errors import WinnowError
+from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers.paging import Cursor, fingerprint, resume
 from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.corpus.reading import read_document
-from winnow.server.operations.paging import Cursor, fingerprint, resume
 from winnow.server.operations.ranking.candidates import BY_ID, generation_of
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.runtime.deadlines import check_deadline

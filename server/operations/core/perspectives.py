@@ -22,19 +22,19 @@ from itertools import chain, zip_longest
 
 from winnow.server.contracts.core.planning import MAX_NAMED_SECTIONS, PerspectiveKind
 from winnow.server.errors import WinnowError
-from winnow.server.graph.base import MAX_NODES
-from winnow.server.graph.records import Node, normalise_name
 from winnow.server.ids import entity_id
 from winnow.server.models import Chunk, Filters
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.graph.nodes import GraphView, shorten
 from winnow.server.operations.graph.walks import MENTION_TYPES
 from winnow.server.operations.ranking.candidates import Candidate, CandidateList, rank_distinct
+from winnow.server.retrieval.graph.base import MAX_NODES
+from winnow.server.retrieval.graph.records import Node, normalise_name
 from winnow.server.retrieval.lexical import find_content_words
 from winnow.server.runtime.deadlines import check_deadline
-from winnow.server.text.languages import is_english
 from winnow.server.text.printable import one_line
-from winnow.server.text.tokens import first_tokens
+from winnow.server.text.words.languages import is_english
+from winnow.server.text.words.tokens import first_tokens
 
 # The best passages of the question, one of a document, that suggest entities and sections.
 _BEST = 5

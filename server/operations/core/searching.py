@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from winnow.server import text_charges
+from winnow.server.bibliographies.locators import cited_fields
 from winnow.server.contracts.core.searching import VectorQuery
 from winnow.server.contracts.kb import KbSearch, KbSearchOptions
-from winnow.server.locators import cited_fields
+from winnow.server.operations.answers import text_charges
 from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.kb import search_page, source_of, title_of
 from winnow.server.operations.ranking.candidates import Candidate, CandidateList
 from winnow.server.text import stated_facts
 from winnow.server.text.printable import one_line, printable
-from winnow.server.text.spans import preview, terms
+from winnow.server.text.words.spans import preview, terms
 
 _SCORE_DIGITS = 3
 

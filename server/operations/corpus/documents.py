@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from winnow.server.backends.base import FACTS, FOLDER
+from winnow.server.bibliographies.facts import TITLE_CASE
+from winnow.server.bibliographies.locators import work_fields
 from winnow.server.contracts.documents import ListDocuments
 from winnow.server.errors import WinnowError
-from winnow.server.libraries.facts import TITLE_CASE
-from winnow.server.locators import work_fields
 from winnow.server.models import DocumentRecord, Filters
+from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.base import Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from winnow.server.operations.corpus.tallies import MAX_KEYS
-from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.ranking.candidates import generation_of
 from winnow.server.operations.ranking.nearest import near_field
 from winnow.server.operations.ranking.scope import filters_of, find_whole_name
 from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.storage.base import FACTS, FOLDER
 from winnow.server.text.matching import field_texts
 from winnow.server.text.printable import one_line, printable, shorten
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from winnow.server.operations.answers.tiers import Size
 from winnow.server.operations.base import RequestContext
-from winnow.server.tiers import Size
 
 DIRECT_ROWS = 200  # no more fit into a direct answer
 # A direct call that says no limit gets so many tokens, one that does up to the budget of its tier.

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
+from winnow.server.bibliographies.locators import describe_places
 from winnow.server.errors import WinnowError
-from winnow.server.locators import describe_places
 from winnow.server.models import Place, PlaceKind
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import name_runs

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server import text_charges
+from winnow.server.bibliographies.locators import address_of, locator_fields, work_fields
 from winnow.server.contracts.documents import MAX_READ_BYTES, MAX_READ_TOKENS, ReadDocument
 from winnow.server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from winnow.server.errors import WinnowError
-from winnow.server.locators import address_of, locator_fields, work_fields
 from winnow.server.models import Document, Filters
+from winnow.server.operations.answers import text_charges
 from winnow.server.operations.base import Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.pages import find_numbers, find_pages, list_pages, name_pages
 from winnow.server.operations.corpus.sheet_rows import narrow_to_rows
@@ -18,7 +18,7 @@ from winnow.server.operations.excerpts import cut_end
 from winnow.server.operations.ranking.nearest import near_documents
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.text.printable import one_line, printable
-from winnow.server.text.tokens import count_tokens
+from winnow.server.text.words.tokens import count_tokens
 
 _NAMED = 5
 _CAPPED = f"max_tokens above {MAX_EXCERPT_TOKENS} counts as that in a direct call; scripts may ask for more"

@@ -15,18 +15,18 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from winnow.server import text_charges
-from winnow.server.backends.base import DocumentStore
+from winnow.server.bibliographies.locators import address_of, locator_fields, work_fields
 from winnow.server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
 from winnow.server.errors import WinnowError
-from winnow.server.locators import address_of, locator_fields, work_fields
 from winnow.server.models import ChunkSpan, Document, Filters
+from winnow.server.operations.answers import text_charges
+from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.base import Answer, Operation, RequestContext, Script
 from winnow.server.operations.corpus.paragraphs import Paragraph, iterate_paragraphs
-from winnow.server.operations.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.ranking.candidates import generation_of
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.runtime.deadlines import check_deadline, current_deadline
+from winnow.server.storage.base import DocumentStore
 from winnow.server.text.printable import one_line, printable, shorten
 
 _SLOTS = 1 << 24  # of the table: 16 MB, one byte each

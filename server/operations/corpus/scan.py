@@ -6,18 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from winnow.server import text_charges
+from winnow.server.bibliographies.locators import address_of, locator_fields
 from winnow.server.contracts.corpus import MAX_MATCH_CHARS, Scan
-from winnow.server.locators import address_of, locator_fields
 from winnow.server.models import Place
-from winnow.server.operations.base import Answer, Operation, RequestContext, Script
-from winnow.server.operations.corpus.matched_text import ShownLength, require_handed_over, shown_length
-from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
-from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
-from winnow.server.operations.corpus.sheet_rows import narrow_to_rows
-from winnow.server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, is_text_key, key_of
-from winnow.server.operations.corpus.walking import PlacedMatch, ScannedDocument, Walk
-from winnow.server.operations.paging import (
+from winnow.server.operations.answers import text_charges
+from winnow.server.operations.answers.paging import (
     TIME_ENDED,
     AnswerPage,
     ScanCursor,
@@ -25,10 +18,17 @@ from winnow.server.operations.paging import (
     fingerprint,
     resume_scan,
 )
+from winnow.server.operations.answers.tiers import SCRIPT_ANSWER_BYTES
+from winnow.server.operations.base import Answer, Operation, RequestContext, Script
+from winnow.server.operations.corpus.matched_text import ShownLength, require_handed_over, shown_length
+from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
+from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
+from winnow.server.operations.corpus.sheet_rows import narrow_to_rows
+from winnow.server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, is_text_key, key_of
+from winnow.server.operations.corpus.walking import PlacedMatch, ScannedDocument, Walk
 from winnow.server.operations.ranking.candidates import generation_of
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.text.printable import one_line, printable, shorten
-from winnow.server.tiers import SCRIPT_ANSWER_BYTES
 
 # No more fit into an answer to a script.
 _SCRIPT_ROWS = 4_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from winnow.server.locators import place_at
+from winnow.server.bibliographies.locators import place_at
 from winnow.server.models import Passage, Place
 
 # A part of a sheet fits into a passage. What is longer is a very long row, or not from a workbook.

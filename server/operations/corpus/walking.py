@@ -15,15 +15,15 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from winnow.server.bibliographies.locators import work_fields
 from winnow.server.errors import WinnowError
-from winnow.server.locators import work_fields
 from winnow.server.models import ChunkSpan, DocumentText, ExcludedText, Filters, NeededTexts, Place
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.corpus.patterns import Match, Pattern, TextMatch
-from winnow.server.quotes.finding import QuoteMatch, find_phrase
-from winnow.server.quotes.sources import SourceText
 from winnow.server.runtime.deadlines import check_deadline, current_deadline
 from winnow.server.text.forms.splicing import SplicedText, compose, may_compose
+from winnow.server.text.quotes.finding import QuoteMatch, find_phrase
+from winnow.server.text.quotes.sources import SourceText
 
 # A walk takes at most so many seconds, and so much of what its call has left: a script goes on after it.
 _SECONDS, _SHARE = 10.0, 0.6

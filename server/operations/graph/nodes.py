@@ -11,11 +11,21 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from winnow.server import text_charges, tiers
+from winnow.server.bibliographies.locators import cited_fields
 from winnow.server.contracts.base import Scope
 from winnow.server.contracts.graph import MAX_WEIGHT, SNIPPET_CHARS
 from winnow.server.errors import WinnowError
-from winnow.server.graph.base import (
+from winnow.server.ids import entity_id, is_chunk_id
+from winnow.server.models import Filters, Passage
+from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers.paging import AnswerPage, Cursor, build_page, fingerprint, resume
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.claims.claim_graph import ClaimGraph, is_claim_name, is_of_notebook
+from winnow.server.operations.claims.claim_walks import ExpandOnce, concerns, expand, find_paths
+from winnow.server.operations.claims.notebooks import open_notebook
+from winnow.server.operations.claims.projection import claims_view
+from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.retrieval.graph.base import (
     MAX_NODES,
     PAGE_SIZE,
     Direction,
@@ -25,21 +35,11 @@ from winnow.server.graph.base import (
     Paths,
     Types,
 )
-from winnow.server.graph.base import Scope as Documents
-from winnow.server.graph.records import Edge, Label, Node, normalise_name
-from winnow.server.ids import entity_id, is_chunk_id
-from winnow.server.locators import cited_fields
-from winnow.server.models import Filters, Passage
-from winnow.server.operations.base import Answer, RequestContext
-from winnow.server.operations.claims.claim_graph import ClaimGraph, is_claim_name, is_of_notebook
-from winnow.server.operations.claims.claim_walks import ExpandOnce, concerns, expand, find_paths
-from winnow.server.operations.claims.notebooks import open_notebook
-from winnow.server.operations.claims.projection import claims_view
-from winnow.server.operations.paging import AnswerPage, Cursor, build_page, fingerprint, resume
-from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.retrieval.graph.base import Scope as Documents
+from winnow.server.retrieval.graph.records import Edge, Label, Node, normalise_name
 from winnow.server.text.printable import one_line, printable
-from winnow.server.text.spans import preview, terms
-from winnow.server.text.tokens import first_tokens
+from winnow.server.text.words.spans import preview, terms
+from winnow.server.text.words.tokens import first_tokens
 
 Item = TypeVar("Item")
 

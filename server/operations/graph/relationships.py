@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from winnow.server import tiers
 from winnow.server.contracts.base import Mode, Scope
 from winnow.server.errors import WinnowError
 from winnow.server.models import Passage
+from winnow.server.operations.answers import tiers
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.graph.nodes import GraphView, shorten, view_of
 from winnow.server.operations.graph.walks import MENTION_TYPES

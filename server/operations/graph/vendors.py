@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from winnow.server import text_charges, tiers
 from winnow.server.contracts.graph import DEFAULT_VENDOR_ROWS, FindVendorInfo
 from winnow.server.errors import WinnowError
-from winnow.server.graph.records import Edge, Node
+from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers.paging import AnswerPage, Cursor, build_page, fingerprint, resume
 from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext, Script
 from winnow.server.operations.graph.nodes import (
     GraphView,
@@ -27,8 +27,8 @@ from winnow.server.operations.graph.nodes import (
     view_of,
 )
 from winnow.server.operations.graph.walks import links_towards_seeds
-from winnow.server.operations.paging import AnswerPage, Cursor, build_page, fingerprint, resume
 from winnow.server.operations.ranking.nearest import list_near
+from winnow.server.retrieval.graph.records import Edge, Node
 from winnow.server.text.matching import find_spellings
 
 # The relations that connect an entity with a vendor: stated, by co-occurrence, or through the vendor's documents.

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from winnow.server import tiers
 from winnow.server.contracts.graph import (
     DEFAULT_PATHS,
     EntitiesForSections,
@@ -19,17 +18,8 @@ from winnow.server.contracts.graph import (
     GraphPaths,
     SectionsForEntities,
 )
-from winnow.server.graph.base import (
-    MAX_HOPS,
-    MAX_NODES,
-    MAX_PATHS,
-    Direction,
-    Neighbourhood,
-    Path,
-    ReachedNode,
-    Types,
-)
-from winnow.server.graph.records import DERIVED, Edge, Node
+from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers.paging import resume
 from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext, Script
 from winnow.server.operations.graph.nodes import (
     MENTIONS_ONLY,
@@ -46,7 +36,17 @@ from winnow.server.operations.graph.nodes import (
     view_of,
     weight_of,
 )
-from winnow.server.operations.paging import resume
+from winnow.server.retrieval.graph.base import (
+    MAX_HOPS,
+    MAX_NODES,
+    MAX_PATHS,
+    Direction,
+    Neighbourhood,
+    Path,
+    ReachedNode,
+    Types,
+)
+from winnow.server.retrieval.graph.records import DERIVED, Edge, Node
 
 # The relations from documents, sections and chunks to the entities they mention.
 MENTION_TYPES = frozenset({"MENTIONS", "DEFINES", "TAGGED", "ABOUT"})

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 
-from winnow.server.backends.base import FACTS
 from winnow.server.models import Filters, NumberRange
 from winnow.server.operations.base import Store
+from winnow.server.storage.base import FACTS
 from winnow.server.text.matching import field_numbers, fold_label
 from winnow.server.text.printable import one_line
 

@@ -18,7 +18,7 @@ from winnow.server.retrieval.fusion import sort_by_score
 from winnow.server.retrieval.lexical import split_terms
 from winnow.server.retrieval.queries import ParsedQuery, contains_phrases
 from winnow.server.retrieval.search_notes import SearchNotes
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 Passages = Mapping[str, Passage]
 

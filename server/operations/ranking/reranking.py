@@ -18,7 +18,7 @@ from winnow.server.operations.ranking.candidates import leg_mode
 from winnow.server.operations.ranking.reordering import text_with_headings
 from winnow.server.retrieval.fusion import divide_by_maximum
 from winnow.server.runtime.deadlines import check_deadline
-from winnow.server.text.spans import scored_spans, terms
+from winnow.server.text.words.spans import scored_spans, terms
 
 RerankMethod = Literal["cross-encoder", "sentences", "words"]
 

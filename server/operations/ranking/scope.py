@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from winnow.server.backends.base import FACTS, seconds_of
 from winnow.server.contracts.base import Scope, SearchFilters
 from winnow.server.errors import WinnowError
 from winnow.server.models import Document, Filters, NumberRange
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.ranking.nearest import empty_filter_warnings, near_field
-from winnow.server.projects.states import check_state
 from winnow.server.retrieval.queries import with_spellings
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import FACTS, seconds_of
+from winnow.server.storage.project_states import check_state
 from winnow.server.text.matching import field_texts, find_spellings, fold_label
 from winnow.server.text.printable import one_line
 

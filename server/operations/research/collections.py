@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from winnow.server import tiers
-from winnow.server.backends.base import LEXICAL
+from winnow.server.bibliographies.locators import passage_fields
 from winnow.server.contracts.base import Scope
 from winnow.server.contracts.research import SECTION_CHARS, InspectCollection
 from winnow.server.errors import WinnowError
-from winnow.server.locators import passage_fields
 from winnow.server.models import CollectionFacts, Filters, Passage
+from winnow.server.operations.answers import tiers
 from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.operations.research.items import section_names, text_fact
@@ -23,7 +22,8 @@ from winnow.server.operations.research.models import (
     projects_in_reach,
     require_project,
 )
-from winnow.server.projects.settings import ProjectSettings
+from winnow.server.settings.project_settings import ProjectSettings
+from winnow.server.storage.base import LEXICAL
 from winnow.server.text import stated_facts
 from winnow.server.text.printable import one_line, printable, shorten
 

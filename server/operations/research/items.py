@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from winnow.server.bibliographies.locators import cited_fields
 from winnow.server.contracts.research import FACT_CHARS, MAX_FULL_CHARS, MAX_SECTIONS, SECTION_CHARS
-from winnow.server.locators import cited_fields
 from winnow.server.models import Passage
 from winnow.server.text.printable import one_line, printable, shorten
 

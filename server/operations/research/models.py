@@ -10,8 +10,8 @@ from winnow.server.errors import WinnowError
 from winnow.server.models import SPARSE_MODEL, Filters
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.ranking.scope import require_reachable
-from winnow.server.projects.settings import ProjectSettings, unknown_project
-from winnow.server.projects.states import check_state
+from winnow.server.settings.project_settings import ProjectSettings, unknown_project
+from winnow.server.storage.project_states import check_state
 from winnow.server.text.printable import one_line
 
 _MODEL_CHARS = 200

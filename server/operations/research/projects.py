@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from winnow.server import tiers
 from winnow.server.contracts.research import MAX_PROJECTS, ListProjects
+from winnow.server.operations.answers import tiers
 from winnow.server.operations.base import Answer, Operation, RequestContext
 from winnow.server.operations.research.models import bound_models, collection_of, projects_in_reach
 

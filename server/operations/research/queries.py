@@ -11,18 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from winnow.server import tiers
 from winnow.server.contracts.base import Scope
 from winnow.server.contracts.research import QueryProject, QueryProjectHybrid
 from winnow.server.errors import WinnowError
 from winnow.server.models import SPARSE_MODEL, Filters, Hit, Passage
+from winnow.server.operations.answers import tiers
 from winnow.server.operations.base import DENSE_SECONDS, SEARCH_SECONDS, Answer, Operation, RequestContext
 from winnow.server.operations.ranking.candidates import load_candidates
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.operations.research.items import build_item, full_text
 from winnow.server.operations.research.models import bound_models, has_documents, require_hybrid, require_project
-from winnow.server.projects.settings import ProjectSettings
 from winnow.server.retrieval.fusion import reciprocal_rank_fusion
+from winnow.server.settings.project_settings import ProjectSettings
 from winnow.server.text.printable import one_line
 
 # Of the fused ranks only the first are right: each leg returns at least twice as many chunks as are asked for, and

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from winnow import __version__
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.logs import log
-from winnow.server.settings import Settings
+from winnow.server.settings.settings import Settings
 
 SpanKind = Literal["server", "internal"]
 

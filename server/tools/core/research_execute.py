@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from winnow.server.bibliographies.locators import cite_place
 from winnow.server.contracts.core.planning import ResearchAnswer
-from winnow.server.locators import cite_place
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.core.executing import RESEARCH_EXECUTE
 from winnow.server.text.framing import frame_text
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
 from winnow.server.tools.core.planner_multi_perspective import render_perspectives
 from winnow.server.tools.kb import partial_note

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from winnow.server.contracts.research import CollectionAnswer
+from winnow.server.operations.answers.tiers import dumps
 from winnow.server.operations.research.collections import INSPECT_COLLECTION
 from winnow.server.text.framing import frame_text
-from winnow.server.tiers import dumps
 from winnow.server.tools.base import Tool
 from winnow.server.tools.research.query import MAX_SIZE
 

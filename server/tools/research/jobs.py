@@ -8,9 +8,9 @@ from typing import Any
 
 from winnow.server.errors import REASONS, WinnowError
 from winnow.server.jobs.reports import is_final, render_job
-from winnow.server.knowledge import Answer
+from winnow.server.operations.answers.tiers import Size
+from winnow.server.operations.knowledge import Answer
 from winnow.server.text.framing import frame_answer
-from winnow.server.tiers import Size
 from winnow.server.tools.base import Context, ToolResult
 
 MAX_SIZE = Size(tokens=4_000, bytes=24 * 1024)

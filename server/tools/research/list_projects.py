@@ -7,8 +7,8 @@ from typing import Any
 from winnow.server.contracts import parse
 from winnow.server.contracts.research import ListProjects, ProjectsAnswer
 from winnow.server.errors import WinnowError
-from winnow.server.sessions.host_words import error_for
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.runtime.sessions.host_words import error_for
 from winnow.server.tools.base import Context, Tool, ToolResult
 
 DESCRIPTION = """\

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from winnow.server.contracts.research import QueryAnswer
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.research.queries import QUERY
 from winnow.server.text.framing import frame_text
-from winnow.server.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.tools.base import Tool
 
 DESCRIPTION = """\

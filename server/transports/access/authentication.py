@@ -37,20 +37,20 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from winnow.server.errors import WinnowError
-from winnow.server.keys.records import AccessKey, KeyText, find_key
 from winnow.server.runtime.logs import log
-from winnow.server.sessions.identities import key_name
+from winnow.server.runtime.sessions.identities import key_name
+from winnow.server.storage.keys.records import AccessKey, KeyText, find_key
 from winnow.server.text.printable import one_line
 from winnow.server.transports.access.failed_attempts import FailedAttempts
 from winnow.server.transports.access.http_access import HttpAccess
-from winnow.server.transports.access.oidc.protected_resource import ROUTES, challenge, describe_resource
-from winnow.server.transports.access.oidc.records import TokenClient, TokenError
 from winnow.server.transports.access.proxied_requests import ProxiedRequests, note_proxy
 from winnow.server.transports.addresses import UNREAD, group_of, is_in, is_loopback, stated_client
+from winnow.server.transports.oidc.protected_resource import ROUTES, challenge, describe_resource
+from winnow.server.transports.oidc.records import TokenClient, TokenError
 from winnow.server.transports.sessions import KEY_NAME
 
 if TYPE_CHECKING:  # what verifies tokens is imported only where an issuer is named
-    from winnow.server.transports.access.oidc.tokens import TokenVerifier
+    from winnow.server.transports.oidc.tokens import TokenVerifier
 
 # How long an answer may go on after its key has ended.
 CHECK_SECONDS = 1.0

@@ -23,8 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from winnow.server.errors import WinnowError
-from winnow.server.sessions.identities import identity_of
-from winnow.server.settings import Settings
+from winnow.server.runtime.sessions.identities import identity_of
+from winnow.server.settings.settings import Settings
 
 # An agent that works through a topic for an hour has some hundred passages named.
 FLOOR = 2_000

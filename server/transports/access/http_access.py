@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from winnow.server.errors import WinnowError
-from winnow.server.keys.key_file import is_lost
-from winnow.server.keys.key_ring import KeyRing
-from winnow.server.transports.access.oidc.records import OidcOptions
-from winnow.server.transports.access.oidc.token_rules import DEFAULT_RULES, read_rules
+from winnow.server.storage.keys.key_file import is_lost
+from winnow.server.storage.keys.key_ring import KeyRing
 from winnow.server.transports.addresses import Networks, is_loopback, parse_host_name, parse_networks
+from winnow.server.transports.oidc.records import OidcOptions
+from winnow.server.transports.oidc.token_rules import DEFAULT_RULES, read_rules
 
 if TYPE_CHECKING:
-    from winnow.server.transports.access.oidc.tokens import TokenVerifier
+    from winnow.server.transports.oidc.tokens import TokenVerifier
 
 _SCOPE = re.compile(r"[!#-\[\]-~]{1,200}")
 _AUDIENCE = re.compile(r"[!-~]{1,500}")
@@ -78,8 +78,8 @@ class IssuerOptions:
                 "--oidc-issuer and --oidc-audience belong together: a token without this audience is for another "
                 "server",
             )
-        from winnow.server.transports.access.oidc.issuer_keys import check_issuer
-        from winnow.server.transports.access.oidc.tokens import TokenVerifier
+        from winnow.server.transports.oidc.issuer_keys import check_issuer
+        from winnow.server.transports.oidc.tokens import TokenVerifier
 
         check_issuer(self.issuer)
         for option, texts, form in (

@@ -17,7 +17,7 @@ from typing import Any
 from mcp.server.streamable_http_manager import DEFAULT_SESSION_IDLE_TIMEOUT
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from winnow.server.sessions.identities import identity_of
+from winnow.server.runtime.sessions.identities import identity_of
 from winnow.server.transports.addresses import group_of
 from winnow.server.transports.sessions import KEY_NAME
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from winnow.server.contracts import flat_schema
-from winnow.server.scripts.script_runs import LONGEST_SECONDS
-from winnow.server.settings import Settings
-from winnow.server.tools import Tool
+from winnow.server.settings.settings import Settings
+from winnow.server.tools.scripts.script_runs import LONGEST_SECONDS
+from winnow.server.tools.table import Tool
 
 if TYPE_CHECKING:
-    from winnow.server.prompts.library import PromptLibrary
-    from winnow.server.prompts.records import Prompt
+    from winnow.server.tools.prompts.library import PromptLibrary
+    from winnow.server.tools.prompts.records import Prompt
 
 MAX_INPUT_BYTES = 64 * 1024
 MAX_OUTPUT_BYTES = 256 * 1024

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from winnow.server.errors import WinnowError
-from winnow.server.tools import Tool
+from winnow.server.tools.table import Tool
 from winnow.server.transports.facade.discovery import MAX_INPUT_BYTES, data_schema, input_schema
 from winnow.server.transports.facade.envelope import Envelope
 

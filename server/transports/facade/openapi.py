@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from winnow import __version__
-from winnow.server.tools import TOOLS, Tool
+from winnow.server.tools.table import TOOLS, Tool
 from winnow.server.transports.facade.discovery import SHORT_ROUTES, data_schema, input_schema
 from winnow.server.transports.facade.notebooks import describe_notebooks
 from winnow.server.transports.facade.problems import PROBLEMS, Code

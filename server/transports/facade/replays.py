@@ -16,7 +16,7 @@ from typing import Any
 from cachetools import TTLCache
 
 from winnow.server.errors import WinnowError
-from winnow.server.sessions.identities import identity_of, queue_key
+from winnow.server.runtime.sessions.identities import identity_of, queue_key
 from winnow.server.transports.call_results import CallResult
 from winnow.server.transports.facade.problems import refusal
 

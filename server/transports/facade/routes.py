@@ -18,10 +18,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from winnow.server.errors import WinnowError
+from winnow.server.operations.answers.tiers import dumps
 from winnow.server.runtime.reports.traces import continued, span
-from winnow.server.sessions.identities import unproven_name
+from winnow.server.runtime.sessions.identities import unproven_name
 from winnow.server.text.printable import one_line
-from winnow.server.tiers import dumps
 from winnow.server.transports.addresses import group_of
 from winnow.server.transports.facade.discovery import MAX_INPUT_BYTES, SHORT_ROUTES
 from winnow.server.transports.facade.envelope import Envelope, refuse

@@ -13,12 +13,12 @@ from typing import Any
 
 from winnow import __version__
 from winnow.server.errors import WinnowError, error_of, internal_error
-from winnow.server.knowledge import DIRECT
-from winnow.server.reference.guides import spell_tool_names
+from winnow.server.operations.answers.tiers import dumps
+from winnow.server.operations.knowledge import DIRECT
 from winnow.server.runtime.logs import log
-from winnow.server.sessions.host_words import error_for
-from winnow.server.tiers import dumps
-from winnow.server.tools import Context, Tool, ToolResult
+from winnow.server.runtime.sessions.host_words import error_for
+from winnow.server.tools.reference.guides import spell_tool_names
+from winnow.server.tools.table import Context, Tool, ToolResult
 from winnow.server.transports.call_results import CallResult
 from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
 from winnow.server.transports.facade import discovery
@@ -29,7 +29,7 @@ from winnow.server.transports.facade.replays import Replays, check_key, fingerpr
 
 @dataclass(frozen=True, slots=True)
 class FacadeClient:
-    """A client: its connection (``server.sessions.identities``), and its address as limits count it."""
+    """A client: its connection (``runtime.sessions.identities``), and its address as limits count it."""
 
     connection: str
     address: str = ""

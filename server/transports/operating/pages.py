@@ -16,11 +16,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from winnow import __version__
-from winnow.server.monitoring.openmetrics import CONTENT_TYPE, format_open_metrics
-from winnow.server.monitoring.readiness import Readiness
 from winnow.server.runtime.draining import Drain
 from winnow.server.runtime.metrics import Metrics
-from winnow.server.sessions.identities import identity_of
+from winnow.server.runtime.reports.openmetrics import CONTENT_TYPE, format_open_metrics
+from winnow.server.runtime.reports.readiness import Readiness
+from winnow.server.runtime.sessions.identities import identity_of
 from winnow.server.transports.access.authentication import IS_PROBE
 from winnow.server.transports.sessions import KEY_NAME
 

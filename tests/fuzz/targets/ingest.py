@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from winnow.server.ingest.chunking import chunk
-from winnow.server.ingest.documents import RawDocument, UnreadableFile, clean_document
-from winnow.server.ingest.parsing.parser import ParserProcess
-from winnow.server.ingest.readers import ReadFlaw, read
+from winnow.server.ingest.children.parser import ParserProcess
 from winnow.server.models import Document
+from winnow.server.readers.chunking import chunk
+from winnow.server.readers.documents import RawDocument, UnreadableFile, clean_document
+from winnow.server.readers.reading import ReadFlaw, read
 from winnow.server.text import stated_facts
 
 _NAMES = ("a.md", "a.html", "a.rst", "a.jsonl", "a.txt", "a.py", "a.csv", "a.toml.md")

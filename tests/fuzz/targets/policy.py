@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tests.fuzz import oracle
 from tests.fuzz import seeds as programs
-from winnow.sandbox.language import compiler, refusals
+from winnow.sandbox.child.language import compiler, refusals
 
 
 def check(data: bytes) -> None:

@@ -11,7 +11,7 @@ from tests.fuzz import grammar
 from tests.fuzz import seeds as programs
 from tests.fuzz.choices import Choices
 from tests.fuzz.harness import Harness
-from winnow.sandbox.language import compiler, refusals
+from winnow.sandbox.child.language import compiler, refusals
 
 
 @cache

@@ -1,0 +1,33 @@
+"""The findings of the checks of ``winnow doctor``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from winnow.server.settings.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report. ``advice`` is what to do, "" if nothing.
+
+    ``essential`` findings decide the verdict; the others inform. ``evidence`` describes the trial that the finding
+    rests on, if there was one.
+    """
+
+    group: str
+    check: str
+    ok: bool
+    detail: str
+    advice: str = ""
+    essential: bool = True
+    evidence: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as JSON data."""
+        return asdict(self)
+
+
+Check = Callable[[Settings], Iterator[Finding]]

@@ -1,0 +1,336 @@
+"""Parses documents in child processes, so that no document can stall, crash, exhaust or take over an ingest.
+
+Theory of operation. Everything that is not plain text is parsed in a child: markup (HTML, reStructuredText, roff)
+and files of the formats in ``ingest/formats``. A text that is long, or has a very long line, gets a *dry run*:
+the child splits it into chunks and mines it for the graph, as the ingest does afterwards with the same result, so
+that a document which takes too much time or memory does so in the child.
+
+Where a tier of the sandbox's walls stands (``sandbox/walls/tiers.py``), each document has a child of its own
+behind them (``walled_children.py``), and a report names a tier that is not the full one. Where none stands, markup
+and texts are parsed in a process that limits itself (``confined_process.py``); files of other formats are not read
+unless the operator accepts that. A child has processor time by the document's size, and
+four times that on the clock. Its answers are checked like any foreign data (``answers.py``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from winnow.sandbox.walls.tiers import TIERS
+from winnow.server.bibliographies.reading import SUFFIXES, Bibliography, unpack
+from winnow.server.ingest.children import answers
+from winnow.server.ingest.children.confined_process import ConfinedProcess
+from winnow.server.ingest.children.reader_pool import Children, ReaderPool, StartedChildren, start_walled_children
+from winnow.server.models import DocumentType
+from winnow.server.readers import frames
+from winnow.server.readers.bounded_files import open_file, read_whole, size_of
+from winnow.server.readers.common import ocr_package
+from winnow.server.readers.common.signatures import check_signature
+from winnow.server.readers.documents import RawDocument, UnreadableFile, apply_facts, clean_text
+from winnow.server.readers.failures import STOPPED, ChildFailed
+from winnow.server.readers.formats.format_table import Format, format_of
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.late_imports import LATE_IMPORTS, find_installed
+from winnow.server.readers.reading import ReaderOutput, decode, kind_of, may_be_manual, parse, stem
+from winnow.server.text.sizes import count_of, name_numbers
+
+# Processor seconds for each document, for each MiB of it, and at most: several times those of the slowest real
+# documents. A page of a PDF takes about 10 ms and 20 kB; by OCR 20 s and 100 kB.
+_SECONDS: Mapping[str, tuple[float, float, float]] = {
+    "parse": (10.0, 10.0, 170.0),
+    "dry_run": (20.0, 30.0, 500.0),
+    "bibliography": (20.0, 30.0, 500.0),
+    "read": (20.0, 5.0, 300.0),
+    "ocr": (60.0, 600.0, 4 * 3600.0),
+}
+_MIB = 1024 * 1024
+# Kinds whose parsers take time and memory that grow faster than the text, or recurse with its depth.
+_PARSED_IN_CHILD: frozenset[DocumentType] = frozenset({"html", "rst", "manual"})
+# A longer text, or one with a longer line, gets a dry run; a shorter one takes at most a few seconds.
+_LONG_CHARS, _LONG_LINE_CHARS = 256 * 1024, 20_000
+LARGEST_DOCUMENT_BYTES = 512 * _MIB
+_LARGEST_BIBLIOGRAPHY_BYTES = 32 * _MIB
+_NOT_A_BIBLIOGRAPHY = "not a bibliography; its name must end in {suffixes}"
+_INVALID = "its parser returned an invalid answer"
+_NO_WALLS = (
+    "the walls around its reader are missing here ({why}; see: winnow doctor); to read such files without them: "
+    "--allow-weaker-reader"
+)
+_LESSER_TIER = (
+    "files were read behind the walls of the tier {tier!r}, not all of them ({stands}); winnow doctor says how to "
+    "get the others"
+)
+_UNREAD = (
+    "PDF, office files, books and mail are not read here: the walls around their readers are missing ({why}); "
+    "winnow doctor says how to get them"
+)
+_UNWALLED = "files were read without walls, as allow_weaker_reader allows ({why}); a harmful one has your rights"
+_LATE_IMPORT = (
+    "its reader needs the module {module}, which was not loaded before its walls stood; please report it"
+)
+_REASON_CHARS = 200
+_NEEDS_OCR = "an image; {advice}"
+_NO_OPTIONS = ReadOptions()
+
+
+def is_parsed_in_child(path: Path, options: ReadOptions) -> bool:
+    """Whether an ingest with these options parses a file of this name in a child, whatever its size."""
+    if form := format_of(path.name):
+        return options.uses_ocr or not form.needs_ocr
+    return kind_of(path) in _PARSED_IN_CHILD or may_be_manual(path)
+
+
+class ParserProcess:
+    """The children of one ingest: taken from a pool at their first use, and given back at the end of the context.
+
+    For one thread at a time. ``allows_weaker``: files of other formats than text are read without walls where
+    no tier of them stands. ``pool`` keeps the children for a later ingest; without one they end with this ingest.
+    """
+
+    def __init__(
+        self,
+        options: ReadOptions = _NO_OPTIONS,
+        *,
+        allows_weaker: bool = False,
+        pool: ReaderPool | None = None,
+    ) -> None:
+        self.options = options
+        self._allows_weaker = allows_weaker
+        self._pool = pool
+        self._is_closed = False
+        self._walled: StartedChildren | None = None
+        # The walls that files met: the name of a tier, "none", or "" where no file needed them.
+        self.tier = ""
+        self.wall_warnings: tuple[str, ...] = ()
+        self._confined = ConfinedProcess()
+        # The readers that were tried on the last file, each with why it failed, "" where it did not.
+        self.tried: list[tuple[str, str]] = []
+        # Images without text are no documents: how many of them were read.
+        self.blank_images = 0
+
+    def __enter__(self) -> ParserProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool and self._walled and not error and not self._is_closed:
+            self._pool.give_back(self._walled)
+            self._walled = None
+        self.close()
+
+    def close(self) -> None:
+        """Kill the children; a document that is being read in another thread fails."""
+        self._is_closed = True
+        self._confined.close()
+        if self._walled:
+            self._walled.close()
+
+    @contextlib.contextmanager
+    def closing_on_error(self) -> Iterator[None]:
+        """A context that closes on an exception, so that a thread which waits for a document ends."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    def parse(self, kind: DocumentType, text: str, uri: str) -> ReaderOutput:
+        """Parse a text of this kind into documents. Raises ``UnreadableFile``."""
+        if kind not in _PARSED_IN_CHILD:
+            yield from parse(kind, text, uri)
+            return
+        facts, body = self._ask_about_text({"do": "parse", "kind": kind, "uri": uri, "text": text}, text)
+        yield RawDocument(uri, kind, _checked(answers.check_title, facts), body)
+
+    def dry_run(self, raw: RawDocument) -> None:
+        """Raise ``UnreadableFile`` for a document that cannot be split or mined within the limits."""
+        if len(raw.text) <= _LONG_CHARS and max(map(len, raw.text.split("\n"))) <= _LONG_LINE_CHARS:
+            return
+        request = {"do": "dry_run", "kind": raw.type, "uri": raw.uri, "title": raw.title, "text": raw.text}
+        facts = {"metadata": dict(raw.metadata), "body_start": raw.body_start}
+        self._ask_about_text({**request, **facts, "places": list(map(astuple, raw.places))}, raw.text)
+
+    def read_bibliography(self, path: Path) -> Bibliography:
+        """Read the works in a file of BibTeX, RIS or CSL-JSON. Raises ``UnreadableFile``, or ``OSError``."""
+        suffix = path.suffix.lower()
+        if suffix not in SUFFIXES:
+            raise UnreadableFile(_NOT_A_BIBLIOGRAPHY.format(suffixes=", ".join(SUFFIXES)))
+        data = read_whole(path, _LARGEST_BIBLIOGRAPHY_BYTES)
+        request = {"do": "bibliography", "suffix": suffix, "text": clean_text(decode(data))}
+        try:
+            answer = self._children(needs_walls=False).ask(request, _seconds("bibliography", len(data)), None)
+            _load_facts(answer[0])
+            return unpack(answer[1])
+        except (ChildFailed, ValueError) as failure:
+            raise UnreadableFile(str(failure) if isinstance(failure, ChildFailed) else _INVALID) from None
+
+    def read(self, path: Path, uri: str, form: Format) -> ReaderOutput:
+        """Read a file of this format into a document, none for an image without text.
+
+        Raises ``UnreadableFile``, or ``OSError``.
+        """
+        if form.needs_ocr and not self.options.uses_ocr:
+            raise UnreadableFile(_NEEDS_OCR.format(advice=ocr_package.advise("to read it by OCR: --ocr")))
+        with open_file(path) as file:
+            size = size_of(file, LARGEST_DOCUMENT_BYTES)
+            check_signature(file, path.suffix)
+            parsed = self._read_file(file, path, size, form)
+        if parsed is None:
+            self.blank_images += 1
+            return iter([])
+        title = parsed.title or stem(uri)
+        raw = RawDocument(uri, form.type, title, parsed.text, places=parsed.places, reading=parsed.reading)
+        return iter([apply_facts(raw, parsed.facts)])
+
+    def _read_file(self, file: BinaryIO, path: Path, size: int, form: Format) -> ParsedFile | None:
+        """The file by the first of its format's readers that finds text in it; None for an image without text."""
+        children = self._children(needs_walls=True)
+        seconds = _seconds("ocr" if self.options.uses_ocr else "read", size)
+        self.tried = []
+        for name in form.readers:
+            try:
+                parsed = self._ask_reader(children, name, path, file, seconds)
+            except (ChildFailed, UnreadableFile) as failure:
+                self.tried.append((name, str(failure)))
+                if isinstance(failure, UnreadableFile):
+                    raise
+                continue
+            if parsed.text.strip():
+                noted = _note_failure(parsed, [reason for _, reason in self.tried])
+                self.tried.append((name, ""))
+                return noted
+            self.tried.append((name, _describe_no_text(parsed, uses_ocr=self.options.uses_ocr)))
+            if form.needs_ocr:
+                return None
+        raise UnreadableFile(self.tried[0][1])
+
+    def _ask_reader(self, children: Children, name: str, path: Path, file: BinaryIO, seconds: float) -> ParsedFile:
+        options = self.options
+        request = {
+            "do": "read",
+            "reader": name,
+            "path": str(path.absolute()),
+            "keeps_hidden": options.keeps_hidden,
+            "passwords": options.passwords,
+            "uses_ocr": options.uses_ocr,
+        }
+        facts, text = _ask(children, request, seconds, file)
+        try:
+            return answers.check_parsed_file(facts, text)
+        except frames.ParserProtocolError:
+            raise ChildFailed(_INVALID) from None
+
+    def _ask_about_text(self, request: dict[str, Any], text: str) -> tuple[dict[str, Any], str]:
+        seconds = _seconds(request["do"], len(text.encode("utf-8", "replace")))
+        try:
+            return _ask(self._children(needs_walls=False), request, seconds, None)
+        except ChildFailed as failure:
+            raise UnreadableFile(str(failure)) from None
+
+    def _children(self, *, needs_walls: bool) -> Children:
+        """The children for a document. Raises ``UnreadableFile`` where it must not be read without walls."""
+        if self._is_closed:
+            raise UnreadableFile(STOPPED)
+        if not self._walled:
+            self._walled = self._pool.take(self.options) if self._pool else start_walled_children(self.options)
+        if needs_walls:
+            self._note_tier(self._walled)
+            if self._walled.children is None and not self._allows_weaker:
+                raise UnreadableFile(_NO_WALLS.format(why=self._walled.missing))
+        return self._walled.children or self._confined
+
+    def _note_tier(self, started: StartedChildren) -> None:
+        self.tier = started.tier or "none"
+        if started.children is None:
+            text = _UNWALLED if self._allows_weaker else _UNREAD
+            self.wall_warnings = (text.format(why=started.missing),)
+        elif started.missing:
+            self.wall_warnings = (_LESSER_TIER.format(tier=started.tier, stands=TIERS[started.tier].stands),)
+
+
+@dataclass(frozen=True, slots=True)
+class WallsTrial:
+    """Whether files can be read here: the ``tier`` of the walls, "" for none, what is missing, what was tried."""
+
+    missing: str
+    tier: str = ""
+    evidence: str = ""
+
+
+def try_walls() -> WallsTrial:
+    """Start the children, and have one parse a page."""
+    started = start_walled_children(_NO_OPTIONS)
+    children, missing = started.children, started.missing
+    if children is None:
+        return WallsTrial(missing)
+    try:
+        began = time.perf_counter()
+        request = {"do": "parse", "kind": "html", "uri": "trial.html", "text": "<title>trial</title>"}
+        _ask(children, request, _seconds("parse", 0), None)
+    except (ChildFailed, UnreadableFile) as error:
+        return WallsTrial(str(error))
+    finally:
+        children.close()
+    return WallsTrial(
+        missing, started.tier, f"a child parsed a page in {(time.perf_counter() - began) * 1000:.0f} ms"
+    )
+
+
+def _ask(
+    children: Children, request: dict[str, Any], seconds: float, document: BinaryIO | None
+) -> tuple[dict[str, Any], str]:
+    """The checked facts and text of an answer. Raises ``ChildFailed``, or ``UnreadableFile`` with its flaw."""
+    body, text = children.ask(request, seconds, document)
+    facts = _load_facts(body)
+    try:
+        return facts, answers.check_text(text)
+    except frames.ParserProtocolError:
+        raise ChildFailed(_INVALID) from None
+
+
+def _load_facts(body: bytes) -> dict[str, Any]:
+    """The facts of an answer. Raises ``ChildFailed``, or ``UnreadableFile`` with its flaw."""
+    try:
+        facts = frames.load(body)
+    except frames.ParserProtocolError:
+        raise ChildFailed(_INVALID) from None
+    if module := find_installed(facts.pop(LATE_IMPORTS, [])):
+        raise ChildFailed(_LATE_IMPORT.format(module=module))
+    for name, error in (("flaw", UnreadableFile), ("failure", ChildFailed)):
+        if (reason := facts.get(name)) is not None:
+            raise error(str(reason)[:_REASON_CHARS])
+    return facts
+
+
+def _seconds(work: str, size: int) -> float:
+    fixed, per_mib, most = _SECONDS[work]
+    return min(fixed + per_mib * size / _MIB, most)
+
+
+def _note_failure(parsed: ParsedFile, reasons: list[str]) -> ParsedFile:
+    """The file with a note on the readers that failed before."""
+    notes = tuple(f"another reader did not read it: {reason}" for reason in reasons)
+    return replace(parsed, reading=replace(parsed.reading, notes=(*notes, *parsed.reading.notes)))
+
+
+def _describe_no_text(parsed: ParsedFile, *, uses_ocr: bool) -> str:
+    scans = len(parsed.reading.needs_ocr)
+    if scans and not uses_ocr:
+        pages = count_of(scans, "page that is an image", "pages that are images")
+        advice = ocr_package.advise(f"to read {'it' if scans == 1 else 'them'} by OCR: --ocr")
+        return f"no text in it, but {pages} ({name_numbers(parsed.reading.needs_ocr)}); {advice}"
+    return "no text in it; if you see some when you open it, save it again from its program"
+
+
+def _checked(check: Any, facts: Mapping[str, Any]) -> Any:
+    try:
+        return check(facts)
+    except frames.ParserProtocolError:
+        raise UnreadableFile(_INVALID) from None

@@ -1,1 +1,0 @@
-"""Monitoring for operators: metrics, capacity alerts, readiness, and the lag of the index behind its sources."""

@@ -1,0 +1,370 @@
+"""The first reader of PDF: liteparse finds words, fonts and drawn lines; PDFium finds what is hidden.
+
+Importing this module starts the library: it starts its threads and loads PDFium at its first use, and the child
+that reads files can do neither. The library's own class copies every word of a document into records of Python,
+which takes as much memory again and a quarter of the time: its native class, of the version that is pinned, gives
+the same attributes page by page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from statistics import median
+from typing import Any, BinaryIO
+
+from liteparse._liteparse import LiteParse  # type: ignore[import-not-found]
+
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.pdf.composition import ReadPages, compose
+from winnow.server.readers.pdf.document import OpenPdf, bounded_texts, open_pdf
+from winnow.server.readers.pdf.hidden_text import Cleaned, clean
+from winnow.server.readers.pdf.layout import Box, Rules
+from winnow.server.readers.pdf.line_layout import DrawnPage, lay_out_pages
+from winnow.server.readers.pdf.lines import Cell, Line, are_equally_wide, has_one_width, split_cells, word_places
+from winnow.server.readers.pdf_characters.lost_text import LostText
+from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, drawn_size, find_raised
+from winnow.server.text.markup.shaped_text import raise_number
+
+# A word, and where it begins and ends; a vertical line: its place, and where it begins and ends.
+Word = tuple[str, float, float]
+Bar = tuple[float, float, float]
+
+_BOLD = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd|-Medi(?:Ital)?\b", re.I)
+_MONO = re.compile(
+    r"mono|monaco|andale|letter ?gothic|nimbusmon|cursor|courier|cmtt|tt\d+\b|typewriter|consol|menlo|inconsolata|"
+    r"fixed|terminal|code|cmsltt|cmitt|txtt|pcr|\b(?:SF|EC)(?:IT|ST|TC)\d",
+    re.I,
+)
+# How much the widths of letters differ, word by word, in a font of one width; and where its name does not say so.
+_MONO_SPREAD, _EXACT_SPREAD = 1.12, 1.01
+# In points: drawn lines that are shorter or thicker are no rules.
+_SHORTEST_RULE, _THICKEST_RULE, _MOST_RULES = 12.0, 3.0, 400
+_BAR_ROOM = 6.0
+# In sizes of the text a box behind a word is no higher; in points, pieces of one bar are no farther apart.
+_BOX_LINES, _BAR_GAP = 1.9, 1.5
+_SMALLEST = 0.1
+# In heights of a line: a font whose stated size is smaller is drawn larger.
+_STATED = 0.3
+# The first word is a number of a line if it is this much smaller than the second.
+_SMALL_NUMBER = 0.85
+# A word with raised digits is higher than others of its font by this factor.
+_RAISED_HEIGHT = 1.06
+# The size of what follows such a number is not known exactly.
+_ADVANCE_ROOM = 0.025
+_MINUS = "\u2212"
+_POWER = re.compile(r"(?P<base>\d)\s?\^\s?\{?\s?(?P<exponent>[-+\u2212]?\s?\d{1,10})(?!\d)")
+# In widths of a letter: words of a program that are nearer have no space between them.
+_TOUCHING = 0.3
+_SOFT_HYPHEN = "\xad"
+_STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
+_SMALLEST_PDF = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
+)
+
+
+def _start() -> Any:
+    """A parser that never renders a page, and has loaded its library."""
+    parser = LiteParse(
+        ocr_enabled=False,
+        output_format="text",
+        image_mode="off",
+        emit_word_boxes=True,
+        extract_annotations=True,
+        extract_vector_graphics=True,
+        max_pages=1_000_000,
+        num_workers=1,
+        quiet=True,
+    )
+    parser.parse_bytes(_SMALLEST_PDF)
+    return parser
+
+
+_PARSER = _start()
+
+
+def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
+    """Read a PDF. Raises ``UnreadableFile`` for what is no PDF, is encrypted, or has absurd pages."""
+    opened = open_pdf(file, options)
+    try:
+        cleaned = clean(opened)
+        drawn = _all_drawn(_PARSER.parse_bytes(cleaned.data).pages, opened, cleaned)
+        return compose(opened, ReadPages("liteparse", tuple(lay_out_pages(drawn)), cleaned.objects), options)
+    finally:
+        opened.close()
+
+
+def _all_drawn(pages: Sequence[Any], opened: OpenPdf, cleaned: Cleaned) -> list[DrawnPage]:
+    lost = LostText(opened, cleaned.data)
+    try:
+        return [_drawn(page, opened, lost, cleaned) for page in pages]
+    finally:
+        lost.close()
+
+
+def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> DrawnPage:
+    """A page; where liteparse has hidden text or other letters than are printed, PDFium reads its lines."""
+    rules = _rules(page.vector_graphics, median([item.height for item in page.text_items] or [0]))
+    if page.page_num in cleaned.unclean or lost.is_misread(page.page_num):
+        return DrawnPage(page.page_num, page.height, tuple(lost.whole_page(page.page_num)), rules)
+    lines = [*_page_lines(page, opened, rules)]
+    lines += lost.find(page.page_num, lines, has_hidden=bool(cleaned.objects[page.page_num].hidden))
+    return DrawnPage(page.page_num, page.height, tuple(lines), rules)
+
+
+def _page_lines(page: Any, opened: OpenPdf, rules: Rules) -> Iterator[Line]:
+    links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
+    raised = _raised_words(page, opened)
+    formulas = []
+    known: dict[tuple[str, float], float] = {}
+    for item in page.text_items:
+        text = item.text.strip()
+        if "$" in text and _has_formula(item, text):
+            formulas.append(item)
+        elif text:
+            lines = _lines(item, _size(item, page.page_num, opened, known), links, rules, raised)
+            yield from lines if item.font_name else _with_true_widths(lines, opened, page.page_num)
+    if formulas:
+        yield from _formula_lines(opened, page, formulas)
+
+
+def _with_true_widths(lines: Iterable[Line], opened: OpenPdf, number: int) -> Iterator[Line]:
+    """Lines in a font without a name: letters that are as wide as those of a typewriter in the mean may differ."""
+    textpage, height = opened.texts.of(number)
+    for line in lines:
+        places = [*word_places(textpage, line.box, height)] if line.is_mono else []
+        yield replace(line, is_mono=line.is_mono and are_equally_wide(textpage, places))
+
+
+def _size(item: Any, number: int, opened: OpenPdf, known: dict[tuple[str, float], float]) -> float:
+    """The size of an item as it is drawn: some programs state 1 and enlarge it. ``known``: by font and height."""
+    height = round(float(item.height), 1)
+    stated: float = item.font_size or height
+    if stated < _STATED * height:
+        key = (item.font_name or "", height)
+        if key not in known:
+            known[key] = drawn_size(opened, number, _box(item)) or height
+        stated = known[key]
+    return round(max(_SMALLEST, stated), 1)
+
+
+def _has_formula(item: Any, text: str) -> bool:
+    """Whether the parser has made TeX of a part of an item: that part is not among its words."""
+    return "".join(word.text for word in item.words) != text.replace(" ", "")
+
+
+def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any]) -> Iterator[Line]:
+    """The source of the parser's TeX: the signs that are printed, unless its structure is more than its signs."""
+    texts = bounded_texts(opened, page.page_num, [_box(item) for item in formulas])
+    for item, text in zip(formulas, texts, strict=True):
+        box = _box(item)
+        shown = item.text if _STRUCTURE.search(item.text) else with_powers(text, item.text) or item.text
+        size = round(max(_SMALLEST, item.font_size or box.height), 1)
+        is_bold = bool(_BOLD.search(item.font_name or ""))
+        yield Line(box, size, is_bold, (Cell(shown.strip(), box.left, box.right),))
+
+
+def with_powers(text: str, formula: str) -> str:
+    """The printed signs of a formula, with raised digits where an exponent follows a digit."""
+    shown, at = " ".join(text.split()), 0
+    for power in _POWER.finditer(formula):
+        exponent = "".join(power["exponent"].split())
+        sign = r"[-+\u2212\u2013]\s?" if not exponent[0].isdigit() else ""
+        printed = re.compile(rf"(?<={power['base']})\s?{sign}{exponent.lstrip('-+' + _MINUS)}(?!\d)")
+        if (found := printed.search(shown, at)) is not None:
+            raised = raise_number(exponent)
+            shown = shown[: found.start()] + raised + shown[found.end() :]
+            at = found.start() + len(raised)
+    return shown
+
+
+def _rules(graphics: Any, size: float) -> Rules:
+    """The lines that are drawn across or down, and not the strokes of letters nor the sides of boxes in a line."""
+    across, down = set(), set()
+    for line in graphics.lines if graphics else ():
+        left, right, top, bottom = *sorted((line.x1, line.x2)), *sorted((line.y1, line.y2))
+        if right - left >= _SHORTEST_RULE and bottom - top < _THICKEST_RULE:
+            across.add((round(top, 1), left, right))
+        elif bottom - top >= _SHORTEST_RULE / 2 and right - left < _THICKEST_RULE:
+            down.add((round(left, 1), top, bottom))
+    bars = list(_long_bars(sorted(down)[:_MOST_RULES], _BOX_LINES * size))
+    return Rules(tuple(sorted(across)[:_MOST_RULES]), tuple(bars))
+
+
+def _long_bars(bars: Sequence[Bar], least: float) -> Iterator[Bar]:
+    """The bars that go on, in one piece or several, over more than a line: a box behind a word has no others."""
+    for _, group in groupby(bars, lambda bar: round(bar[0])):
+        run: list[Bar] = []
+        for bar in sorted(group, key=lambda bar: bar[1]):
+            if run and bar[1] > max(end for _, _, end in run) + _BAR_GAP:
+                yield from run if _length(run) > least else ()
+                run = []
+            run.append(bar)
+        yield from run if _length(run) > least else ()
+
+
+def _length(run: Sequence[Bar]) -> float:
+    return max(end for _, _, end in run) - run[0][1]
+
+
+def _raised_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], str]:
+    """The words with raised digits by their places: those that are higher than others of their font."""
+    numbered = [item for item in page.text_items if MAY_BE_RAISED.search(item.text)]
+    by_font: dict[tuple[str, float], list[Any]] = {}
+    for item in numbered:
+        by_font.setdefault((item.font_name or "", round(item.font_size or 0, 1)), []).extend(item.words)
+    found = []
+    for words in filter(None, by_font.values()):
+        heights = [word.height for word in words]
+        least = _RAISED_HEIGHT * min(heights)
+        found += [
+            word
+            for word, height in zip(words, heights, strict=True)
+            if height > least and MAY_BE_RAISED.search(word.text)
+        ]
+    if not found:
+        return {}
+    texts = find_raised(opened, page.page_num, [(word.text, _box(word)) for word in found])
+    return {(word.x, word.y): text for word, text in zip(found, texts, strict=True)}
+
+
+def _lines(
+    item: Any,
+    size: float,
+    links: Sequence[tuple[Box, str]],
+    rules: Rules,
+    raised: Mapping[tuple[float, float], str],
+) -> Iterator[Line]:
+    """An item of text with its cells: words with a wide gap or a drawn line between them are two.
+
+    The font and size of an item are those of its first word: the small number of a program line is a line apart.
+    """
+    font = item.font_name or ""
+    box = _box(item)
+    is_bold = bool(_BOLD.search(font))
+    words = whole_words(item, raised)
+    if not words:
+        yield Line(box, size, is_bold, (Cell(_shown(item.text.strip()), box.left, box.right),))
+        return
+    if len(words) > 1 and len(words[0][0]) < 4 and words[0][0].isdigit():
+        heights = [word.height for word in item.words[:2]]
+        if heights[0] < _SMALL_NUMBER * heights[1]:
+            number = words.pop(0)
+            yield Line(replace(box, right=number[2]), size, False, (Cell(*number),))
+            box = replace(box, left=words[0][1])
+            size, font, is_bold = round(size * heights[1] / heights[0], 1), "", False
+    is_mono = _is_mono(words, font, size)
+    if is_mono:
+        words = list(join_touching(words))
+    if rules.vertical:
+        words = list(_part_at_bars(list(_split_at_bars(words, box, rules)), box, rules, size))
+    if links:
+        words = _with_links(words, box, links)
+    yield Line(box, size, is_bold, tuple(split_cells(words, size)), is_mono)
+
+
+def whole_words(item: Any, raised: Mapping[tuple[float, float], str]) -> list[Word]:
+    """The words of an item; those without a blank between them in its text are one that was torn."""
+    text, at = item.text.strip(), 0
+    words = item.words
+    texts = [word.text for word in words]
+    if not raised and text.split() == texts:
+        return [(_shown(shown), word.x, word.x + word.width) for shown, word in zip(texts, words, strict=True)]
+    apart: list[Word] = []
+    whole: list[Word] = []
+    is_torn = is_known = True
+    for word, found in zip(words, texts, strict=True):
+        left = word.x
+        shown, right = _shown(raised.get((left, word.y), found)), left + word.width
+        apart.append((shown, left, right))
+        is_known = is_known and text.startswith(found, at)
+        if whole and is_torn:
+            before, left, _ = whole.pop()
+            shown = before + shown
+        whole.append((shown, left, right))
+        at += len(found)
+        is_torn = not text[at : at + 1].isspace()
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return whole if is_known else apart
+
+
+def _is_mono(words: Sequence[Word], font: str, size: float) -> bool:
+    """Whether all letters are equally wide, by the widths of the words: the font is that of the first alone."""
+    if not font:
+        return has_one_width(words, size, _ADVANCE_ROOM, 1)
+    widths = [(right - left) / len(text) for text, left, right in words if len(text) > 2]
+    if len(widths) < 2:
+        return bool(_MONO.search(font))
+    spread = max(widths) / max(min(widths), 0.1)
+    return spread < _MONO_SPREAD if _MONO.search(font) else len(widths) > 3 and spread < _EXACT_SPREAD
+
+
+def join_touching(words: Sequence[Word]) -> Iterator[Word]:
+    """The words of a program; those without room for a space between them are one."""
+    text, left, right = words[0]
+    for then, start, end in words[1:]:
+        if start - right < _TOUCHING * (right - left) / len(text):
+            text, right = text + then, end
+        else:
+            yield text, left, right
+            text, left, right = then, start, end
+    yield text, left, right
+
+
+def _shown(text: str) -> str:
+    """The text as it is printed: some programs write each hyphen and minus sign as a soft hyphen."""
+    return text.replace(_SOFT_HYPHEN, "-")
+
+
+def _split_at_bars(words: Sequence[Word], box: Box, rules: Rules) -> Iterator[Word]:
+    """The words; one that stands on both sides of a vertical line of a table is two."""
+    bars = _bars(box, rules)
+    for text, left, right in words:
+        for bar in bars:
+            place = round((bar - left) / max(right - left, 0.1) * len(text)) if left + 3 < bar < right - 3 else 0
+            if 0 < place < len(text):
+                yield text[:place], left, bar - _BAR_ROOM
+                text, left = text[place:], bar + _BAR_ROOM
+        yield text, left, right
+
+
+def _part_at_bars(words: Sequence[Word], box: Box, rules: Rules, size: float) -> Iterator[Word]:
+    """The words; two with a vertical line between them are as far apart as cells are."""
+    bars = _bars(box, rules)
+    room = max(_BAR_ROOM, size / 2)
+    for place, (text, left, right) in enumerate(words):
+        before = [bar for bar in bars if place and words[place - 1][2] <= bar <= left]
+        after = [bar for bar in bars if place + 1 < len(words) and right <= bar <= words[place + 1][1]]
+        yield text, max([left, *(bar + room for bar in before)]), min([right, *(bar - room for bar in after)])
+
+
+def _bars(box: Box, rules: Rules) -> list[float]:
+    return [x for x, top, bottom in rules.vertical if top <= box.middle <= bottom and box.left < x < box.right]
+
+
+def _with_links(words: list[Word], box: Box, links: Sequence[tuple[Box, str]]) -> list[Word]:
+    """The words with a Markdown link around those that lead somewhere else than they say."""
+    for area, uri in links:
+        if not area.top <= box.middle <= area.bottom:
+            continue
+        held = [
+            place for place, (_, left, right) in enumerate(words) if area.left <= (left + right) / 2 <= area.right
+        ]
+        if not held or _shows("".join(words[place][0] for place in held), uri) or "](" in words[held[-1]][0]:
+            continue
+        first, last = held[0], held[-1]
+        words[first] = (f"[{words[first][0]}", *words[first][1:])
+        words[last] = (f"{words[last][0]}]({uri})", *words[last][1:])
+    return words
+
+
+def _shows(text: str, uri: str) -> bool:
+    """Whether a text has the address that it leads to, or is a part of it that goes on in the next line."""
+    return uri.rstrip("/") in text or text.strip("()<>.,/") in uri
+
+
+def _box(box: Any) -> Box:
+    return Box(box.x, box.y, box.x + box.width, box.y + box.height)

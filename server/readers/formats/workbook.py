@@ -1,0 +1,326 @@
+"""Reads workbooks (XLSX, XLSM, XLSB, XLS, ODS) with calamine: the values of cells, as they are shown.
+
+calamine holds a whole sheet in memory, with every cell of the rectangle that its cells span. Of an XLSX it is
+therefore given a copy whose sheets end after the rows that will be read, without hidden sheets; other workbooks
+are refused above a size.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, time, timedelta
+from typing import Any, BinaryIO
+
+from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
+
+from winnow.server.models import HiddenReason, Reading
+from winnow.server.readers.common.archives import Archive, open_archive
+from winnow.server.readers.common.binary_sheets import check_xlsb_sheet, prepare_xls
+from winnow.server.readers.common.bounded_xml import attribute, descendants, parse_xml
+from winnow.server.readers.common.markdown_draft import MarkdownDraft
+from winnow.server.readers.common.open_xml import PartLink, properties, relationships
+from winnow.server.readers.common.sheet_parts import SheetBudget, SheetRow, SheetWriter
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
+
+# XML of sheets takes 4 to 8 times the text; the XML of all sheets together, and of the texts that they share.
+_LARGEST_SHEETS_BYTES = 96 * 1024 * 1024
+_LARGEST_TEXTS_BYTES = 128 * 1024 * 1024
+# An ODS file has all sheets in one part. A cell of an XLSB or XLS takes a tenth of one in XML.
+_LARGEST_OTHER_BYTES = 64 * 1024 * 1024
+# Cells of the rectangle that a sheet spans; calamine takes 32 bytes for each.
+_MOST_SPANNED_CELLS = 12_000_000
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_START_BYTES = 1024
+# What has the suffix of a workbook, too.
+_OTHERS = (
+    (re.compile(rb"(?:\xef\xbb\xbf)?\s*<"), "HTML or XML"),
+    (re.compile(rb"\x09[\x00\x02\x04\x08][\x04\x06\x08]\x00"), "a sheet of Excel 4 or older"),
+    (re.compile(rb"[^\x00-\x08\x0e-\x1f]+\Z"), "text"),
+)
+_ROW_END = re.compile(rb"</(?:\w+:)?row>")
+_ROWS_START = re.compile(rb"<(\w+:|)sheetData\s*>")
+_LONGEST_TAG = 40
+_ROW_NUMBER = re.compile(rb"""<(?:\w+:)?row\b[^<>]*?\sr=["'](\d{1,20})""")
+_VALUE = re.compile(
+    rb"""<(?:\w+:)?c\b[^<>]*?\sr=["']([A-Z]{1,3})(\d{1,20})["'][^<>]*>\s*"""
+    rb"""(?:<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*)?<(?:\w+:)?(?:v|is)\b"""
+)
+# The row of a cell may be another than that of the row that it stands in.
+_LOW_CELL, _NOT_LOW = re.compile(rb"""\sr=["'][A-Z]{1,3}(\d{5,20})"""), 9_999
+_LAST_ROW = 1_048_576
+_WIDE_CELL = re.compile(rb"""\sr=["']([A-Z]{2,3})\d""")
+_HIDDEN = re.compile(rb"""\shidden=["'](?:1|true)["']""")
+_HIDDEN_ROW = re.compile(rb"""<(?:\w+:)?row\b[^<>]*?\shidden=["'](?:1|true)["']""")
+_COLUMNS, _COLUMNS_END = re.compile(rb"<(?:\w+:)?col\b[^<>]*>"), 1024 * 1024
+_COLUMN_BOUND = {name: re.compile(rb"""\s%b=["'](\d{1,5})["']""" % name.encode()) for name in ("min", "max")}
+_LETTERS = 26
+_BOOK = "xl/workbook.xml"
+_XLSB_SHEET = re.compile(r"xl/worksheets/.*\.bin\Z", re.I)
+_DAYS_SHOWN_AS_DATE = time()
+_UNKNOWN = "Cannot detect file format"  # what calamine says of any workbook that it cannot open
+_NOT_A_WORKBOOK = "is damaged or not a workbook"
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """The input of calamine; by sheet, the number of rows that the copy lacks, and what is hidden in it."""
+
+    file: BinaryIO
+    rows_cut: Mapping[str, int] = field(default_factory=dict)
+    unseen: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
+    """Read a workbook. Hidden sheets are left out, unless hidden text is kept. Raises ``UnreadableFile``."""
+    title, facts, copy = _prepare(file, options)
+    with _calamine_errors(), CalamineWorkbook.from_filelike(copy.file) as workbook:
+        parsed = _read_sheets(workbook, copy, options)
+    return replace(parsed, title=title, facts=facts)
+
+
+def _prepare(file: BinaryIO, options: ReadOptions) -> tuple[str, Mapping[str, Any], _Copy]:
+    """The title, the facts, and what calamine is given."""
+    start = file.read(_START_BYTES)
+    file.seek(0)
+    if start.startswith(_OLE):
+        return "", {}, _Copy(io.BytesIO(prepare_xls(_read_bounded(file), _MOST_SPANNED_CELLS)))
+    for signature, name in _OTHERS:
+        if signature.match(start):
+            raise UnreadableFile(f"is {name}, not a workbook; open it and save it as XLSX")
+    archive = open_archive(file, "workbook")
+    if archive.has(_BOOK):
+        return *properties(archive), _copy_of_xlsx(archive, options)
+    if not (archive.has("xl/workbook.bin") or archive.has("content.xml")):
+        raise UnreadableFile("is a ZIP archive, but not a workbook")
+    return *properties(archive), _copy_of_other(archive)
+
+
+def _read_bounded(file: BinaryIO) -> bytes:
+    data = file.read(_LARGEST_OTHER_BYTES + 1)
+    if len(data) > _LARGEST_OTHER_BYTES:
+        raise UnreadableFile(f"is larger than {_LARGEST_OTHER_BYTES >> 20} MiB; save it as XLSX")
+    return data
+
+
+@contextmanager
+def _calamine_errors() -> Iterator[None]:
+    """A context in which errors of calamine become ``UnreadableFile``; a panic is no ``Exception``."""
+    try:
+        yield
+    except PasswordError:
+        raise UnreadableFile("is encrypted; save it without a password") from None
+    except (CalamineError, OSError) as error:
+        reason = str(error)[:100]
+        raise UnreadableFile(_NOT_A_WORKBOOK if reason == _UNKNOWN else f"{_NOT_A_WORKBOOK} ({reason})") from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise UnreadableFile(_NOT_A_WORKBOOK) from None
+
+
+# --- sheets
+
+
+def _read_sheets(workbook: CalamineWorkbook, copy: _Copy, options: ReadOptions) -> ParsedFile:
+    draft = MarkdownDraft()
+    writer = SheetWriter(draft)
+    hidden: list[str] = []
+    notes = list(copy.notes)
+    for number, sheet in enumerate(workbook.sheets_metadata, 1):
+        if sheet.typ != SheetTypeEnum.WorkSheet:  # a chart or a macro; calamine fails on those of an XLSB
+            continue
+        if sheet.visible != SheetVisibleEnum.Visible:
+            hidden.append(sheet.name)
+            if not options.keeps_hidden:
+                continue
+        notes += _read_sheet(workbook, writer, number, sheet.name, copy)
+    if hidden and not options.keeps_hidden:
+        notes.append(f"hidden sheets were left out: {', '.join(hidden)[:500]}")
+    pages = len(workbook.sheets_metadata)
+    reasons: dict[HiddenReason, int] = {"hidden sheet": len(hidden)} if hidden else {}
+    reading = Reading(
+        "workbook", pages, len(hidden), options.keeps_hidden, notes=tuple(notes), hidden_reasons=reasons
+    )
+    return ParsedFile(draft.text, reading, "", draft.places)
+
+
+def _read_sheet(
+    workbook: CalamineWorkbook, writer: SheetWriter, number: int, name: str, copy: _Copy
+) -> Iterator[str]:
+    """Write a sheet; sentences about rows that were not read, and those that a person does not see."""
+    sheet = workbook.get_sheet_by_index(number - 1)
+    rows = (SheetRow(row, [*map(show, cells)]) for row, cells in enumerate(sheet.iter_rows(), 1))
+    notes = (writer.write(number, name, rows, copy.rows_cut.get(name, 0)), copy.unseen.get(name, ""))
+    return (f"sheet '{name}': {note}" for note in notes if note)
+
+
+def show(value: Any) -> str:
+    """A value as a person reads it: dates as in ISO 8601, numbers with the digits that a cell keeps."""
+    match value:
+        case str():
+            return value.replace("\0", "")
+        case bool():
+            return str(value).upper()
+        case float():
+            return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
+        case datetime():
+            is_day = value.time() == _DAYS_SHOWN_AS_DATE
+            return value.date().isoformat() if is_day else value.isoformat(" ", "seconds")
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return _show_hours(value)
+        case _:
+            return str(value)
+
+
+def _show_hours(value: timedelta) -> str:
+    """A duration as spreadsheet programs show it, without days: "36:00:00"."""
+    seconds = round(value.total_seconds())
+    minutes, rest = divmod(abs(seconds), 60)
+    return f"{'-' if seconds < 0 else ''}{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+# --- what calamine is given
+
+
+def _copy_of_xlsx(archive: Archive, options: ReadOptions) -> _Copy:
+    """A copy with the sheets that are read, each cut after the rows that are read."""
+    links = relationships(archive, _BOOK)
+    copied = io.BytesIO()
+    cut: dict[str, int] = {}
+    unseen: dict[str, str] = {}
+    rows, rest = SheetBudget().rows, _LARGEST_SHEETS_BYTES
+    with zipfile.ZipFile(copied, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target:
+        _copy_common_parts(archive, links, target)
+        for name, part in _sheets(archive, links, options):
+            data, count, cut[name] = _cut_sheet(archive, part, rows, rest)
+            _check_span(name, data)
+            unseen[name] = _describe_unseen(data)
+            rows, rest = rows - count, rest - len(data)
+            target.writestr(part, data)
+    copied.seek(0)
+    commented = sum(name.startswith("xl/comments") for name in archive.names())
+    notes = (f"comments of {commented:,} sheets were left out",) if commented else ()
+    return _Copy(copied, cut, unseen, notes)
+
+
+def _copy_common_parts(archive: Archive, links: Mapping[str, PartLink], target: zipfile.ZipFile) -> None:
+    """Copy what all sheets share: their list, styles and texts."""
+    kept = ["[Content_Types].xml", "_rels/.rels", _BOOK, "xl/_rels/workbook.xml.rels"]
+    kept += [link.target for link in links.values() if link.type in {"styles", "theme"}]
+    for name in filter(archive.has, dict.fromkeys(kept)):
+        target.writestr(name, archive.read(name))
+    for name in dict.fromkeys(link.target for link in links.values() if link.type == "sharedStrings"):
+        if archive.has(name):
+            target.writestr(name, archive.read(name, _LARGEST_TEXTS_BYTES))
+
+
+def _sheets(archive: Archive, links: Mapping[str, PartLink], options: ReadOptions) -> Iterator[tuple[str, str]]:
+    """The names and the parts of the sheets that are read, each part once."""
+    parts: set[str] = set()
+    for sheet in descendants(parse_xml(archive.read(_BOOK)), "sheet"):
+        link = links.get(attribute(sheet, "id"))
+        is_hidden = attribute(sheet, "state") in {"hidden", "veryHidden"}
+        if link is None or not archive.has(link.target) or (is_hidden and not options.keeps_hidden):
+            continue
+        if link.target not in parts:
+            parts.add(link.target)
+            yield attribute(sheet, "name"), link.target
+
+
+def _describe_unseen(data: bytes) -> str:
+    """A sentence about hidden rows and columns; they are read, because filters hide rows for a while."""
+    columns = (match[0] for match in _COLUMNS.finditer(data, 0, _COLUMNS_END) if _HIDDEN.search(match[0]))
+    hidden = [
+        (sum(1 for _ in _HIDDEN_ROW.finditer(data)), "hidden rows"),
+        (sum(map(_count_columns, columns)), "hidden columns"),
+    ]
+    parts = " and ".join(f"{count:,} {what}" for count, what in hidden if count)
+    return f"{parts} are part of the text" if parts else ""
+
+
+def _count_columns(columns: bytes) -> int:
+    first, last = (_COLUMN_BOUND[name].search(columns) for name in ("min", "max"))
+    return max(int(last[1]) - int(first[1]) + 1, 1) if first and last else 1
+
+
+def _cut_sheet(archive: Archive, part: str, rows: int, most: int) -> tuple[bytes, int, int]:
+    """The XML of a sheet with at most so many rows and bytes, the rows in it, and the rows that it lacks."""
+    data = archive.read_start(part, most)
+    ends = [match.end() for match in _ROW_END.finditer(data)]
+    if len(ends) <= rows and archive.size(part) <= len(data):
+        return data, len(ends), 0
+    kept = ends[: max(rows, 0)]
+    return _end_after(data, kept), len(kept), _count_rows(archive, part) - len(kept)
+
+
+def _end_after(data: bytes, row_ends: Sequence[int]) -> bytes:
+    """The XML of a sheet that ends after the last of these rows."""
+    start = _ROWS_START.search(data)
+    if start is None:
+        raise UnreadableFile("has a sheet without rows that is too large")
+    prefix = start[1]
+    end = row_ends[-1] if row_ends else start.end()
+    return b"%b</%bsheetData></%bworksheet>" % (data[:end], prefix, prefix)
+
+
+def _count_rows(archive: Archive, part: str) -> int:
+    """The number of rows of a sheet; a tag that two blocks share is counted once."""
+    count, tail = 0, b""
+    for block in archive.blocks(part):
+        data = tail + block
+        ends = [match.end() for match in _ROW_END.finditer(data)]
+        count += len(ends)
+        tail = data[max(len(data) - _LONGEST_TAG, ends[-1] if ends else 0) :]
+    return count
+
+
+def _check_span(name: str, data: bytes) -> None:
+    """Raise ``UnreadableFile`` for a sheet whose values span a rectangle too large to hold."""
+    rows = max((int(match[1]) for match in _ROW_NUMBER.finditer(data)), default=1)
+    rows = max(rows, _NOT_LOW, *map(int, {match[1] for match in _LOW_CELL.finditer(data)}))
+    if rows > _LAST_ROW:
+        raise UnreadableFile(f"its sheet '{name[:100]}' has a row {rows:,}, and sheets end at {_LAST_ROW:,}")
+    columns = max(map(_column, {match[1] for match in _WIDE_CELL.finditer(data)}), default=_LETTERS)
+    if rows * columns <= _MOST_SPANNED_CELLS:
+        return
+    # Cells without values do not count, and most that are far away are empty; finding values takes longer.
+    columns, rows = 1, 1
+    for match in _VALUE.finditer(data):
+        columns, rows = max(columns, _column(match[1])), max(rows, int(match[2]))
+    if rows * columns > _MOST_SPANNED_CELLS:
+        span = f"{rows:,} rows of {columns:,} columns"
+        raise UnreadableFile(f"its sheet '{name[:100]}' spans {span}: delete stray cells")
+
+
+def _column(letters: bytes) -> int:
+    """The number of a column from its letters: AA is 27."""
+    number = 0
+    for letter in letters:
+        number = number * _LETTERS + letter - ord("A") + 1
+    return number
+
+
+def _copy_of_other(archive: Archive) -> _Copy:
+    """The whole of an XLSB or ODS, entry by entry."""
+    copied = io.BytesIO()
+    rest = _LARGEST_OTHER_BYTES
+    with zipfile.ZipFile(copied, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target:
+        for name in archive.names():
+            if name == "mimetype" or name.endswith((".xml", ".bin", ".rels")):
+                data = archive.read(name, rest)
+                if _XLSB_SHEET.match(name):
+                    check_xlsb_sheet(data, _MOST_SPANNED_CELLS)
+                rest -= len(data)
+                target.writestr(name, data)
+    copied.seek(0)
+    return _Copy(copied)

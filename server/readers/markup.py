@@ -1,0 +1,384 @@
+"""Converts the visible content of HTML and reStructuredText to Markdown, the form that chunking works on."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+from docutils import nodes, transforms
+from docutils.core import publish_doctree
+from docutils.parsers.rst import directives
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.page_furniture import is_furniture
+from winnow.server.text.markup.shaped_text import raise_number, strike_out
+
+_BLANK_LINES = re.compile(r"\n{3,}")
+_SPACE = re.compile(r"[ \t\r\f\v\n]+")
+_LINE_START = re.compile(r"(?<=\n)(?=[^\n])")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+# Links within the site are kept: they show which pages belong together. Addresses of other sites and of anchors on
+# the same page are dropped, because they only dilute the words.
+_OTHER_SITE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\Z")
+_LONGEST_TARGET = 300
+_IN_TARGETS = {ord(mark): f"%{ord(mark):02X}" for mark in " ()<>"}
+
+# --- HTML
+
+# Where the text of a page is, the likeliest first.
+_BODIES = ("main", "[role=main]", "article")
+_INVISIBLE_TAGS = "script style noscript template svg nav footer iframe button select head"
+_INVISIBLE = frozenset(_INVISIBLE_TAGS.split())
+_HEADINGS = {f"h{depth}": "#" * depth for depth in range(1, 7)}
+_BLOCK_TAGS = """
+    address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure footer
+    header hr html li main ol p section summary table tbody tfoot thead tr ul
+"""
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
+# Real pages nest 30 elements; conversion takes time that grows with the square of the depth.
+_DEEPEST_ELEMENT = 200
+# Lists nested deeper are not indented: each level would lengthen every line below it.
+_DEEPEST_INDENT = 60
+# Columns that a cell spans, rows that it spans, and columns of a table that cells of other rows cover, at most.
+_WIDEST_SPAN, _HIGHEST_SPAN, _MOST_COVERED = 20, 1_000, 100
+# The limit of the length of the Markdown, as a multiple of the page: tables gain bars, lists gain marks.
+_GROWTH, _GROWTH_CHARS = 4, 64 * 1024
+
+
+# Classes that Sphinx, MediaWiki and pandoc give to the image of a formula; TeX that says itself that it is some.
+_DRAWN_FORMULA = re.compile(r"(?:^|[\s-])(?:math|tex|latex)(?:$|[\s-])", re.IGNORECASE)
+_TEX = re.compile(r"\$[^$]+\$")
+# A formula has few words that are no commands.
+_PLAIN_WORD, _MOST_PLAIN_WORDS, _LONGEST_FORMULA = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}"), 2, 500
+
+
+# Elements whose shape is a part of what they say, and what is written for their text.
+_SHAPED: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {"sup": raise_number, "del": strike_out, "s": strike_out, "strike": strike_out}
+)
+_STRUCK = re.compile(r"(?:\A|;)\s*text-decoration(?:-line)?\s*:[^;]{0,100}\bline-through\b", re.IGNORECASE)
+
+
+def _shape_of(node: LexborNode) -> Callable[[str], str] | None:
+    """The notation for the text of an element whose shape is a part of what it says; None for others."""
+    tag = node.tag or ""
+    if tag in _SHAPED:
+        return _SHAPED[tag]
+    if tag.startswith(("-", "_")) or tag in _BLOCKS or tag in _HEADINGS:
+        return None
+    return strike_out if _STRUCK.search(node.attributes.get("style") or "") else None
+
+
+def html_to_markdown(text: str) -> tuple[str, str]:
+    """The title of a page and its body as Markdown.
+
+    Raises ``UnreadableFile`` if the page is nested too deeply, or its Markdown becomes too long.
+    """
+    tree = LexborHTMLParser(text)
+    title = tree.css_first("title")
+    body = next(filter(None, map(tree.css_first, _BODIES)), tree.body)
+    written = _join(_convert_html(body, 0), len(text)) if body else ""
+    lines = (line.rstrip() for line in written.split("\n"))
+    return _inline(title, 0) if title else "", _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n")
+
+
+def _join(parts: Iterable[str], length: int, between: str = "") -> str:
+    """Join the parts. Raises ``UnreadableFile`` if they are far longer than the source, which has ``length``."""
+    kept, left = [], _GROWTH * length + _GROWTH_CHARS
+    for part in parts:
+        left -= len(part)
+        if left < 0:
+            raise UnreadableFile(
+                f"becomes more than {_GROWTH} times as long when it is converted to Markdown; simplify it"
+            )
+        kept.append(part)
+    return between.join(kept)
+
+
+def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
+    tag = node.tag or ""
+    if tag in _INVISIBLE or is_furniture(node):
+        return
+    if tag == "-text":
+        yield _SPACE.sub(" ", node.text(deep=False))
+    elif tag in _HEADINGS:
+        yield f"\n\n{_HEADINGS[tag]} {_inline(node, depth)}\n\n"
+    elif tag == "pre":
+        yield f"\n\n```\n{_text(node, depth).strip(chr(10))}\n```\n\n"
+    elif tag == "table":
+        yield "\n\n"
+        yield from _table_lines(node, depth)
+        yield "\n\n"
+    elif tag == "br":
+        yield "\n"
+    elif tag == "ol":
+        yield from _numbered_list(node, depth)
+    elif tag == "li":
+        yield _list_item(node, depth, "-")
+    elif tag in _BLOCKS:
+        yield "\n\n"
+        yield from _convert_children(node, depth)
+        yield "\n\n"
+    elif tag == "code":
+        yield f"`{_inline(node, depth)}`"
+    elif tag in _FORMULAS:
+        yield _FORMULAS[tag](node, depth)
+    elif shape := _shape_of(node):
+        yield shape("".join(_convert_children(node, depth)))
+    elif tag == "a":
+        yield _link_of("".join(_convert_children(node, depth)), node.attributes.get("href") or "")
+    elif not tag.startswith("-") and not tag.startswith("_"):
+        yield from _convert_children(node, depth)
+
+
+def _convert_children(node: LexborNode, depth: int) -> Iterator[str]:
+    for child in _child_nodes(node, depth):
+        yield from _convert_html(child, depth + 1)
+
+
+def _numbered_list(node: LexborNode, depth: int) -> Iterator[str]:
+    """The items with their numbers, which start where the list says."""
+    start = node.attributes.get("start") or ""
+    number = int(start) if _NUMBER.fullmatch(start) else 1
+    yield "\n\n"
+    for child in _child_nodes(node, depth):
+        if child.tag == "li":
+            yield _list_item(child, depth + 1, f"{number}.")
+            number += 1
+        else:
+            yield from _convert_html(child, depth + 1)
+    yield "\n\n"
+
+
+def _list_item(node: LexborNode, depth: int, mark: str) -> str:
+    """An item of a list; its further lines, and lists within it, are indented below its first word."""
+    body = _BLANK_LINES.sub("\n\n", "".join(_convert_children(node, depth))).strip()
+    indent = " " * (len(mark) + 1) if depth < _DEEPEST_INDENT else ""
+    return f"\n{mark} {_LINE_START.sub(indent, body)}\n"
+
+
+def _child_nodes(node: LexborNode, depth: int) -> Iterator[LexborNode]:
+    """The children of a node. Raises ``UnreadableFile`` if they are nested too deeply."""
+    if depth >= _DEEPEST_ELEMENT:
+        raise UnreadableFile("nested too deeply")
+    return node.iter(include_text=True)
+
+
+def _table_lines(node: LexborNode, depth: int) -> Iterator[str]:
+    """The lines of a table as Markdown. A table within a cell becomes text of that cell."""
+    spans: dict[int, int] = {}  # column -> rows below that a cell above covers
+    is_first = True
+    for row, at in _own_parts(node, ("tr",), depth):
+        if cells := _row_of(row, at, spans):
+            yield f"| {' | '.join(cells)} |\n"
+            if is_first:
+                yield f"| {' | '.join(['---'] * len(cells))} |\n"
+            is_first = False
+
+
+def _row_of(row: LexborNode, depth: int, spans: dict[int, int]) -> list[str]:
+    """The cells of a row, with an empty one wherever another cell spans its column or row."""
+    cells: list[str] = []
+    for cell, below in _own_parts(row, ("th", "td"), depth):
+        _fill_spanned(cells, spans)
+        width, height = _span(cell, "colspan", _WIDEST_SPAN), _span(cell, "rowspan", _HIGHEST_SPAN)
+        if height > 1 and len(spans) < _MOST_COVERED:
+            spans.update(dict.fromkeys(range(len(cells), len(cells) + width), height - 1))
+        cells += [_inline(cell, below).replace("|", r"\|"), *[""] * (width - 1)]
+    if cells:
+        _fill_spanned(cells, spans)
+    return cells
+
+
+def _fill_spanned(cells: list[str], spans: dict[int, int]) -> None:
+    """Append an empty cell for each next column that a cell above covers."""
+    while (left := spans.pop(len(cells), 0)) > 0:
+        if left > 1:
+            spans[len(cells)] = left - 1
+        cells.append("")
+
+
+def _span(cell: LexborNode, name: str, most: int) -> int:
+    value = cell.attributes.get(name) or ""
+    return min(max(int(value), 1), most) if _NUMBER.fullmatch(value) else 1
+
+
+def _own_parts(node: LexborNode, tags: tuple[str, ...], depth: int) -> Iterator[tuple[LexborNode, int]]:
+    """The rows of a table or the cells of a row, with their depths, without those of nested tables."""
+    for child in _child_nodes(node, depth):
+        if child.tag in tags:
+            yield child, depth + 1
+        elif child.tag != "table" and child.tag not in _INVISIBLE and not is_furniture(child):
+            yield from _own_parts(child, tags, depth + 1)
+
+
+def _text(node: LexborNode, depth: int) -> str:
+    return "".join(_texts(node, depth))
+
+
+def _texts(node: LexborNode, depth: int) -> Iterator[str]:
+    """The texts below a node; blocks and line breaks end lines, so that their words do not run together."""
+    for child in _child_nodes(node, depth):
+        if child.tag == "-text":
+            yield child.text(deep=False)
+        elif child.tag == "br":
+            yield "\n"
+        elif child.tag in _FORMULAS:
+            yield _FORMULAS[child.tag or ""](child, depth + 1)
+        elif child.tag in _INVISIBLE or is_furniture(child):
+            continue
+        elif shape := _shape_of(child):
+            yield shape(_text(child, depth + 1))
+        else:
+            end = "\n" if child.tag in _BLOCKS else ""
+            yield end
+            yield from _texts(child, depth + 1)
+            yield end
+
+
+def _fraction(node: LexborNode, depth: int) -> str:
+    """A fraction of a formula, whose parts stand one below the other."""
+    return "/".join(_parts_of(node, depth))
+
+
+def _power(node: LexborNode, depth: int) -> str:
+    """A term of a formula whose last part stands above the first one."""
+    parts = _parts_of(node, depth)
+    return "".join([*parts[:-1], *map(raise_number, parts[-1:])])
+
+
+def _parts_of(node: LexborNode, depth: int) -> list[str]:
+    return [_inline(child, depth + 1) for child in _child_nodes(node, depth) if child.tag != "-text"]
+
+
+def _drawn_formula(node: LexborNode, _depth: int) -> str:
+    """The TeX of a formula that is drawn as an image; "" for another image, and for a text, which nobody sees."""
+    alt = (node.attributes.get("alt") or "").strip()
+    is_formula = _DRAWN_FORMULA.search(node.attributes.get("class") or "") or _TEX.fullmatch(alt)
+    if not is_formula or len(alt) > _LONGEST_FORMULA or len(_PLAIN_WORD.findall(alt)) > _MOST_PLAIN_WORDS:
+        return ""
+    return _SPACE.sub(" ", alt.strip("$").replace("~", " "))
+
+
+# Elements that are formulas, or may be.
+_FORMULAS: Mapping[str, Callable[[LexborNode, int], str]] = MappingProxyType(
+    {"mfrac": _fraction, "msup": _power, "msubsup": _power, "img": _drawn_formula}
+)
+
+
+def _inline(node: LexborNode, depth: int) -> str:
+    return _SPACE.sub(" ", _text(node, depth)).strip()
+
+
+def _link_of(text: str, target: str) -> str:
+    """``text`` as a link if it is one line and ``target`` is another page of the same site, else unchanged."""
+    words, target = text.strip(), target.strip()
+    if not words or re.search(r"[\[\]\n]", text) or _OTHER_SITE.match(target) or len(target) > _LONGEST_TARGET:
+        return text
+    return text.replace(words, f"[{words}]({target.translate(_IN_TARGETS)})")
+
+
+# --- reStructuredText
+
+_LONGEST_LINE = 10_000
+# A page must neither read other files nor write to the terminal.
+_SAFE = {
+    "file_insertion_enabled": False,
+    "raw_enabled": False,
+    "_disable_config": True,
+    "report_level": 5,
+    "halt_level": 5,
+    "warning_stream": False,
+    "syntax_highlight": "none",
+    "smart_quotes": False,
+    "line_length_limit": _LONGEST_LINE,
+}
+_DEEPEST_HEADING = 6
+
+
+def warm_up() -> None:
+    """Import what docutils imports when a page needs it: a child behind walls cannot open the files."""
+    for package in (directives, transforms):
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
+    rst_to_markdown("=====\nTitle\n=====\n\n.. note:: Some `text`:sub: and a link_.\n\n.. _link: a.html\n")
+
+
+def rst_to_markdown(text: str) -> tuple[str, str]:
+    """The title of a page and its body as Markdown. Directives that only Sphinx knows are kept as literal text.
+
+    Raises ``UnreadableFile``.
+    """
+    if any(len(line) > _LONGEST_LINE for line in text.splitlines()):  # docutils would return an empty page
+        raise UnreadableFile(f"a line is longer than {_LONGEST_LINE:,} characters")
+    try:
+        tree = publish_doctree(text, settings_overrides=dict(_SAFE))
+    except RecursionError:
+        raise UnreadableFile("nested too deeply") from None
+    except Exception as error:  # docutils passes on any exception of a directive
+        raise UnreadableFile(f"not reStructuredText: {type(error).__name__}") from error
+    try:
+        body = _join((part for part in _convert_rst(tree, 1) if part.strip()), len(text), "\n\n")
+    except RecursionError:
+        raise UnreadableFile("nested too deeply") from None
+    return str(tree.get("title", "")), body
+
+
+def _convert_rst(node: nodes.Node, depth: int) -> Iterator[str]:
+    match node:
+        case nodes.title():
+            yield f"{'#' * min(depth, _DEEPEST_HEADING)} {_one_line(node)}"
+        case nodes.section():
+            yield from _convert_rst_children(node, depth + 1)
+        case nodes.literal_block() | nodes.doctest_block() | nodes.math_block():
+            yield _literal_block(node)
+        case nodes.list_item():
+            yield "- " + "\n\n".join(_convert_rst_children(node, depth)).replace("\n", "\n  ")
+        case nodes.definition_list_item() | nodes.field():
+            yield "\n".join(_convert_rst_children(node, depth))
+        case nodes.row():
+            yield "| " + " | ".join(_one_line(cell) for cell in node.children) + " |"
+        case nodes.thead():
+            yield from _convert_rst_children(node, depth)
+            yield "| " + " | ".join("---" for _ in node.children[0].children) + " |"
+        case nodes.table() | nodes.tgroup():
+            yield "\n".join(_convert_rst_children(node, depth))
+        case nodes.tbody():
+            yield "\n".join(_convert_rst_children(node, depth))
+        case nodes.system_message():  # the message is the parser's, the quoted block is the page's
+            yield from (_literal_block(child) for child in node.children if isinstance(child, nodes.literal_block))
+        case nodes.comment() | nodes.substitution_definition() | nodes.target() | nodes.Invisible():
+            return
+        case nodes.TextElement():
+            yield _text_of(node)
+        case _:
+            yield from _convert_rst_children(node, depth)
+
+
+def _convert_rst_children(node: nodes.Node, depth: int) -> Iterator[str]:
+    for child in node.children:
+        yield from _convert_rst(child, depth)
+
+
+def _literal_block(node: nodes.Node) -> str:
+    return f"```\n{node.astext()}\n```"
+
+
+def _text_of(node: nodes.Node) -> str:
+    match node:
+        case nodes.reference():
+            return _link_of(node.astext(), node.get("refuri", ""))
+        case nodes.superscript():
+            return raise_number(node.astext())
+        case nodes.TextElement():
+            return "".join(map(_text_of, node.children))
+        case _:
+            return str(node.astext())
+
+
+def _one_line(node: nodes.Node) -> str:
+    return _SPACE.sub(" ", node.astext()).strip()

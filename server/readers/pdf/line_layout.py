@@ -1,0 +1,543 @@
+"""Puts the lines of a column together: headings, paragraphs, items of lists, programs, tables, lines kept apart.
+
+A paragraph ends where the next line is farther away than lines are in this document, begins with an indent, or
+would have had room for its first word on the line above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
+
+from winnow.server.readers.pdf.layout import NO_RULES, Block, BlockKind, Page, Rules
+from winnow.server.readers.pdf.lines import Line
+from winnow.server.readers.pdf.reading_order import PartedPage, columns_of, part_page, usual_gutters
+from winnow.server.readers.pdf.running_heads import drop_running_heads, is_at_edge
+from winnow.server.readers.pdf.tables import ENDS_SENTENCE, LEADERS, MARKER, find_table, has_leaders, is_barred
+from winnow.server.readers.pdf.torn_words import HYPHEN
+from winnow.server.text.markup.captions import begins_caption
+
+_LONGEST_HEADING, _LONGEST_MARKED, _MOST_LEVELS = 200, 110, 4
+# Larger than the text of the document by this factor.
+_HEADING_SIZE = 1.12
+# In distances of lines: what is farther begins a block, and what is farther ends a program.
+_PARAGRAPH_GAP, _PROGRAM_GAP = 1.27, 3.2
+# In sizes of the font.
+_INDENT, _DEEPEST_INDENT, _USUAL_PITCH = 0.8, 5.0, 1.2
+_SMALLER, _WIDE_GAP = 0.93, 3.0
+# A line over less than this share of the width ends its paragraph, whatever follows.
+_SHORT_LINE = 0.6
+# Of ten letters; with more in a font of one width, such a font does not mark programs.
+_MONO_TENTHS = 8
+# So many lines, this near to each other in sizes of the font, are no heading.
+_PROSE_LINES, _NEAR_LINES = 4, 1.7
+# A label in a picture is no longer.
+_LONGEST_LABEL = 40
+# A gap above a paragraph is wider than the one between its lines by this factor.
+_WIDER_GAP = 1.15
+_ITEM = re.compile(
+    r"(?:([•◦▪‣–·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)"
+)
+_BULLET = re.compile(r"[•◦▪‣·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]\s")
+# So many lines of an index have one that is short; or so many, whatever their lengths.
+_ENTRY, _FEWEST_ENTRIES, _SURE_ENTRIES = re.compile(r"\w.*,\s*[\divxlc]+(?:[-–]\d+)?\Z"), 3, 6
+_ADDRESS_END = re.compile(r"\bhttps?:(?://\S*)?\Z")
+# An address is divided after these; after a slash if what follows is no word of the text.
+_BREAKS, _PATH = "-_#?=&:", re.compile(r"\S*\w[/._-]\w")
+_SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?|[A-Z](?:\.\d+)*\.?|[IVXLC]+\.?")
+_SOFT_END = re.compile(r"[^\W\d_]-\Z")
+_NOTE = re.compile(r"(?:\d{1,3}|[*∗†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
+
+
+class TextSizes:
+    """The size of a document's text, the level of each larger size, and how far apart its lines are."""
+
+    def __init__(self, pages: Iterable[Sequence[Line]]) -> None:
+        pages = list(pages)
+        letters: Counter[float] = Counter()
+        bold: Counter[float] = Counter()
+        programs: Counter[float] = Counter()
+        for page in pages:
+            for line in page:
+                size, count = line.size, _count_letters(line)
+                letters[size] += count
+                if line.is_bold:
+                    bold[size] += count
+                if line.is_mono:
+                    programs[size] += count
+        self.is_mono = programs.total() * 10 > _MONO_TENTHS * letters.total()
+        prose = letters if self.is_mono else letters - programs
+        self.body = prose.most_common(1)[0][0] if prose else 0.0
+        self.is_bold = bold[self.body] * 2 > letters[self.body]
+        self.pitch = _usual_pitch(pages, self.body)
+        prose = _prose_letters(pages)
+        larger = sorted(
+            (
+                size
+                for size, count in letters.items()
+                if size > self.body * _HEADING_SIZE and prose[size] * 2 <= count
+            ),
+            reverse=True,
+        )
+        self._levels = {size: min(level, _MOST_LEVELS) for level, size in enumerate(larger, 1)}
+        self._lowest = min(len(larger), _MOST_LEVELS) + 1
+
+    def level(self, line: Line) -> int:
+        """The level of a line as a heading; 0 for text."""
+        text = line.text
+        if len(text) > _LONGEST_HEADING or not any(map(str.isalpha, text)) or has_leaders(text):
+            return 0
+        if line.size in self._levels:
+            return self._levels[line.size]
+        if not line.is_bold or self.is_bold or line.size < self.body or len(text) > _LONGEST_MARKED:
+            return 0
+        is_one = len(line.cells) == 1 or (len(line.cells) == 2 and bool(MARKER.fullmatch(line.cells[0].text)))
+        return self._lowest if is_one and not text.endswith((".", ":", ";", ",", "-")) else 0
+
+
+def _prose_letters(pages: Iterable[Sequence[Line]]) -> Counter[float]:
+    """The number of letters of each size in paragraphs: in more lines below each other than a heading has."""
+    found: Counter[float] = Counter()
+    for page in pages:
+        by_size: dict[float, list[Line]] = defaultdict(list)
+        for line in page:
+            by_size[line.size].append(line)
+        for size, lines in by_size.items():
+            found[size] += sum(map(_count_letters, _in_paragraphs(sorted(lines, key=lambda line: line.box.top))))
+    return found
+
+
+def _in_paragraphs(lines: Sequence[Line]) -> list[Line]:
+    """Of lines of one size those that stand near each other, in at least ``_PROSE_LINES`` heights."""
+    found: list[Line] = []
+    near: list[Line] = []
+    for line in lines:
+        if near and line.box.top - near[-1].box.top > _NEAR_LINES * line.size:
+            found += near if _is_prose(near) else []
+            near = []
+        near.append(line)
+    return found + (near if near and _is_prose(near) else [])
+
+
+def _is_prose(lines: Sequence[Line]) -> bool:
+    return len({round(line.box.top / max(line.size, 1)) for line in lines}) >= _PROSE_LINES
+
+
+def _count_letters(line: Line) -> int:
+    return sum(len(cell.text) for cell in line.cells)
+
+
+def _usual_pitch(pages: Iterable[Sequence[Line]], body: float) -> float:
+    """The most usual distance of two lines of the text that begin at one edge, in sizes of its font."""
+    found: Counter[float] = Counter()
+    for page in pages:
+        tops: dict[int, float] = {}
+        for line in page:
+            if line.size == body:
+                left, top = round(line.box.left), line.box.top
+                if 0.8 * body < (distance := top - tops.get(left, top)) < 2.2 * body:
+                    found[round(distance / body, 1)] += 1
+                tops[left] = top
+    return found.most_common(1)[0][0] if found else _USUAL_PITCH
+
+
+def lay_out_page(
+    number: int,
+    height: float,
+    parted: PartedPage,
+    sizes: TextSizes,
+    rules: Rules = NO_RULES,
+    gutters: Sequence[float] = (),
+) -> Page:
+    """A page of these lines, which may be in any order."""
+    blocks: list[Block] = []
+    for column in columns_of(parted, gutters):
+        found = lay_out(column, sizes, rules)
+        if blocks and found:
+            blocks, found = join_over_break(blocks, found)
+        blocks += found
+    return Page(number, height, tuple(_join_divided(blocks)))
+
+
+def join_over_break(before: list[Block], after: list[Block]) -> tuple[list[Block], list[Block]]:
+    """The blocks on both sides of the end of a column; what stands aside does not part a paragraph any more.
+
+    The open paragraph becomes the last block before the break, and what it goes on with the first one after it.
+    """
+    last = next((at for at in range(len(before) - 1, -1, -1) if not before[at].is_aside), None)
+    first = next((at for at, block in enumerate(after) if not block.is_aside), None)
+    if last is None or first is None or not goes_on(before[last], after[first]):
+        return before, after
+    before = [*before[:last], *before[last + 1 :], before[last]]
+    after = [after[first], *after[:first], *after[first + 1 :]]
+    return before, after
+
+
+def goes_on(block: Block, then: Block) -> bool:
+    """Whether a paragraph goes on after a break in this block."""
+    if then.kind is not BlockKind.PARAGRAPH or block.is_aside:
+        return False
+    return block.is_open or (is_unfinished(block) and then.text[:1].islower())
+
+
+def lay_out(lines: Sequence[Line], sizes: TextSizes, rules: Rules = NO_RULES) -> list[Block]:
+    """The lines of a column as blocks."""
+    return _Layout(lines, sizes, rules).blocks()
+
+
+class _Layout:
+    """Goes through the lines of a column from top to bottom."""
+
+    def __init__(self, lines: Sequence[Line], sizes: TextSizes, rules: Rules) -> None:
+        self.lines = lines
+        self.sizes = sizes
+        self.rules = rules
+        self.found: list[Block] = []
+        self.items: list[float] = []
+        self.rights = self._right_edges()
+        # The lines of the last block, while it may go on, and how far lines reach there.
+        self.open: list[Line] = []
+        self.last_right = 0.0
+
+    def blocks(self) -> list[Block]:
+        place = 0
+        while place < len(self.lines):
+            place += self._take(place)
+        self._close()
+        return self.found
+
+    def _take(self, place: int) -> int:
+        """Take the block that begins with this line, or one line; how many lines that was."""
+        line = self.lines[place]
+        if (count := self._count_program(place)) > 1 or (count == 1 and len(line.cells) == 1):
+            self._close()
+            self.found.append(_program(self.lines[place : place + count]))
+            return count
+        if not self._is_numbered(place) and (table := find_table(self.lines, place, self.rules)) is not None:
+            self._close()
+            self.found.append(table.block)
+            return table.lines
+        if count == 1:
+            self._close()
+            self.found.append(_program(self.lines[place : place + 1]))
+            return 1
+        if (count := self._count_rows(place)) > 0:
+            self._close()
+            self.found.append(_kept_apart(self.lines[place : place + count]))
+            return count
+        level = self._heading_level(place)
+        if level:
+            self._close()
+            self.items.clear()
+            self.found.append(Block(BlockKind.HEADING, line.text, line.box, level))
+        elif self.open and not _ITEM.match(line.text) and self._goes_on(place):
+            self.open.append(line)
+            self.last_right = self.rights[place]
+        else:
+            self._close(is_ended=self._ends_above(place))
+            self.open = [line]
+            self.last_right = self.rights[place]
+        return 1
+
+    # --- edges and distances
+
+    def _right_edges(self) -> list[float]:
+        """For each line how far the lines reach that stand close above and below it."""
+        out: list[float] = []
+        start = 0
+        for place in range(1, len(self.lines) + 1):
+            if place == len(self.lines) or not self._is_near(place):
+                right = max(line.box.right for line in self.lines[start:place]) if start < place else 0.0
+                out += [right] * (place - start)
+                start = place
+        return out
+
+    def _is_near(self, place: int) -> bool:
+        """Whether a line is as far below the line above it as lines of one paragraph are, and as large."""
+        above, line = self.lines[place - 1], self.lines[place]
+        if abs(above.size - line.size) > 0.12 * max(above.size, line.size):
+            return False
+        distance = line.box.top - above.box.top
+        return -0.3 * line.size < distance <= _PARAGRAPH_GAP * self.sizes.pitch * max(line.size, above.size)
+
+    def _has_room(self, place: int) -> bool:
+        """Whether the first word of a line would have had room on the line above."""
+        above, line = self.lines[place - 1], self.lines[place]
+        if _SOFT_END.search(above.text) or above.text.endswith(HYPHEN):
+            return False
+        text = line.cells[0].text
+        word = len(text.split(" ", 1)[0]) / max(1, len(text)) * (line.cells[0].right - line.cells[0].left)
+        return above.box.right + word + 0.8 * line.size < self.rights[place - 1]
+
+    # --- programs, rows
+
+    def _count_program(self, place: int) -> int:
+        """The number of lines of a program that begin here."""
+        if self.sizes.is_mono or is_barred(self.lines[place], self.rules) or (self.open and self._is_name(place)):
+            return 0
+        count = 0
+        while place + count < len(self.lines) and self._is_program(place + count, is_first=count == 0):
+            count += 1
+        return count
+
+    def _is_program(self, place: int, *, is_first: bool) -> bool:
+        """Whether a line belongs to a program, as does the number of an empty line within one."""
+        line = self.lines[place]
+        if not is_first and line.box.top - self.lines[place - 1].box.top > _PROGRAM_GAP * line.size:
+            return False
+        is_number = not is_first and line.text.isdigit() and self.lines[place - 1].text[:1].isdigit()
+        return line.is_mono or is_number
+
+    def _is_name(self, place: int) -> bool:
+        """Whether a short line ends a paragraph: a name or a path in letters of one width."""
+        line, above = self.lines[place], self.open[-1]
+        if self._is_rest_of_address(place):
+            return True
+        if ENDS_SENTENCE.search(above.text) or not self._is_near(place) or above.is_mono:
+            return False
+        is_alone = place + 1 == len(self.lines) or not self.lines[place + 1].is_mono
+        shift = (line.box.left - above.box.left) / line.size
+        # The first line of a paragraph may have an indent.
+        farthest = _DEEPEST_INDENT if len(self.open) == 1 else _INDENT
+        return is_alone and not self._has_room(place) and -farthest < shift < _DEEPEST_INDENT
+
+    def _is_rest_of_address(self, place: int) -> bool:
+        """Whether a line is the rest of an address that begins on the line above."""
+        line, above = self.lines[place], self.open[-1]
+        if " " in line.text or "://" in line.text or not self._is_near(place) or self._has_room(place):
+            return False
+        return bool(_ADDRESS_END.search(above.text))
+
+    def _count_rows(self, place: int) -> int:
+        """The number of lines of contents, declarations or the like that begin here, which are kept apart."""
+        count = 0
+        while place + count < len(self.lines) and self._is_apart(place + count):
+            if count and self.lines[place + count].box.top - self.lines[
+                place + count - 1
+            ].box.top > self._farthest(place):
+                break
+            count += 1
+        return count or self._count_entries(place)
+
+    def _count_entries(self, place: int) -> int:
+        """The number of short lines of an index that begin here: a term, and the numbers of its pages."""
+        count = 0
+        while place + count < len(self.lines) and _ENTRY.search(self.lines[place + count].text):
+            count += 1
+        if count < _FEWEST_ENTRIES:
+            return 0
+        return count if count >= _SURE_ENTRIES or any(self._has_room(place + at) for at in range(1, count)) else 0
+
+    def _farthest(self, place: int) -> float:
+        return 2 * self.sizes.pitch * self.lines[place].size
+
+    def _is_apart(self, place: int) -> bool:
+        """Whether a line has dots that lead to a number, or parts with wide gaps between them."""
+        line = self.lines[place]
+        if has_leaders(line.text):
+            return True
+        if len(line.cells) < 2 or (len(line.cells) == 2 and MARKER.fullmatch(line.cells[0].text)):
+            return False
+        gaps = [then.left - first.right for first, then in pairwise(line.cells)]
+        is_full = line.box.right > self.rights[place] - line.size
+        return max(gaps) > (_WIDE_GAP if is_full else _WIDE_GAP / 2) * line.size
+
+    # --- paragraphs
+
+    def _heading_level(self, place: int) -> int:
+        line = self.lines[place]
+        level = self.sizes.level(line)
+        if not level or begins_caption(line.text) or _BULLET.match(line.text):
+            return 0
+        if self._is_divided(place):
+            return 0
+        if line.size > self.sizes.body * _HEADING_SIZE:
+            return level
+        is_first = not self.open or not self._is_near(place) or self._has_room(place)
+        is_short = line.box.right < self.rights[place] - line.size or len(line.text) < 60
+        return level if is_first and is_short and not line.text[:1].islower() else 0
+
+    def _is_divided(self, place: int) -> bool:
+        """Whether a line ends within a word that goes on in a line of the text: its first word alone is large."""
+        if not (_SOFT_END.search(self.lines[place].text) or self.lines[place].text.endswith(HYPHEN)):
+            return False
+        return place + 1 < len(self.lines) and not self.sizes.level(self.lines[place + 1])
+
+    def _is_numbered(self, place: int) -> bool:
+        """Whether a line in large letters is a heading with its number at the left."""
+        line = self.lines[place]
+        if len(line.cells) != 2 or line.size <= self.sizes.body * _HEADING_SIZE:
+            return False
+        return bool(_SECTION.fullmatch(line.cells[0].text)) and self._heading_level(place) > 0
+
+    def _goes_on(self, place: int) -> bool:
+        """Whether a line goes on with the open block."""
+        first, above, line = self.open[0], self.open[-1], self.lines[place]
+        if above.text.endswith(HYPHEN):
+            return True
+        if not self._is_near(place):
+            return False
+        if len(self.open) > 1:
+            usual = self.open[1].box.top - first.box.top
+            if line.box.top - above.box.top > _PARAGRAPH_GAP * max(usual, line.size):
+                return False
+        ends = bool(ENDS_SENTENCE.search(above.text))
+        begins_small = line.text[:1].islower()
+        if ends and not begins_small and self._is_gap_above(place):
+            return False
+        shift = line.box.left - above.box.left
+        indent = _INDENT * line.size
+        if begins_small and not ends:
+            return above.box.right - first.box.left > _SHORT_LINE * (self.rights[place - 1] - first.box.left)
+        if self._has_room(place) and (ends or not begins_small):
+            return False
+        if shift > indent:
+            return len(self.open) == 1 and not self._is_outdented(place + 1, line)
+        if shift < -indent:
+            return len(self.open) == 1 and not _ITEM.match(first.text)
+        return True
+
+    def _is_gap_above(self, place: int) -> bool:
+        """Whether a line is farther from the one above it than from the one below."""
+        if len(self.open) > 1 or place + 1 >= len(self.lines) or not self._is_near(place + 1):
+            return False
+        above, line, below = (self.lines[at].box.top for at in (place - 1, place, place + 1))
+        return line - above > _WIDER_GAP * (below - line) > 0
+
+    def _is_outdented(self, place: int, line: Line) -> bool:
+        """Whether the line after an indented one stands farther left: then the indent begins a paragraph."""
+        if place >= len(self.lines) or not self._is_near(place):
+            return False
+        return self.lines[place].box.left < line.box.left - _INDENT * line.size
+
+    def _ends_above(self, place: int) -> bool:
+        """Whether a line begins another paragraph, so that the one above it goes on nowhere else."""
+        line = self.lines[place]
+        if not self.open or abs(self.open[-1].size - line.size) > 0.12 * line.size:
+            return False
+        return line.text[:1].isupper() and not begins_caption(line.text)
+
+    def _close(self, *, is_ended: bool = False) -> None:
+        """Make a block of the open lines; ``is_ended``: what follows does not go on with them."""
+        if not self.open:
+            return
+        lines, self.open = self.open, []
+        text = lines[0].text
+        box = lines[0].box
+        for line in lines[1:]:
+            text, box = _join(text, line.text), box.join(line.box)
+        item = _ITEM.match(text)
+        if item is not None:
+            # As it is printed: "(13)" may be the number of a formula that a sentence goes on with.
+            marker = item[2] or "-"
+            self.found.append(
+                Block(BlockKind.ITEM, text[item.end() :], box, self._depth(box.left, lines[0].size), marker)
+            )
+            return
+        is_small = lines[0].size < _SMALLER * self.sizes.body
+        is_label = len(lines) == 1 and len(text) <= _LONGEST_LABEL and not ENDS_SENTENCE.search(text)
+        is_note = is_small and (is_label or bool(_NOTE.match(text)))
+        is_aside = is_note or (begins_caption(text) and len(text) < 600)
+        is_full = lines[-1].box.right > self.last_right - 2 * lines[-1].size and len(lines) > 1
+        is_open = is_full and not is_ended and not is_aside and not ENDS_SENTENCE.search(text)
+        self.found.append(Block(BlockKind.PARAGRAPH, text, box, is_aside=is_aside, is_open=is_open))
+
+    def _depth(self, left: float, size: float) -> int:
+        """The depth of an item: below those that begin farther left."""
+        self.items = [other for other in self.items if other < left - _INDENT * size]
+        self.items.append(left)
+        return len(self.items)
+
+
+def _program(lines: Sequence[Line]) -> Block:
+    """Lines of a program with their indents, and an empty line where there is a wide gap."""
+    box = lines[0].box
+    for line in lines[1:]:
+        box = box.join(line.box)
+    widths = [
+        (cell.right - cell.left) / len(cell.text) for line in lines for cell in line.cells if len(cell.text) > 2
+    ]
+    letter = max(median(widths) if widths else lines[0].size * 0.6, 0.5)
+    tops = [then.box.top - first.box.top for first, then in pairwise(lines)]
+    usual = min((top for top in tops if top > 0.8 * lines[0].size), default=_USUAL_PITCH * lines[0].size)
+    texts: list[str] = []
+    for place, line in enumerate(lines):
+        if place and tops[place - 1] > 1.6 * usual:
+            texts.append("")
+        text = ""
+        for cell in line.cells:
+            column = min(round((cell.left - box.left) / letter), 300)
+            text += " " * max(column - len(text), 1 if text else 0) + cell.text
+        texts.append(text)
+    return Block(BlockKind.LINES, "\n".join(texts), box)
+
+
+def _kept_apart(lines: Sequence[Line]) -> Block:
+    box = lines[0].box
+    for line in lines[1:]:
+        box = box.join(line.box)
+    return Block(BlockKind.ROWS, "\n".join(LEADERS.sub(" …", line.text) for line in lines), box)
+
+
+def _join(first: str, then: str) -> str:
+    if first.endswith(HYPHEN):
+        return first + then
+    if _ADDRESS_END.search(first) and (first[-1] in _BREAKS or (first[-1] == "/" and _PATH.match(then))):
+        return first + then
+    if _SOFT_END.search(first) and then[:1].islower():
+        return f"{first[:-1]}{HYPHEN}{then}"
+    return first + then if first.endswith("-") and first[-2:-1].isalnum() else f"{first} {then}"
+
+
+def _join_divided(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks of a page; a paragraph that a table or a note divided, or the end of a column, is one again."""
+    out: list[Block] = []
+    for block in blocks:
+        place = next((at for at in range(len(out) - 1, -1, -1) if not out[at].is_aside), None)
+        is_next = block.kind is BlockKind.PARAGRAPH and not block.is_aside and place is not None
+        if is_next and place is not None and goes_on(out[place], block):
+            whole = out[place]
+            text = _join(whole.text, block.text)
+            out[place] = replace(whole, text=text, box=whole.box.join(block.box), is_open=block.is_open)
+        else:
+            out.append(block)
+    return out
+
+
+def is_unfinished(block: Block) -> bool:
+    """Whether a paragraph or an item does not end its sentence."""
+    return block.kind in (BlockKind.PARAGRAPH, BlockKind.ITEM) and not ENDS_SENTENCE.search(block.text)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPage:
+    """A page as a reader finds it: lines in any order, and the rules drawn between them."""
+
+    number: int
+    height: float
+    lines: tuple[Line, ...]
+    rules: Rules = NO_RULES
+
+
+def lay_out_pages(drawn: Sequence[DrawnPage], *, has_heads: bool = True) -> list[Page]:
+    """The pages of a document without running heads; their edges keep them."""
+    texts: list[Sequence[Line]] = [page.lines for page in drawn]
+    if has_heads:
+        texts = [*drop_running_heads(texts, [page.height for page in drawn], [page.rules for page in drawn])]
+    sizes = TextSizes(texts)
+    parts = [part_page(lines, page.rules) for page, lines in zip(drawn, texts, strict=True)]
+    gutters = usual_gutters(parts)
+    pages: list[Page] = []
+    for page, parted in zip(drawn, parts, strict=True):
+        edges = tuple(line.text for line in page.lines if is_at_edge(line, page.height))
+        laid = replace(lay_out_page(page.number, page.height, parted, sizes, page.rules, gutters), edges=edges)
+        if pages and pages[-1].blocks and laid.blocks:
+            before, after = join_over_break(list(pages[-1].blocks), list(laid.blocks))
+            pages[-1] = replace(pages[-1], blocks=tuple(before))
+            laid = replace(laid, blocks=tuple(after))
+        pages.append(laid)
+    return pages

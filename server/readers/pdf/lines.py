@@ -1,0 +1,222 @@
+"""The lines of a page as PDFium finds them, with their cells, without hidden text."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
+
+from winnow.server.readers.pdf.layout import Box
+from winnow.server.readers.pdf.torn_words import HYPHEN
+from winnow.server.readers.pdf.visibility import PageObjects
+from winnow.server.readers.pdf_characters.letters import read_codes, read_letters
+from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, raise_digits, read_sign
+
+# A gap between two words that is wider than this, in sizes of the font, parts two cells.
+CELL_GAP = 0.9
+# What stands before the items of a list and is seldom anything else.
+BULLETS = frozenset("•◦▪‣●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8")
+_BOLD = 600
+# In sizes of the font.
+_HIGHEST_BOX = 1.7
+MOST_CHARS = 500_000
+# In points: a smaller size is not the one in which a font is drawn. In sizes: how high its letters are, and how
+# far lines reach above and below their base. In parts of a point: how exactly letters tell the size.
+_SMALLEST, _LETTER, _ABOVE, _BELOW, _PARTS = 1.0, 0.69, 0.75, 0.25, 2
+# Divides a word at the end of a line; within a line it is printed as a hyphen.
+_SOFT_HYPHEN = 0xAD
+# How wide the letters of the usual fonts of one width are, in sizes; how exactly, and from how many letters on.
+_ADVANCES, _ADVANCE_ROOM, _FEWEST_LETTERS = (0.525, 0.6), 0.012, 8
+# Letters that are narrow, but in fonts of one width; how much widths differ there, and how many letters tell it.
+_NARROW, _SPREAD, _TELLING = frozenset("iljtfr.,:;'!()|[]"), 1.03, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Words of a line without a wide gap, and where they begin and end."""
+
+    text: str
+    left: float
+    right: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line: its box, the size of its font in points, and its cells; ``is_mono``: all letters have one width."""
+
+    box: Box
+    size: float
+    is_bold: bool
+    cells: tuple[Cell, ...]
+    is_mono: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text of the line; ``HYPHEN`` is a hyphen at its end that divides a word."""
+        return " ".join(cell.text for cell in self.cells)
+
+
+def split_cells(words: Iterable[tuple[str, float, float]], size: float) -> Iterator[Cell]:
+    """The words as cells, parted at the wide gaps. A word is its text, and where it begins and ends."""
+    cell: list[str] = []
+    left = right = 0.0
+    for text, start, end in words:
+        if cell and start - right > CELL_GAP * size:
+            yield Cell(" ".join(cell), left, right)
+            cell = []
+        left = left if cell else start
+        cell.append(text)
+        right = end
+    if cell:
+        yield Cell(" ".join(cell), left, right)
+
+
+def has_one_width(
+    words: Sequence[tuple[str, float, float]],
+    size: float,
+    room: float = _ADVANCE_ROOM,
+    fewest: int = _FEWEST_LETTERS,
+) -> bool:
+    """Whether the letters of all words are as wide as those of usual fonts of one width.
+
+    A word is its text, and where it begins and ends. Fewer than ``fewest`` letters tell nothing.
+    """
+    if sum(len(text) for text, _, _ in words) < fewest:
+        return False
+    widths = [(right - left) / max(len(text), 1) / max(size, 1) for text, left, right in words]
+    return any(all(abs(width - usual) < room for width in widths) for usual in _ADVANCES)
+
+
+def are_equally_wide(textpage: Any, places: Sequence[int]) -> bool:
+    """Whether the first of these characters of a page of PDFium have one width, by the advances of their font."""
+    rectangle, widths = pdfium.FS_RECTF(), []
+    for place in places[:_TELLING]:
+        pdfium.FPDFText_GetLooseCharBox(textpage, place, rectangle)
+        widths.append(rectangle.right - rectangle.left)
+    return not widths or max(widths) <= _SPREAD * min(widths)
+
+
+def word_places(textpage: Any, box: Box, height: float) -> Iterator[int]:
+    """The characters of the first word in a box of a page of PDFium, by index."""
+    room = box.height / 4
+    first = pdfium.FPDFText_GetCharIndexAtPos(textpage, box.left + room, height - box.middle, room, room)
+    for place in range(first, textpage.count_chars()) if first >= 0 else ():
+        if pdfium.FPDFText_GetUnicode(textpage, place) <= ord(" "):
+            return
+        yield place
+
+
+def read_lines(page: Any, objects: PageObjects) -> list[Line]:
+    """The lines of a page (a ``PdfPage``), in the order of the file."""
+    textpage = page.get_textpage()
+    try:
+        return list(_Characters(textpage, page.get_height(), objects).lines())
+    finally:
+        textpage.close()
+
+
+class _Characters:
+    """The characters of a page by index; PDFium adds spaces and ends of lines where it sees them."""
+
+    def __init__(self, textpage: Any, height: float, objects: PageObjects) -> None:
+        self.textpage = textpage
+        self.height = height
+        self.hidden = {ctypes.addressof(run.handle.contents) for run in objects.hidden}
+
+    def lines(self) -> Iterator[Line]:
+        codes = read_codes(self.textpage, MOST_CHARS)
+        line: list[tuple[int, str]] = []
+        for place, letter in enumerate(read_letters(self.textpage, codes)):
+            if codes[place] == _SOFT_HYPHEN and not self._ends_line(place, codes):
+                letter = "-"
+            if letter != "\n" and not self._is_hidden(place):
+                line.append((place, letter))
+            if letter in ("\n", HYPHEN):
+                yield from self._line(line)
+                line = []
+        yield from self._line(line)
+
+    def _ends_line(self, place: int, codes: Sequence[int]) -> bool:
+        """Whether the character after this one is an end of line, or stands farther left."""
+        if place + 1 >= len(codes) or codes[place + 1] in (10, 13):
+            return True
+        return self._box(place + 1).left < self._box(place).left
+
+    def _is_hidden(self, place: int) -> bool:
+        if not self.hidden:
+            return False
+        handle = pdfium.FPDFText_GetTextObject(self.textpage, place)
+        return bool(handle) and ctypes.addressof(handle.contents) in self.hidden
+
+    def _line(self, signs: list[tuple[int, str]]) -> Iterator[Line]:
+        """The line of these characters, unless there is nothing to see in it."""
+        seen = [place for place, letter in signs if not letter.isspace() and letter != HYPHEN]
+        if not seen:
+            return
+        first, last, middle = seen[0], seen[-1], seen[len(seen) // 2]
+        size = max(self._size(place) for place in (first, middle, last))
+        boxes = [self._box(place) for place in (first, middle, last)]
+        if size < _SMALLEST:
+            size, box = self._drawn_size(seen, boxes)
+        else:
+            box = _box_of_line(boxes, size)
+        bold = pdfium.FPDFText_GetFontWeight(self.textpage, middle) >= _BOLD
+        words = list(self._words(signs))
+        yield Line(box, size, bold, tuple(split_cells(words, size)), self._is_mono(seen, words, size))
+
+    def _is_mono(self, seen: Sequence[int], words: Sequence[tuple[str, float, float]], size: float) -> bool:
+        """Whether all letters have one width: that of usual fonts, or one that narrow letters have, too."""
+        text = "".join(word for word, _, _ in words)
+        is_likely = len(text) >= _FEWEST_LETTERS and not _NARROW.isdisjoint(text) and any(map(str.isalpha, text))
+        if not is_likely and not has_one_width(words, size):
+            return False
+        return are_equally_wide(self.textpage, seen)
+
+    def _drawn_size(self, seen: Sequence[int], boxes: Sequence[Box]) -> tuple[float, Box]:
+        """The size and box of a line by its highest letter: bitmap fonts of TeX state neither."""
+        x, base, *edges = (ctypes.c_double() for _ in range(6))
+        highest = 0.0
+        for place in seen:
+            pdfium.FPDFText_GetCharBox(self.textpage, place, *edges)
+            pdfium.FPDFText_GetCharOrigin(self.textpage, place, x, base)
+            if chr(pdfium.FPDFText_GetUnicode(self.textpage, place) & 0xFFFF).isalnum() or not highest:
+                highest = max(highest, edges[3].value - base.value)
+        size = max(round(highest / _LETTER * _PARTS) / _PARTS, _SMALLEST)
+        pdfium.FPDFText_GetCharOrigin(self.textpage, seen[len(seen) // 2], x, base)
+        middle = self.height - base.value
+        left, right = min(box.left for box in boxes), max(box.right for box in boxes)
+        return size, Box(left, middle - _ABOVE * size, right, middle + _BELOW * size)
+
+    def _words(self, signs: list[tuple[int, str]]) -> Iterator[tuple[str, float, float]]:
+        """Each run of letters between spaces, and where it begins and ends."""
+        for is_space, group in groupby(signs, lambda sign: sign[1].isspace()):
+            if not is_space:
+                word = list(group)
+                text = "".join(letter for _, letter in word)
+                if MAY_BE_RAISED.search(text):
+                    text = raise_digits([read_sign(self.textpage, place, letter) for place, letter in word])
+                yield text, self._box(word[0][0]).left, self._box(word[-1][0]).right
+
+    def _box(self, place: int) -> Box:
+        rectangle = pdfium.FS_RECTF()
+        pdfium.FPDFText_GetLooseCharBox(self.textpage, place, rectangle)
+        return Box(rectangle.left, self.height - rectangle.top, rectangle.right, self.height - rectangle.bottom)
+
+    def _size(self, place: int) -> float:
+        """The size as it is drawn: that of the font is 1 where the matrix enlarges it."""
+        matrix = pdfium.FS_MATRIX()
+        pdfium.FPDFText_GetMatrix(self.textpage, place, matrix)
+        scale = (matrix.c**2 + matrix.d**2) ** 0.5
+        size: float = pdfium.FPDFText_GetFontSize(self.textpage, place)
+        return round(size * (scale or 1.0), 1)
+
+
+def _box_of_line(boxes: Sequence[Box], size: float) -> Box:
+    """The box around some characters of a line; the box of a symbol may be as high as several lines."""
+    usual = [box for box in boxes if box.height <= _HIGHEST_BOX * size] or boxes
+    top, bottom = min(box.top for box in usual), max(box.bottom for box in usual)
+    return Box(min(box.left for box in boxes), top, max(box.right for box in boxes), bottom)

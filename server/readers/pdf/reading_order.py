@@ -1,0 +1,371 @@
+"""Divides a page into columns, in the order in which a person reads them, and puts the pieces of a line together.
+
+A gutter is a place with text on both sides that few pieces cross. What crosses it, such as a title over two
+columns, parts the page into bands: a band is read before what is below it. Within a band the texts
+on both sides of a gutter are two columns if both are prose, or two long lists of one kind; otherwise they are the
+cells of a table. Each column may have gutters of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
+
+from winnow.server.readers.pdf.layout import NO_RULES, Box, Rules
+from winnow.server.readers.pdf.lines import BULLETS, CELL_GAP, Cell, Line
+
+# More lines are no text.
+_MOST_LINES = 3_000
+_FEWEST_LINES, _MOST_GUTTERS, _DEEPEST = 3, 8, 4
+# A column takes this share of the width at least.
+_SIDE_SHARE = 0.15
+# A line of prose: so many letters, over this share of its column; and the share of such lines in a column.
+_PROSE_LETTERS, _PROSE_WIDTH, _PROSE_SHARE = 20, 0.83, 0.5
+# Of so few lines, more must be prose.
+_FEW_LINES, _SURE_SHARE = 6, 0.66
+# A gutter is usual on this share of the pages and on so many; beside it a smaller share of the lines is prose: the
+# others are formulas, programs, and labels in pictures.
+_PAGE_SHARE, _FEWEST_PAGES, _USUAL_SHARE = 0.25, 3, 0.25
+# A list in columns, or an index, whose lines end with numbers: so many lines on each side, and how much longer
+# those of one side may be.
+_LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 8, 2.0
+# So many rules of one length make a table, with bars over this share of its height.
+_GRID_ROWS, _GRID_SHARE = 4, 0.8
+# In points: what is narrower has no two lists beside each other.
+_LIST_WIDTH = 270.0
+# In sizes of the font: pieces on one line are this near in height.
+_LEVEL = 0.45
+# Notes in the margin are smaller than the text by this factor.
+_NOTE_SIZE = 0.9
+_MONO_SHARE = 0.8
+# A bullet and its text are one cell, as far apart as this, in sizes of the font.
+_BULLET_GAP = 3.0
+# Gaps in a line that is stretched to the width of its column are nearly equal.
+_STRETCHED, _WIDEST_STRETCH, _FEWEST_STRETCHED = 0.6, 2.5, 3
+
+
+@dataclass(frozen=True, slots=True)
+class PartedPage:
+    """The pieces of the lines of a page, the notes beside them, and the gutter that this page shows by itself."""
+
+    text: Sequence[Line]
+    notes: Sequence[Line]
+    gutter: tuple[int, float] | None
+    rules: Rules
+
+
+def part_page(lines: Iterable[Line], rules: Rules = NO_RULES) -> PartedPage:
+    """The page of these lines."""
+    pieces = [piece for line in lines for piece in _pieces(line)]
+    if len(pieces) > _MOST_LINES:
+        return PartedPage(pieces, (), None, NO_RULES)
+    text, notes = _part_notes(pieces)
+    return PartedPage(text, notes, _find_gutter(text, rules), rules)
+
+
+def columns_of(page: PartedPage, gutters: Sequence[float] = ()) -> list[list[Line]]:
+    """The columns of a page in reading order, each with its lines from top to bottom.
+
+    ``gutters`` are those of the other pages (``usual_gutters``): there, fewer lines need be prose.
+    """
+    if len(page.text) > _MOST_LINES:
+        return [_join_level(page.text)]
+    columns = _divide(page.text, page.rules, 0, page.gutter, gutters)
+    return [_join_level(column) for column in (*columns, page.notes) if column]
+
+
+def usual_gutters(pages: Sequence[PartedPage]) -> list[float]:
+    """The gutters of many pages of a document: pages that lie opposite may have it in two places."""
+    found = Counter(round(page.gutter[1]) for page in pages if page.gutter is not None)
+    fewest = max(_FEWEST_PAGES, _PAGE_SHARE * len(pages))
+    return [float(gutter) for gutter, count in found.items() if count >= fewest]
+
+
+def _part_notes(pieces: list[Line]) -> tuple[list[Line], list[Line]]:
+    """The text, and the notes in smaller letters at its right, in the margin."""
+    letters: Counter[float] = Counter()
+    for piece in pieces:
+        letters[piece.size] += len(piece.text)
+    usual = letters.most_common(1)[0][0] if letters else 0.0
+    edge = max((piece.box.right for piece in pieces if piece.size >= _NOTE_SIZE * usual), default=0.0)
+    notes = [piece for piece in pieces if piece.box.left > edge and piece.size < _NOTE_SIZE * usual]
+    if not notes:
+        return pieces, []
+    ids = set(map(id, notes))
+    return [piece for piece in pieces if id(piece) not in ids], notes
+
+
+def _pieces(line: Line) -> Iterator[Line]:
+    """Each cell as a line of its own."""
+    if len(line.cells) == 1:
+        yield line
+        return
+    for cell in line.cells:
+        yield replace(line, box=replace(line.box, left=cell.left, right=cell.right), cells=(cell,))
+
+
+def _divide(
+    pieces: Sequence[Line],
+    rules: Rules,
+    depth: int,
+    found: tuple[int, float] | None,
+    gutters: Sequence[float] = (),
+) -> Iterator[Sequence[Line]]:
+    """The columns on both sides of the gutter that was found, and of those of the other pages."""
+    if found is None and (beside := _beside_grid(pieces, rules)):
+        ids = set(map(id, beside))
+        yield [piece for piece in pieces if id(piece) not in ids]
+        yield from _divide(beside, NO_RULES, _DEEPEST, None)
+        return
+    least = 0.0
+    if found is None and gutters:
+        least = _USUAL_SHARE
+        found = _find_gutter(pieces, rules, gutters)
+    if found is None:
+        yield pieces
+        return
+    held, gutter = found
+    whole: list[Line] = []
+    width = _width(pieces)
+    for band in _bands(pieces, gutter):
+        left, right = _sides(band, gutter)
+        if (left and right) and (
+            _are_columns(left, right, gutter, width, rules, least)
+            or (len(band) < held and not _is_table(left, right, gutter, rules))
+        ):
+            yield whole
+            for side in (left, right):
+                inner = _find_gutter(side, rules) if depth + 1 < _DEEPEST else None
+                yield from _divide(side, rules, depth + 1, inner)
+            whole = []
+        else:
+            whole += band
+    yield whole
+
+
+def _beside_grid(pieces: Sequence[Line], rules: Rules) -> list[Line]:
+    """The lines at the right of a table with a frame, such as a chart or notes, down to what crosses its edge."""
+    for grid in _grids(rules):
+        below = sorted(
+            (piece for piece in pieces if piece.box.middle > grid.top), key=lambda piece: piece.box.middle
+        )
+        crossing = (piece.box.middle for piece in below if piece.box.left < grid.right < piece.box.right - 1)
+        end = next(crossing, float("inf"))
+        beside = [piece for piece in below if piece.box.left > grid.right and piece.box.middle < end]
+        within = [piece for piece in below if grid.holds(piece.box)]
+        bottom = max((piece.box.middle for piece in beside), default=0.0)
+        is_joined = any(
+            grid.top + 3 < y < bottom and left < grid.right and right > grid.right + 3
+            for y, left, right in rules.horizontal
+        )
+        if beside and not is_joined and sum(len(row) > 1 for row in _rows(within)) >= _GRID_ROWS - 1:
+            return beside
+    return []
+
+
+def _grids(rules: Rules) -> Iterator[Box]:
+    """Each table whose rows have rules of one length, with a bar at their end."""
+    rows: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for y, left, right in rules.horizontal:
+        rows[round(left / 2), round(right / 2)].add(round(y))
+    for (left, right), tops in sorted(rows.items()):
+        box = Box(2.0 * left - 1, min(tops), 2.0 * right + 1, max(tops))
+        held = [end - start for x, start, end in rules.vertical if abs(x - 2 * right) < 2 and start < box.bottom]
+        if len(tops) >= _GRID_ROWS and sum(held) > _GRID_SHARE * box.height:
+            yield box
+
+
+def _bands(pieces: Iterable[Line], gutter: float) -> Iterator[list[Line]]:
+    """Each piece that crosses the gutter, and the pieces between two of them."""
+    band: list[Line] = []
+    for piece in sorted(pieces, key=lambda piece: piece.box.middle):
+        if piece.box.left < gutter < piece.box.right:
+            yield band
+            yield [piece]
+            band = []
+        else:
+            band.append(piece)
+    yield band
+
+
+def _find_gutter(pieces: Sequence[Line], rules: Rules, gutters: Sequence[float] = ()) -> tuple[int, float] | None:
+    """The gutter with the most pieces in columns on both sides, after their number; None in a single column.
+
+    It is one of ``gutters``, if there are any.
+    """
+    if len(pieces) < 2 * _FEWEST_LINES:
+        return None
+    start, end = _width(pieces)
+    margin = _SIDE_SHARE * (end - start)
+    starts = Counter(round(piece.box.left) for piece in pieces)
+    likely = [left - 1.5 for left, count in starts.most_common(_MOST_GUTTERS) if count >= _FEWEST_LINES]
+    least = _USUAL_SHARE if gutters else 0.0
+    best: tuple[int, float] | None = None
+    for gutter in (place for place in gutters or likely if start + margin < place < end - margin):
+        held = sum(
+            len(left) + len(right)
+            for band in _bands(pieces, gutter)
+            for left, right in [_sides(band, gutter)]
+            if _are_columns(left, right, gutter, (start, end), rules, least)
+        )
+        if held:
+            best = max(best or (held, gutter), (held, gutter))
+    return best
+
+
+def _width(pieces: Iterable[Line]) -> tuple[float, float]:
+    pieces = list(pieces)
+    return min(piece.box.left for piece in pieces), max(piece.box.right for piece in pieces)
+
+
+def _sides(band: Sequence[Line], gutter: float) -> tuple[list[Line], list[Line]]:
+    return (
+        [piece for piece in band if piece.box.right <= gutter],
+        [piece for piece in band if piece.box.left >= gutter],
+    )
+
+
+def _are_columns(
+    left: Sequence[Line],
+    right: Sequence[Line],
+    gutter: float,
+    width: tuple[float, float],
+    rules: Rules,
+    least: float,
+) -> bool:
+    """Whether both sides are columns. ``least``: the share of prose that is enough; 0 is the usual one."""
+    if _are_prose(left, right, gutter, rules, least):
+        return True
+    if min(len(left), len(right)) < _INDEX_LINES or _is_ruled(left, right, gutter, rules):
+        return False
+    return _are_lists(_rows(left), _rows(right), gutter, width)
+
+
+def _are_prose(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules, least: float) -> bool:
+    if min(len(left), len(right)) < _FEWEST_LINES or _is_ruled(left, right, gutter, rules):
+        return False
+    sides = (_rows(left), _rows(right))
+    shortest = min(map(len, sides))
+    if shortest < _FEWEST_LINES:
+        return False
+    if least:
+        return all(_prose_share(side) >= least for side in sides)
+    if _is_mono_side(left) != _is_mono_side(right):
+        return False
+    share = _PROSE_SHARE if shortest > _FEW_LINES else _SURE_SHARE
+    return all(_prose_share(side) >= share for side in sides)
+
+
+def _is_mono_side(pieces: Sequence[Line]) -> bool:
+    return sum(piece.is_mono for piece in pieces) * 2 > len(pieces)
+
+
+def _is_table(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules) -> bool:
+    """Whether a band beside columns is a table over both: lines of several pieces, or rules across the gutter."""
+    if _is_ruled(left, right, gutter, rules):
+        return True
+    rows = _rows([*left, *right])
+    return len(rows) > 1 and sum(len(row) > 2 for row in rows) * 2 > len(rows)
+
+
+def _is_ruled(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules) -> bool:
+    """Whether at least two lines are drawn across the gutter between the first and the last piece."""
+    if len(rules.horizontal) < 2:
+        return False
+    tops = [piece.box.top for piece in (*left, *right)]
+    top, bottom = min(tops), max(tops)
+    across = {round(y) for y, start, end in rules.horizontal if top < y < bottom and start < gutter < end}
+    return len(across) >= 2
+
+
+def _prose_share(rows: Sequence[Sequence[Line]]) -> float:
+    """The share of lines with enough letters over enough of the width."""
+    start = min(row[0].box.left for row in rows)
+    width = max(row[-1].box.right for row in rows) - start
+    prose = 0
+    for row in rows:
+        long = [piece for piece in row if len(piece.text) >= _PROSE_LETTERS]
+        prose += sum(piece.box.right - piece.box.left for piece in long) >= _PROSE_WIDTH * width
+    return prose / len(rows)
+
+
+def _are_lists(
+    left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]], gutter: float, width: tuple[float, float]
+) -> bool:
+    """Two lists of one kind, such as an index: many lines of similar length, on both sides of the middle."""
+    is_index = all(sum(row[-1].text[-1:].isdigit() for row in side) * 2 > len(side) for side in (left, right))
+    if min(len(left), len(right)) < (_INDEX_LINES if is_index else _LIST_LINES) or len(right) * 4 < len(left):
+        return False
+    if width[1] - width[0] < _LIST_WIDTH:
+        return False
+    place = (gutter - width[0]) / (width[1] - width[0])
+    if not any(abs(place - share) < 0.08 for share in (1 / 3, 1 / 2, 2 / 3)):
+        return False
+    lengths = [median(sum(len(piece.text) for piece in row) for row in side) for side in (left, right)]
+    letters = [_letter_share(side) for side in (left, right)]
+    return max(lengths) <= _LIST_RATIO * min(lengths) and min(letters) > (0.3 if is_index else 0.6)
+
+
+def _letter_share(rows: Sequence[Sequence[Line]]) -> float:
+    text = "".join(piece.text for row in rows for piece in row)
+    return sum(map(str.isalpha, text)) / max(1, sum(map(str.isalnum, text)))
+
+
+def _rows(pieces: Iterable[Line]) -> list[list[Line]]:
+    """The pieces that stand on one line, from left to right, for all lines from top to bottom."""
+    rows: list[list[Line]] = []
+    for piece in sorted(pieces, key=lambda piece: (piece.box.middle, piece.box.left)):
+        if rows and abs(piece.box.middle - rows[-1][0].box.middle) <= _LEVEL * max(piece.size, rows[-1][0].size):
+            rows[-1].append(piece)
+        else:
+            rows.append([piece])
+    for row in rows:
+        if len(row) > 1:
+            row.sort(key=lambda piece: piece.box.left)
+    return rows
+
+
+def _join_level(pieces: Sequence[Line]) -> list[Line]:
+    return [row[0] if len(row) == 1 else _join_row(row) for row in _rows(pieces)]
+
+
+def _join_row(row: Sequence[Line]) -> Line:
+    """One line of pieces; those without a wide gap between them are one cell."""
+    main = max(row, key=lambda piece: len(piece.text))
+    # A raised number does not make its line begin higher.
+    box = replace(main.box, left=row[0].box.left, right=max(piece.box.right for piece in row))
+    widest = _WIDEST_STRETCH if _is_stretched(row) else CELL_GAP
+    cells: list[Cell] = []
+    for piece in row:
+        cell = piece.cells[0]
+        gap = cell.left - cells[-1].right if cells else 0.0
+        room = _BULLET_GAP if cells and cells[-1].text in BULLETS and cell.text not in BULLETS else widest
+        if cells and gap <= room * main.size:
+            space = "" if gap < 0.08 * main.size and gap > -main.size else " "
+            cells[-1] = Cell(
+                f"{cells[-1].text}{space}{cell.text}", cells[-1].left, max(cells[-1].right, cell.right)
+            )
+        else:
+            cells.append(cell)
+    return Line(box, main.size, row[0].is_bold, tuple(cells), _is_mono(row))
+
+
+def _is_mono(row: Sequence[Line]) -> bool:
+    """Whether a row of pieces is a line of a program; its number and a few signs may be in another font."""
+    words = row[1:] if row[0].text.isdigit() else row
+    letters = sum(len(piece.text) for piece in words)
+    return words[0].is_mono and sum(len(piece.text) for piece in words if piece.is_mono) >= _MONO_SHARE * letters
+
+
+def _is_stretched(row: Sequence[Line]) -> bool:
+    """Whether a few words are stretched to a whole line of justified text."""
+    gaps = [then.box.left - first.box.right for first, then in pairwise(row)]
+    size = row[0].size
+    if len(gaps) < _FEWEST_STRETCHED or max(gaps) > _WIDEST_STRETCH * size:
+        return False
+    if sum(piece.text.isdigit() for piece in row) * 2 > len(row):
+        return False
+    return min(gaps) >= _STRETCHED * max(gaps) and all(piece.text.count(" ") < 2 for piece in row)

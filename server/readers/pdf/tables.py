@@ -1,0 +1,316 @@
+"""Finds tables in the lines of a column: lines whose cells stand below each other, and the rows they are.
+
+A cell may have several lines. Where rules are drawn between the rows, they say which lines are one row; elsewhere
+a line without a first cell goes on with the row above it, as does one that is nearer to it than rows are apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from winnow.server.readers.pdf.layout import Block, BlockKind, Box, Rules
+from winnow.server.readers.pdf.lines import Cell, Line
+
+ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
+# "•", "1.", "(a)", "2.4": what stands before the text of an item or a heading is no cell.
+MARKER = re.compile(
+    r"(?:[•◦▪‣–·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)"
+)
+LEADERS = re.compile(r"(?:\s?[.…·]){4,}")
+# Fewest rows of a table without rules, with rules, and with three columns or more.
+_ROWS, _RULED_ROWS, _WIDE_ROWS = 3, 2, 2
+# In heights of a line: rows that are farther apart are not one table.
+_FARTHEST = 3.2
+# Of the lines of a table, so many have two cells or more.
+_FULL_SHARE = 0.34
+_NEAR_ROW, _FAR_ROW = 1.15, 1.3
+_LONG_CELL = 45
+_KIND = re.compile(r"\[[^\]]{3,30}\]")
+# In points: a bar that is nearer to the edge of a line stands beside it.
+_BAR_ROOM = 3.0
+
+
+def has_leaders(text: str) -> bool:
+    """Whether dots lead from one part of a line to the next, as in a table of contents."""
+    return (". ." in text or ".." in text or "…" in text or "· ·" in text) and bool(LEADERS.search(text))
+
+
+@dataclass(slots=True)
+class _Column:
+    """The edges of the cells of a column."""
+
+    left: float
+    right: float
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTable:
+    """A table, and how many lines it has."""
+
+    block: Block
+    lines: int
+
+
+def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | None:
+    """The table that begins with this line; None if it begins none."""
+    if not is_row(lines[start]):
+        return None
+    columns = _between_bars(lines[start], rules)
+    if columns:
+        lines = [*lines[:start], *_in_columns(lines[start:], columns)]
+    else:
+        columns = [_Column(cell.left, cell.right) for cell in lines[start].cells]
+    count = _count_lines(lines, start, columns, rules)
+    taken = lines[start : start + count]
+    if len(columns) < 2 or not _is_enough(taken, columns, rules):
+        return None
+    rows = _rows(taken, columns, rules)
+    box = _box(taken)
+    if len(rows) < (_RULED_ROWS if len(columns) > 2 or _inner(rules, box) else _ROWS):
+        return None
+    return FoundTable(Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True), count)
+
+
+def _between_bars(line: Line, rules: Rules) -> list[_Column]:
+    """The columns between the bars beside and between the cells of a line; none if a bar is missing."""
+    bars: list[float] = []
+    for x, top, bottom in rules.vertical:
+        if top <= line.box.middle <= bottom and (not bars or x - bars[-1] > _BAR_ROOM):
+            bars.append(x)
+    if len(bars) < 3 or line.box.left < bars[0] - 1 or line.box.right > bars[-1] + 1:
+        return []
+    return [_Column(left, right) for left, right in pairwise(bars)]
+
+
+def _in_columns(lines: Iterable[Line], columns: Sequence[_Column]) -> Iterator[Line]:
+    """The lines up to the first that has a cell in several columns; cells in one column are one."""
+    is_table = True
+    for line in lines:
+        places = [_met(cell, columns) for cell in line.cells]
+        is_table = is_table and all(len(met) == 1 for met in places)
+        if not is_table:
+            yield line
+            continue
+        cells: dict[int, Cell] = {}
+        for cell, (place,) in zip(line.cells, places, strict=True):
+            held = cells.get(place)
+            cells[place] = cell if held is None else Cell(f"{held.text} {cell.text}", held.left, cell.right)
+        yield replace(line, cells=tuple(cells.values()))
+
+
+def is_barred(line: Line, rules: Rules) -> bool:
+    """Whether vertical lines are drawn between the words of a line."""
+    middle, left, right = line.box.middle, line.box.left + _BAR_ROOM, line.box.right - _BAR_ROOM
+    return any(top <= middle <= bottom and left < x < right for x, top, bottom in rules.vertical)
+
+
+def is_row(line: Line) -> bool:
+    """Whether a line has several cells, and is no item or heading with its number, nor a line of contents."""
+    if len(line.cells) < 2 or has_leaders(line.text):
+        return False
+    return len(line.cells) > 2 or not MARKER.fullmatch(line.cells[0].text)
+
+
+def _count_lines(lines: Sequence[Line], start: int, columns: list[_Column], rules: Rules) -> int:
+    """The number of lines of the table; ``columns`` grow by the cells of each."""
+    last = 0
+    for place in range(start + 1, len(lines)):
+        line, above = lines[place], lines[place - 1]
+        distance = line.box.middle - above.box.middle
+        if distance > _FARTHEST * max(line.box.height, above.box.height) or distance < 0 or has_leaders(line.text):
+            break
+        if len(line.cells) == 1:
+            if not _fits_alone(line, above, columns, distance):
+                break
+            continue
+        if not _take(line.cells, columns):
+            break
+        last = place - start
+    return last + 1 + _count_wrapped(lines, start + last + 1, columns)
+
+
+def _count_wrapped(lines: Sequence[Line], start: int, columns: Sequence[_Column]) -> int:
+    """The number of lines after the last full one that only go on with its cells beyond the first column."""
+    count = 0
+    for place in range(start, len(lines)):
+        line, above = lines[place], lines[place - 1]
+        near = line.box.middle - above.box.middle < 1.5 * line.box.height
+        if (
+            len(line.cells) > 1
+            or not near
+            or line.box.left < columns[1].left - 2
+            or line.box.left > columns[-1].right
+        ):
+            break
+        count += 1
+    return count
+
+
+def _fits_alone(line: Line, above: Line, columns: Sequence[_Column], distance: float) -> bool:
+    """Whether a line of one cell may stand in a table: in one column, or a label over its rows."""
+    met = _met(line.cells[0], columns)
+    if len(met) == 1 and met[0] > 0:
+        return distance < 1.6 * line.box.height
+    return met == [0] and len(line.text) <= 2 * _LONG_CELL
+
+
+def _met(cell: Cell, columns: Sequence[_Column]) -> list[int]:
+    return [
+        place
+        for place, column in enumerate(columns)
+        if cell.left < column.right - 1 and cell.right > column.left + 1
+    ]
+
+
+def _take(cells: Sequence[Cell], columns: list[_Column]) -> bool:
+    """Put the cells of a line into the columns; False if one stands in several, or two in one."""
+    grown = [_Column(column.left, column.right) for column in columns]
+    used: list[int] = []
+    for cell in cells:
+        met = _met(cell, grown)
+        if len(met) > 1 or (met and met[0] in used):
+            return False
+        if met:
+            column = grown[met[0]]
+            column.left, column.right = min(column.left, cell.left), max(column.right, cell.right)
+            used.append(met[0])
+            continue
+        place = sum(column.left < cell.left for column in grown)
+        grown.insert(place, _Column(cell.left, cell.right))
+        used = [other + (other >= place) for other in used]
+        used.append(place)
+    columns[:] = grown
+    return True
+
+
+def _is_enough(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> bool:
+    full = sum(len(line.cells) > 1 for line in lines)
+    if full < 2 or full < _FULL_SHARE * len(lines):
+        return False
+    if len(columns) > 2 or _inner(rules, _box(lines)):
+        return True
+    # The kinds of what is declared ("[Function]") stand at the right of a declaration.
+    if all(_KIND.fullmatch(line.cells[-1].text) for line in lines if len(line.cells) == 2):
+        return False
+    # Two columns of long lines are prose that no gutter was found for.
+    long = sum(min(len(cell.text) for cell in line.cells) > _LONG_CELL for line in lines if len(line.cells) == 2)
+    return full >= _ROWS and long * 3 < full
+
+
+def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> list[list[str]]:
+    """The texts of the cells, row by row."""
+    rows: list[list[str]] = []
+    groups, bars = _groups(lines, rules)
+    distances = [then.box.middle - first.box.middle for first, then in pairwise(lines)]
+    near = min(distances, default=0.0)
+    begins_large = sum(line.cells[-1].text[:1].isupper() for line in lines) * 2 > len(lines)
+    is_spread = sum(distance > _FAR_ROW * near for distance in distances) >= 2
+    for place, line in enumerate(lines):
+        cells = [""] * len(columns)
+        for cell in line.cells:
+            met = _met(cell, columns) or [0]
+            cells[met[0]] = f"{cells[met[0]]} {cell.text}".strip()
+        if place and (
+            _is_rest(line, lines[place - 1], cells, columns)
+            or _goes_on(
+                cells, place, groups, distances, near if is_spread else 0.0, begins_large, _is_beside(bars, line)
+            )
+        ):
+            rows[-1] = [_join(above, cell) for above, cell in zip(rows[-1], cells, strict=True)]
+        else:
+            rows.append(cells)
+    return rows
+
+
+def _is_rest(line: Line, above: Line, cells: Sequence[str], columns: Sequence[_Column]) -> bool:
+    """Whether a line is the indented rest of the first cell above it, which ends with a comma or a bracket."""
+    if not cells[0] or any(cells[1:]) or line.box.left < columns[0].left + 0.8 * line.size:
+        return False
+    return above.cells[0].text.endswith((",", "(", "=", "+", "\\"))
+
+
+def _goes_on(
+    cells: Sequence[str],
+    place: int,
+    groups: Sequence[int],
+    distances: Sequence[float],
+    near: float,
+    begins_large: bool,
+    is_barred_row: bool,
+) -> bool:
+    """Whether a line belongs to the row above it; ``near`` is 0 where the rows are not farther apart than lines.
+
+    ``begins_large``: most of the last cells begin with capitals. ``is_barred_row``: rules
+    part all rows, and bars their cells.
+    """
+    if groups and groups[place] != groups[place - 1]:
+        return False
+    if groups and is_barred_row:
+        return True
+    if cells[0] == "":
+        return distances[place - 1] <= 1.6 * min(distances)
+    return (
+        near > 0
+        and distances[place - 1] <= _NEAR_ROW * near
+        and (sum(map(bool, cells)) < len(cells) or (begins_large and cells[-1][:1].islower()))
+    )
+
+
+def _groups(lines: Sequence[Line], rules: Rules) -> tuple[list[int], list[tuple[float, float]]]:
+    """The number of the rules above each line, if there are any; and where its bars begin and end."""
+    box = _box(lines)
+    inner = _inner(rules, box)
+    bars = [
+        (top, bottom)
+        for x, top, bottom in rules.vertical
+        if box.left - 9 < x < box.right + 9 and top < box.bottom and bottom > box.top
+    ]
+    return ([sum(y < line.box.middle for y in inner) for line in lines] if inner else []), bars
+
+
+def _is_beside(bars: Iterable[tuple[float, float]], line: Line) -> bool:
+    return any(top <= line.box.middle <= bottom for top, bottom in bars)
+
+
+def _inner(rules: Rules, box: Box) -> list[float]:
+    """The heights of the rules between the lines of a table."""
+    width = box.right - box.left
+    # Each cell may have a line of its own.
+    drawn: dict[int, float] = defaultdict(float)
+    for y, left, right in rules.horizontal:
+        if box.top + 1 < y < box.bottom - 1:
+            drawn[round(y)] += max(0.0, min(right, box.right) - max(left, box.left))
+    return sorted(y for y, length in drawn.items() if length > 0.15 * width)
+
+
+def _box(lines: Sequence[Line]) -> Box:
+    box = lines[0].box
+    for line in lines[1:]:
+        box = box.join(line.box)
+    return box
+
+
+def _join(above: str, cell: str) -> str:
+    if not above or not cell:
+        return above or cell
+    if above.endswith("-") and len(above) > 1 and above[-2].isalpha() and cell[:1].islower():
+        return f"{above[:-1]}\x02{cell}"
+    return f"{above} {cell}"
+
+
+def table_markdown(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as a Markdown table, the first as its header; "" without a cell that has text."""
+    if not any(cell.strip() for row in rows for cell in row):
+        return ""
+    width = max(len(row) for row in rows)
+    lines = [_line([*row, *[""] * (width - len(row))]) for row in rows]
+    lines.insert(1, "|" + " --- |" * width)
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,89 @@
+"""The characters of a page from the codes that PDFium gives: ends of lines, hyphens, letters of TeX's fonts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
+
+from winnow.server.readers.pdf.torn_words import HYPHEN, HYPHENS
+
+_HYPHEN_CODES = frozenset(map(ord, HYPHENS))
+# Bitmap fonts of TeX (Type 3) do not name their letters: PDFium gives the codes of the encoding T1 (Cork), and
+# liteparse letters of another encoding ("eftect" for "effect"). Brackets of formulas have some of these codes.
+# Fonts that have a name, as no bitmap font has, have codes of their own (27 is "fi" in Linux Libertine): liteparse
+# finds their letters by names that PDFium does not know ("f_i").
+_TEX_LETTERS: Mapping[int, str] = MappingProxyType(
+    {
+        0x10: "\u201c",
+        0x11: "\u201d",
+        0x15: "\u2013",
+        0x16: "\u2014",
+        0x1B: "ff",
+        0x1C: "fi",
+        0x1D: "fl",
+        0x1E: "ffi",
+        0x1F: "ffl",
+    }
+)
+_UNKNOWN = "\ufffd"
+_UNNAMED_LIGATURE = re.compile(r"(?<=[A-Za-z])[\x1b-\x1f]|[\x1b-\x1f](?=[a-z])")
+
+
+def read_codes(textpage: Any, most: int) -> list[int]:
+    """The codes of the first characters of a page, at most so many."""
+    count = min(textpage.count_chars(), most)
+    return [pdfium.FPDFText_GetUnicode(textpage, place) for place in range(count)]
+
+
+def has_unnamed_letters(textpage: Any, most: int) -> bool:
+    """Whether a page has ligatures by their codes in TeX's bitmap fonts: see ``_TEX_LETTERS``."""
+    if not _UNNAMED_LIGATURE.search(textpage.get_text_range()):
+        return False
+    return any(not _has_name(textpage, place) for place in _ligatures(read_codes(textpage, most)))
+
+
+def read_letters(textpage: Any, codes: Sequence[int]) -> Iterator[str]:
+    """The characters of a page; codes of TeX's bitmap fonts are letters where it has ligatures by such codes.
+
+    A ligature by a code of a font with a name is an unknown letter: which one it is, only the font says.
+    """
+    ligatures = _ligatures(codes)
+    unknown = frozenset(place for place in ligatures if _has_name(textpage, place))
+    if len(unknown) == len(ligatures):
+        yield from (_UNKNOWN if place in unknown else _letter(code) for place, code in enumerate(codes))
+        return
+    yield from _read_tex(codes, unknown)
+
+
+def _read_tex(codes: Sequence[int], unknown: Collection[int]) -> Iterator[str]:
+    for place, code in enumerate(codes):
+        if place in unknown:
+            yield _UNKNOWN
+            continue
+        beside = codes[max(place - 1, 0) : place + 2]
+        is_text = any(chr(other).isalnum() for other in beside if 0x20 < other < 0xD800)
+        yield _TEX_LETTERS.get(code) or _letter(code) if is_text else _letter(code)
+
+
+def _ligatures(codes: Sequence[int]) -> list[int]:
+    """The places of ligatures that are codes, in a text of PDFium's codes."""
+    text = "".join(chr(code) if code < 0xD800 else " " for code in codes)
+    return [found.start() for found in _UNNAMED_LIGATURE.finditer(text)]
+
+
+def _has_name(textpage: Any, place: int) -> bool:
+    """Whether the font of a character has a name: a byte and the end of the name are two."""
+    return bool(pdfium.FPDFText_GetFontInfo(textpage, place, None, 0, None) > 1)
+
+
+def _letter(code: int) -> str:
+    """The character; ends of lines are one, and PDFium has a sign of its own for a hyphen that divides a word."""
+    if code in (10, 13):
+        return "\n"
+    if code in _HYPHEN_CODES:
+        return HYPHEN
+    return chr(code) if 0x20 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else " "

@@ -1,0 +1,110 @@
+"""Types of settings: how the text of a flag, a variable or a file becomes a value, and which values are valid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints
+
+from winnow.server.settings.addresses import Address, to_address
+
+# Tools that are listed only where the setting ``tools`` names their pack.
+ToolPack = Literal["research", "core", "claims"]
+ToolSet = Literal["all", "code", "research", "core", "claims"]
+
+
+def split_names(value: Any) -> Any:
+    """The names in a text such as "a,b"; any other value as it is. Raises ValueError for commas alone."""
+    if not isinstance(value, str):
+        return value
+    names = tuple(part.strip() for part in value.split(",") if part.strip())
+    # An empty list often means "no restriction", so a list of commas must not be read as one.
+    if value.strip() and not names:
+        raise ValueError(f"the list contains no name: {value!r}")
+    return names
+
+
+def split_table(value: Any) -> Any:
+    """The pairs of a text such as "a=1.5,b=0.5" or of a table."""
+    if isinstance(value, str):
+        value = [part.partition("=")[::2] for part in split_names(value)]
+    elif isinstance(value, Mapping):
+        value = value.items()
+    return tuple((str(name).strip(), factor) for name, factor in value)
+
+
+EMBEDDER_NAME = re.compile(r"(minilm|fastembed:\S+|onnx:.+|openai:https?://[^\s#]+#\S+)")
+
+
+def _check_embedder(name: Address) -> Address:
+    if not EMBEDDER_NAME.fullmatch(name.whole):
+        raise ValueError("should be minilm, fastembed:MODEL, onnx:FOLDER or openai:URL#MODEL")
+    return name
+
+
+# Hosts that are asked without encryption.
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def _check_notebook_address(address: Address) -> Address:
+    if not _is_safe(address.whole):
+        raise ValueError(
+            "should begin with https://, or with http:// for a server on this machine, and have no key in it"
+        )
+    return address
+
+
+def _is_safe(url: str) -> bool:
+    """Whether what is sent to this address can be read by its server alone."""
+    try:
+        parts = urlsplit(url)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    has_more = parts.username or parts.password or parts.query or parts.fragment
+    is_near = parts.scheme == "http" and parts.hostname in _THIS_MACHINE
+    return is_whole and not has_more and (is_near or parts.scheme == "https")
+
+
+def _check_tool_sets(names: tuple[ToolSet, ...]) -> tuple[ToolSet, ...]:
+    if not names:
+        raise ValueError("the list contains no name")
+    if {"all", "code"} <= {*names}:
+        raise ValueError("all and code exclude each other")
+    return tuple(dict.fromkeys(names))
+
+
+_serialize_whole = PlainSerializer(lambda address: address.whole, return_type=str)
+# Displayed without user, password and query.
+ServerAddress = Annotated[Address, BeforeValidator(to_address), _serialize_whole]
+NotebookAddress = Annotated[ServerAddress, AfterValidator(_check_notebook_address)]
+EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
+
+# In the environment a list is written a,b,c.
+Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
+Folders = Annotated[tuple[Path, ...], BeforeValidator(split_names)]
+# The word among roots that stands for the libraries of Zotero; a folder of this name is "./zotero".
+ZOTERO_ROOT = Path("zotero")
+
+
+def _resolve_roots(value: Any) -> Any:
+    """Folders are resolved when they are read: a root that becomes a link later admits nothing."""
+    names = split_names(value)
+    if not isinstance(names, list | tuple):
+        return names
+    return tuple(_resolve_root(name) if isinstance(name, str | Path) else name for name in names)
+
+
+def _resolve_root(name: str | Path) -> Path:
+    return ZOTERO_ROOT if str(name) == str(ZOTERO_ROOT) else Path(name).expanduser().resolve()
+
+
+Roots = Annotated[tuple[Path, ...], BeforeValidator(_resolve_roots)]
+Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+LabelSetting = Annotated[tuple[Label, ...], BeforeValidator(split_names)]
+ToolSets = Annotated[tuple[ToolSet, ...], BeforeValidator(split_names), AfterValidator(_check_tool_sets)]
+Factor = Annotated[float, Field(ge=0.1, le=10)]

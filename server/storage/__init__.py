@@ -1,0 +1,1 @@
+"""The storage that other rooms rely on: protocols of stores and models, private files, SQLite, access keys."""

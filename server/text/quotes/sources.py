@@ -1,0 +1,360 @@
+"""A text in which quotes are looked for: parts of it that may have a quote, folded as it is and as it is seen.
+
+A quote is compared with the characters of a text, and with the text as a reader of its Markdown sees it
+(``markdown_view``): readers of PDF and other files write Markdown, so what stands on a page may have a fence, bars
+or signs of emphasis within a sentence. Of a long text only the parts are folded that have half of each long word
+of the quote; where a text or a quote does not allow that, all of it is folded. So is a text of which parts as long
+as all of it were folded, and the further parts are taken from that: many quotes of a text take little more time
+than folding it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from winnow.server.text.forms.markdown_view import fences_of, marks_of
+from winnow.server.text.forms.splicing import SplicedText, splice
+from winnow.server.text.quotes.folding import SHAPED, fold
+
+# A text of so many characters is folded whole.
+_SHORT_CHARS = 8_000
+# Around a word of a quote, beside twice the length of the quote.
+_MARGIN_CHARS = 1_500
+# A part begins and ends at the border of a line, if there is one within so many characters.
+_LINE_CHARS = 4_000
+# If the words of a quote stand in more places, or its parts take more of the text, all of it is folded.
+_MOST_PLACES, _MOST_SHARE = 3_000, 0.5
+_MOST_WORDS = 12
+_ELLIPSIS = re.compile(r"\u2026|\.{3}|\. \. \.")
+# Words of ASCII letters: a hyphen or a mark divides one in two at most, one half of which is whole.
+_LONG_WORD = re.compile(r"(?<![^\W_])[A-Za-z]{4,15}(?![^\W_]|[\u0300-\u036f])")
+_WORD, _NO_LETTERS = re.compile(r"\w+"), re.compile(r"[\W\d_]+")
+_COMMENT = re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL)
+# Scripts without spaces between words: a part of a run of their characters can be a word.
+UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Characters ``start`` to ``end`` of a text are a word."""
+
+    start: int
+    end: int
+    text: str
+
+    @property
+    def folded(self) -> str:
+        return self.text.casefold()
+
+
+@dataclass(frozen=True)
+class FoldedPart:
+    """A part of a text in a form in which quotes are compared, and the way back to the characters of the text."""
+
+    folded: SplicedText
+    view: SplicedText
+    # Where the view begins in the text, and the part in what is folded.
+    start: int
+    first: int = 0
+    last: int | None = None
+
+    @cached_property
+    def text(self) -> str:
+        return self.folded.text[self.first : self.last]
+
+    def cut(self, start: int, end: int) -> FoldedPart:
+        """The part of this one that has these characters of the whole text."""
+        first, last = self.folded.covering(*self.view.covering(start - self.start, end - self.start))
+        return replace(self, first=first, last=last)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The characters of the whole text that these of the folded part stand for."""
+        first, last = self.view.span(*self.folded.span(self.first + start, self.first + end))
+        return self.start + first, self.start + last
+
+    def before(self, at: int, chars: int) -> str:
+        """So many characters before this one of the folded part, as they were before folding."""
+        end = self.folded.span(self.first + at, self.first + at + 1)[0]
+        return self.view.text[max(end - chars, 0) : end]
+
+    def after(self, at: int, chars: int) -> str:
+        """So many characters from this one of the folded part on, as they were before folding."""
+        start = self.folded.span(self.first + at - 1, self.first + at)[1]
+        return self.view.text[start : start + chars]
+
+    def seen_at(self, at: int) -> int | None:
+        """The place of this character of the whole text in the view, unfolded; None for one within a mark."""
+        return self.view.place(at - self.start)
+
+    @cached_property
+    def words(self) -> Sequence[Word]:
+        """The words of the folded part."""
+        return split_words(self.text)
+
+
+@dataclass(slots=True)
+class _Effort:
+    """The number of characters of a text that were folded in parts."""
+
+    chars: int = 0
+
+
+@dataclass(frozen=True)
+class _WordIndex:
+    """The starts of the words of a text, in its order, and the numbers of each word in lower case."""
+
+    starts: Sequence[int]
+    numbers: Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A text in which quotes are looked for. What is computed of it is kept, and only if it is used."""
+
+    text: str
+    _effort: _Effort = field(default_factory=_Effort, compare=False, repr=False)
+    # How often parts of words are in the text, or in its lower case.
+    _counts: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    _counts_lower: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+
+    def parts(self, quote: str, omitted: int = 0, *, case: bool = True) -> Sequence[tuple[int, int]]:
+        """The parts of the text that may have a quote: all of it, or some of its lines.
+
+        ``omitted`` characters may be left out at each ellipsis of the quote; ``case``: whether case matters.
+        """
+        whole = [(0, len(self.text))]
+        words = _long_words(quote if case else quote.lower())
+        if not words:
+            return whole
+        if len(self.text) <= _SHORT_CHARS or not self._is_plain:
+            return whole if _has_all([word.lower() for word in words], self._letters) else ()
+        text, counts = (self.text, self._counts) if case else (self._lower, self._counts_lower)
+        places = _rarest_places(words, text, counts)
+        if places is None:
+            return whole
+        around = 2 * len(quote) + _MARGIN_CHARS + omitted * len(_ELLIPSIS.findall(quote))
+        parts = list(self._join(places, around, words, text))
+        return whole if sum(end - start for start, end in parts) > _MOST_SHARE * len(self.text) else parts
+
+    def closest_part(self, wanted: Sequence[str], margin: int) -> FoldedPart | None:
+        """The part around the words that are most of those wanted, and so many more; None if none is there."""
+        if len(self.text) <= _SHORT_CHARS:
+            return self.as_seen(0, len(self.text))
+        words = self._words
+        first = _densest_window(wanted, words.numbers)
+        if first is None:
+            return None
+        start = words.starts[max(first - margin, 0)]
+        last = min(first + len(wanted) + margin, len(words.starts) - 1)
+        return self.as_seen(self._line_before(start), self._line_after(words.starts[last]))
+
+    def as_is(self, start: int, end: int) -> FoldedPart:
+        """The part with the characters of the text, folded."""
+        if (start, end) == (0, len(self.text)):
+            return self._whole
+        return (
+            self._whole.cut(start, end)
+            if self._is_worth_folding(start, end)
+            else _part(self.text[start:end], start)
+        )
+
+    def as_seen(self, start: int, end: int) -> FoldedPart:
+        """The part as a reader of its Markdown sees it, folded."""
+        if (start, end) == (0, len(self.text)):
+            return self._whole_seen
+        return self._whole_seen.cut(start, end) if self._is_worth_folding(start, end) else self._seen(start, end)
+
+    def as_written(self, start: int, end: int) -> FoldedPart:
+        """The part as it is seen, but with signs of emphasis and code: those of a page are no marks."""
+        return self._seen(start, end, pairs=False)
+
+    def _is_worth_folding(self, start: int, end: int) -> bool:
+        """Whether all of the text is to be folded: parts as long as that were, or would be with this one."""
+        if start < end:
+            self._effort.chars += end - start
+        return start < end and self._effort.chars > len(self.text)
+
+    @cached_property
+    def _lower(self) -> str:
+        return lower(self.text)
+
+    @cached_property
+    def _letters(self) -> str:
+        """The letters of the text in lower case, without all that can divide a word."""
+        return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", self.text)).lower()
+
+    @cached_property
+    def _words(self) -> _WordIndex:
+        starts = array("I")
+        numbers: dict[str, array[int]] = {}
+        for number, (start, word) in enumerate(_each_word(self.text)):
+            starts.append(start)
+            folded = word.casefold()
+            if (known := numbers.get(folded)) is None:
+                numbers[folded] = array("I", (number,))
+            else:
+                known.append(number)
+        return _WordIndex(starts, numbers)
+
+    @cached_property
+    def _whole(self) -> FoldedPart:
+        return _part(self.text, 0)
+
+    @cached_property
+    def _whole_seen(self) -> FoldedPart:
+        return self._seen(0, len(self.text))
+
+    @cached_property
+    def _fences(self) -> Sequence[tuple[int, int, int, int]]:
+        return fences_of(self.text)
+
+    @cached_property
+    def comments(self) -> Sequence[tuple[int, int]]:
+        """The places of the comments of the text, as in HTML."""
+        return [found.span() for found in _COMMENT.finditer(self.text)] if "<!--" in self.text else ()
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether words of ASCII letters are written in these: without ligatures and invisible hyphens."""
+        return self.text.isascii() or not SHAPED.search(self.text)
+
+    def _seen(self, start: int, end: int, *, pairs: bool = True) -> FoldedPart:
+        found = marks_of(self.text, start, end, self._fences, pairs=pairs)
+        marks = ((first - start, last - start, new) for first, last, new in found)
+        view = splice(self.text[start:end], marks)
+        return FoldedPart(fold(view.text), view, start)
+
+    def _join(
+        self, places: Sequence[int], around: int, words: Sequence[str], text: str
+    ) -> Iterator[tuple[int, int]]:
+        """The parts around these places that have all the words."""
+        last_end = -1
+        start = end = 0
+        for place in places:
+            if not _has_all(words, text[max(place - around, 0) : place + around]):
+                continue
+            first, last = self._line_before(max(place - around, 0)), self._line_after(place + around)
+            if first > last_end:
+                if last_end >= 0:
+                    yield start, end
+                start = first
+            end = last_end = max(last, last_end)
+        if last_end >= 0:
+            yield start, end
+
+    def _line_before(self, at: int) -> int:
+        return self.text.rfind("\n", max(at - _LINE_CHARS, 0), at) + 1 or at
+
+    def _line_after(self, at: int) -> int:
+        found = self.text.find("\n", at, at + _LINE_CHARS)
+        return found if found >= 0 else min(at, len(self.text))
+
+
+def fold_marked(text: str, *, pairs: bool = True) -> str:
+    """A quote as its reader sees it, folded: without marks, with what addresses and tags it has."""
+    return fold(splice(text, marks_of(text, 0, len(text), fences_of(text), links=False, pairs=pairs)).text).text
+
+
+def best_window(asked: Sequence[str], there: Sequence[Word]) -> int | None:
+    """The first word of the window, as long as the quote, with the most words of it; None if none has any."""
+    numbers: dict[str, list[int]] = {}
+    for number, word in enumerate(there):
+        numbers.setdefault(word.folded, []).append(number)
+    return _densest_window(asked, numbers)
+
+
+def _densest_window(asked: Sequence[str], numbers: Mapping[str, Sequence[int]]) -> int | None:
+    """The first word of the window, as long as what is asked for, with the most of its words, by their numbers."""
+    wanted, size = Counter(asked), len(asked)
+    there = sorted((number, word) for word in wanted for number in numbers.get(word, ()))
+    # How many of each word the window lacks; below 0 where it has more than are asked for.
+    lacking = dict(wanted)
+    score = best = gone = 0
+    first = None
+    for last, word in there:
+        score += lacking[word] > 0
+        lacking[word] -= 1
+        while there[gone][0] <= last - size:
+            left = there[gone][1]
+            lacking[left] += 1
+            score -= lacking[left] > 0
+            gone += 1
+        if score > best:
+            best, first = score, max(last - size + 1, 0)
+    return first
+
+
+def lower(text: str) -> str:
+    """The text in lower case, as long as it is: a letter whose lower case is longer stays."""
+    changed = text.lower()
+    if len(changed) == len(text):
+        return changed
+    return "".join(each if len(each.lower()) > 1 else each.lower() for each in text)
+
+
+def split_words(text: str) -> list[Word]:
+    """The words of a text; of scripts without spaces, each character."""
+    return [Word(start, start + len(word), word) for start, word in _each_word(text)]
+
+
+def _each_word(text: str) -> Iterator[tuple[int, str]]:
+    """The beginning of each word of a text, and the word."""
+    for found in _WORD.finditer(text):
+        word = found[0]
+        if not word.isascii() and UNSPACED.search(word):
+            yield from enumerate(word, found.start())
+        else:
+            yield found.start(), word
+
+
+def _rarest_places(words: Sequence[str], text: str, counts: dict[str, int]) -> Sequence[int] | None:
+    """The places of the halves of the word that is rarest in the text; None if they are too many to tell.
+
+    ``counts``: how often parts of words are in the text, as far as that is known.
+    """
+    rarest = words[0], _MOST_PLACES + 1
+    for word in sorted(words):
+        count = 0
+        for half in set(_halves(word)):
+            if half not in counts:
+                counts[half] = text.count(half)
+            count += counts[half]
+        if not count:
+            return ()
+        rarest = min(rarest, (word, count), key=lambda each: each[1])
+    word, count = rarest
+    if count > _MOST_PLACES:
+        return None
+    return sorted(at for half in set(_halves(word)) for at in find_all(half, text))
+
+
+def _has_all(words: Sequence[str], near: str) -> bool:
+    return all(any(half in near for half in _halves(word)) for word in words)
+
+
+def _part(text: str, start: int) -> FoldedPart:
+    return FoldedPart(fold(text), splice(text, ()), start)
+
+
+def _long_words(quote: str) -> Sequence[str]:
+    words = dict.fromkeys(_LONG_WORD.findall(quote))
+    return sorted(words, key=len, reverse=True)[:_MOST_WORDS]
+
+
+def _halves(word: str) -> tuple[str, str]:
+    half = len(word) // 2
+    return word[:half], word[-half:]
+
+
+def find_all(text: str, within: str) -> Iterator[int]:
+    """The places of a text in another one, also where it overlaps itself."""
+    at = within.find(text)
+    while at >= 0:
+        yield at
+        at = within.find(text, at + 1)

@@ -1,0 +1,1 @@
+"""Words, sentences and spans of a text, its tokens and its language."""
