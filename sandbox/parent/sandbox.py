@@ -133,8 +133,8 @@ class Sandbox:
         ``client``: the owner of the script; clients take turns at the workers. ``call`` answers its SDK calls.
         ``limits`` are lowered to the sandbox's own where they exceed them. ``on_progress`` gets the usage and the
         script's latest message about once a second. ``left`` returns the rest of the host's budgets, for a script
-        that asks. ``skills``: what it may import from ``skills`` (modules/skills.py). Cancelling this call kills
-        the script.
+        that asks. ``skills``: what it may import from ``skills`` (child/modules/skills.py). Cancelling this call
+        kills the script.
         """
         bounds = self._limits if limits is None else _lower_limits(limits, self._limits)
         size = len(code.encode("utf-8", "surrogatepass"))

@@ -22,7 +22,7 @@ class ScriptJob:
     request_bytes: int
     nesting: int
     memory_bytes: int
-    skills: Mapping[str, Mapping[str, str]] | None = None  # `sources` and `homes`; see modules/skills.py
+    skills: Mapping[str, Mapping[str, str]] | None = None  # `sources` and `homes`; see child/modules/skills.py
 
     @classmethod
     def build(cls, code: str, limits: Limits, skills: Mapping[str, Mapping[str, str]] | None = None) -> ScriptJob:

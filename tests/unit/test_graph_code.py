@@ -40,44 +40,44 @@ async def later():
 
 
 def test_a_python_file_defines_its_module_classes_functions_and_methods() -> None:
-    code = read_code("server/retrieval/graph/walk.py", WALK)
+    code = read_code("server/graph/walk.py", WALK)
     assert (code.module, {(one.type, one.name, one.short) for one in code.definitions}) == (
-        "server.retrieval.graph.walk",
+        "server.graph.walk",
         {
-            ("module", "server.retrieval.graph.walk", ""),
-            ("class", "server.retrieval.graph.walk.Walker", "Walker"),
-            ("function", "server.retrieval.graph.walk.Walker.step", ""),
-            ("function", "server.retrieval.graph.walk.Walker.rest", ""),
-            ("function", "server.retrieval.graph.walk.helper", "helper"),
-            ("function", "server.retrieval.graph.walk.helper.inner", ""),
-            ("function", "server.retrieval.graph.walk.later", "later"),
+            ("module", "server.graph.walk", ""),
+            ("class", "server.graph.walk.Walker", "Walker"),
+            ("function", "server.graph.walk.Walker.step", ""),
+            ("function", "server.graph.walk.Walker.rest", ""),
+            ("function", "server.graph.walk.helper", "helper"),
+            ("function", "server.graph.walk.helper.inner", ""),
+            ("function", "server.graph.walk.later", "later"),
         },
     )
 
 
 def test_imports_are_by_full_name_wherever_they_start() -> None:
-    code = read_code("server/retrieval/graph/walk.py", WALK)
+    code = read_code("server/graph/walk.py", WALK)
     assert {use.target for use in code.uses if use.kind == "IMPORTS"} == {
         "os.path",
         "numpy",
-        "server.retrieval.graph",
-        "server.retrieval.graph.base",
+        "server.graph",
+        "server.graph.base",
         "server.errors",
     }
 
 
 def test_a_call_counts_where_the_file_itself_says_whose_it_is() -> None:
-    code = read_code("server/retrieval/graph/walk.py", WALK)
-    walker = "server.retrieval.graph.walk.Walker"
+    code = read_code("server/graph/walk.py", WALK)
+    walker = "server.graph.walk.Walker"
     assert {(use.source, use.target) for use in code.uses if use.kind == "CALLS"} == {
         (f"{walker}.step", f"{walker}.rest"),
-        (f"{walker}.step", "server.retrieval.graph.walk.helper"),
+        (f"{walker}.step", "server.graph.walk.helper"),
         (f"{walker}.step", "numpy.zeros"),
         (f"{walker}.rest", "server.errors.Trouble"),
-        (f"{walker}.rest", "server.retrieval.graph.base.open_store"),
-        ("server.retrieval.graph.walk.helper.inner", "server.retrieval.graph.walk.helper"),
-        ("server.retrieval.graph.walk.helper", "server.retrieval.graph.records.Node"),
-        ("server.retrieval.graph.walk.later", "os.path.join"),
+        (f"{walker}.rest", "server.graph.base.open_store"),
+        ("server.graph.walk.helper.inner", "server.graph.walk.helper"),
+        ("server.graph.walk.helper", "server.graph.records.Node"),
+        ("server.graph.walk.later", "os.path.join"),
     }
 
 
