@@ -91,7 +91,7 @@ async def begun(client: Client, store: Path, source: str) -> tuple[asyncio.Task[
     """The call that asks for an ingest and waits for its end, and the job's id once something is written."""
     call = asyncio.create_task(ask(client, "ingest_from_source", project=PROJECT, source=source))
     while True:
-        jobs = [job for job in JobFiles(store).list_jobs().jobs if job.request.path.endswith(source)]
+        jobs = [job for job in JobFiles(store).list_jobs().jobs if job.request.source.endswith(source)]
         if jobs and jobs[0].progress.documents:
             return call, jobs[0].id
         assert not call.done(), "the job ended before it was seen"
@@ -139,8 +139,8 @@ async def test_an_agent_asks_polls_searches_and_cancels_while_it_runs(store: Pat
         assert found["results"]
         status = await ask(client, "job_status", job_id=job_id, wait_seconds=0)
         assert (status["project"], status["progress"]["documents_total"]) == (PROJECT, FILES)
-        until(lambda: any(job.request.path.endswith("egrets") for job in JobFiles(store).list_jobs().jobs))
-        (waiting,) = (job for job in JobFiles(store).list_jobs().jobs if job.request.path.endswith("egrets"))
+        until(lambda: any(job.request.source.endswith("egrets") for job in JobFiles(store).list_jobs().jobs))
+        (waiting,) = (job for job in JobFiles(store).list_jobs().jobs if job.request.source.endswith("egrets"))
         cancelled = await ask(client, "job_cancel", job_id=waiting.id)
         assert cancelled["state"] in ("queued", "cancelled")
         assert (await other)["state"] in ("queued", "cancelled")

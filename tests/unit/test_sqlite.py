@@ -66,7 +66,7 @@ CATALOGUE: Mapping[str, Call] = {
     "chunks": lambda one: one.chunks(ID, P),
     "close": lambda one: one.close(),
     "documents": lambda one: one.documents(P),
-    "mark_doubtful": lambda one: one.mark_dirty([ID]),
+    "mark_dirty": lambda one: one.mark_dirty([ID]),
     "mark_altered": lambda one: one.mark_altered([ID]),
     "is_trusted": lambda one: one.is_trusted,
     "trust": lambda one: one.trust(),
