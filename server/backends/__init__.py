@@ -1,1 +1,1 @@
-"""Stores and models behind the protocols of ``base``; one vendor per file."""
+"""Stores and models behind the protocols of ``storage`` and ``retrieval/graph``; one vendor per file."""

@@ -5,13 +5,13 @@
     pairs              the nearest claims, with a cosine of .6 or more: candidates, about which nobody has judged
     friction           2·min(s, r)/(s + r), 0 where s or r is 0: 1 where documents disagree evenly
     evidence entropy   Shannon's, of supports, refutes and mentions with one added to each, divided by log 3
-    status             "probation" until compared, with a verified support, and while a claim lacks its own;
-                       "contested" from a friction of .3 on
+    status             "probation" until it was compared and has a verified support, and while a claim has no
+                       support of its own; "contested" from a friction of .3 on
 
 s and r are the votes for and against a claim. Only verified evidence votes (not a quote that leaves text out or is
-too weak), and each document once, however many
-quotes of it there are: one that both supports and refutes a claim gives half a vote to each. Where somebody judged
-that two claims contradict each other, what supports one of them refutes the other.
+too weak), and each document once, however many quotes of it there are: one that both supports and refutes a claim
+gives half a vote to each. Where somebody judged that two claims contradict each other, what supports one of them
+refutes the other.
 
 Each value comes with the reason for it, in words, for the people and models that read the entry.
 """

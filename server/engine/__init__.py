@@ -9,7 +9,7 @@ share nothing but the cost of opening the store.
 
 An engine exits when it has had no client for a while. When it crashes, its supervisor forks the next one at once
 (``process``); when both are gone, a client starts another with its next call. A client repeats an unanswered
-request once: every request that is repeated only reads. The passages of a session are lost with the engine, as
+request once, and only one that changes nothing. The passages of a session are lost with the engine, as
 they are lost with a server's process.
 
 =====================  ====================================================================

@@ -231,10 +231,8 @@ class EngineKnowledge:
         """See ``Knowledge.tokenizer``."""
         return self._tokenizer or encoding_name()
 
-    # A tokenizer takes 74 MB: the engine's is used as long as it answers.
-
     async def count_tokens(self, text: str) -> int:
-        """See ``Knowledge.count_tokens``."""
+        """See ``Knowledge.count_tokens``. A tokenizer takes 74 MB: the engine's is used as long as it answers."""
         try:
             answer = await self._ask_tokenizer("count_tokens", text=text)
         except WinnowError:

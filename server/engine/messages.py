@@ -70,7 +70,7 @@ class Welcome:
 class CallRequest:
     """A call of an operation. ``script``: whether a script makes it; ``run``: the id of that execution.
 
-    ``fresh``: whether the answer is from no cache.
+    ``fresh``: whether caches are bypassed.
     """
 
     operation: str

@@ -37,8 +37,8 @@ from winnow.server.settings.settings import Settings
 from winnow.server.text.sizes import count_of
 
 _SECONDS_PER_MINUTE = 60
-# Each has sessions, caches and a socket. A user runs a handful of hosts.
 _PIDS_SHOWN = 5
+# Each client has sessions, caches and a socket. A user runs a handful of hosts.
 _MAX_CLIENTS = 64
 _SHUTDOWN_SECONDS = 5.0
 _FIRST_CLIENT_SECONDS = 10.0
@@ -87,7 +87,7 @@ class StoreWatcher(Protocol):
         """End; blocks for seconds at most. False if an ingest has not ended."""
 
     def give_way(self) -> AbstractContextManager[None]:
-        """Around another ingest: the watcher's own waits."""
+        """A context for another ingest, in which those of the watcher wait."""
 
 
 class EngineService:

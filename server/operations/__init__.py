@@ -1,4 +1,4 @@
-"""The operations of the knowledge base: one function each, over an open library.
+"""The operations of the knowledge base: one function each, over an open store.
 
 They run in worker threads and must not use the event loop.
 """

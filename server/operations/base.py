@@ -276,9 +276,10 @@ class Script:
     """The SDK function of an operation, from which ``docs/generate.py`` writes ``client_sdk``.
 
     ``parameters``: their names in order, ``*`` before those that are given by name only. Types and defaults are
-    those of the operation's arguments, but for the ones in ``types`` and ``defaults``; a parameter that the
-    operation does not have is one of ``client_sdk.requests``. ``doc``: the docstring. ``name``: as scripts write
-    it, that of the operation if empty. ``is_row``: the answer is one row, not a page.
+    those of the operation's arguments, but for the ones in ``types`` and ``defaults``. Two kinds of parameters
+    are no arguments of the operation: ``missing``, and what it takes within ``options`` (``client_sdk.requests``).
+    ``doc``: the docstring. ``name``: as scripts write it, that of the operation if empty; a function with a name
+    of its own is written to ``corpus_calls``. ``is_row``: the answer is one row, not a page.
     """
 
     parameters: str
@@ -293,9 +294,9 @@ class Script:
 class Operation:
     """An operation, declared beside the function that answers: its name, the model of its arguments and ``run``.
 
-    ``in_scripts``: whether scripts may call it; not those of legacy tools and of other packs than claims, whose
-    contracts are those of other systems, and none that writes. ``seconds``: its time limit. ``script``: the
-    function of the SDK that calls it, None where the SDK has none or one that does more than call it.
+    ``in_scripts``: whether scripts may call it. They call none that writes, and none of the legacy tools and of
+    the packs ``core`` and ``research``, which have the contracts of other systems. ``seconds``: its time limit.
+    ``script``: the function of the SDK that calls it, None where the SDK has none or one that does more.
     """
 
     name: str

@@ -3,7 +3,7 @@
 A reader takes a file's text and its uri and yields documents. It raises ``UnreadableFile`` if it cannot read the
 file; an unreadable part (a broken line) is yielded as a ``ReadFlaw``, and the reader continues. HTML,
 reStructuredText and manual pages are converted to Markdown, which is then the document's text: headings, lists,
-tables and code are kept, navigation and other markup are not. Files of the formats in ``ingest/formats`` are read
+tables and code are kept, navigation and other markup are not. Files of the formats in ``readers/formats`` are read
 by a ``DocumentParser`` in a child process, never here.
 """
 
@@ -117,7 +117,7 @@ def parse(kind: DocumentType, text: str, uri: str) -> ReaderOutput:
 def read(path: Path, uri: str, parser: DocumentParser = _TEXT_PARSER) -> ReaderOutput:
     """Read the documents in the file at ``path``; ``uri`` is its name in the index.
 
-    ``parser`` parses files that are not collections; an ingest passes the one of ``ingest/parsing``, which
+    ``parser`` parses files that are not collections; an ingest passes the one of ``ingest/children``, which
     survives hostile files. Raises ``UnreadableFile`` with the reason, or ``OSError``.
     """
     kind = kind_of(path)

@@ -28,7 +28,7 @@ def convex_combination(
 ) -> ScoredChunks:
     """The weighted sum of two sets of scores, best first, in 0..1. An absent or negative score counts as 0.
 
-    >>> convex({"a": 0.5, "b": 0.25}, {"b": 8.0})
+    >>> convex_combination({"a": 0.5, "b": 0.25}, {"b": 8.0})
     [('b', 0.75), ('a', 0.5)]
     """
     legs = ((1 - sparse_weight, divide_by_maximum(dense)), (sparse_weight, divide_by_maximum(sparse)))

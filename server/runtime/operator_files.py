@@ -30,7 +30,7 @@ class LeftOut:
 def explain_refusal(error: ValidationError, words: Mapping[tuple[str, str], str] = _NO_WORDS) -> str:
     """The first reason why a file does not fit its model, with the place in the file.
 
-    ``words`` say it for a field and a kind of error where those of the validation do not.
+    ``words`` replaces the text of the validation, by field and kind of error.
     """
     first = error.errors(include_url=False)[0]
     place = ".".join(map(str, first["loc"])) or "the file"
@@ -53,7 +53,7 @@ def check_writers(path: Path, status: os.stat_result) -> None:
 def check_below(folder: Path, name: str) -> None:
     """Raise ``PermissionError`` for a link on the way from an operator's folder to a file, and loose folders.
 
-    A link would lead to files that are not of the folder: who made it would have them read, and shown.
+    A link would lead out of the folder: whoever made it could have any file read and shown.
     """
     path = folder
     for part in Path(name).parts:

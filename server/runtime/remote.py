@@ -6,8 +6,8 @@ open: one call tries the backend, the others are refused. If that call is answer
 the pause is twice as long, up to a minute. Pauses are spread, so that several servers do not come back together.
 
 Only an unreachable backend is a failure: a refused connection, a lost one, an answer that does not come. A backend
-that refuses a request is alive. A call whose own time ended is a failure of the backend where it waited for
-seconds.
+that refuses a request is alive. A call that ran out of its own time is a failure of the backend if it had
+waited for two seconds.
 
 A backend is called at most twenty times at once by one process. Further calls wait for a place, as long as their
 time allows, five seconds at most.
@@ -30,7 +30,7 @@ FAILURES = 3
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 5.0, 60.0
 PLACES = 20
 _QUEUE_SECONDS = 5.0
-# A call that ended with its own time says nothing about a backend that it waited for less.
+# A call that ran out of its own time after a shorter wait says nothing about the backend.
 _SILENT_SECONDS = 2.0
 CircuitState = Literal["closed", "open", "half-open"]
 
@@ -58,7 +58,7 @@ class Circuit:
 
     @property
     def state(self) -> CircuitState:
-        """The state that the next call meets: half-open if it would try the backend, or another one does."""
+        """The state that the next call meets: half-open if it would try the backend, or another call is trying it."""
         with self._lock:
             if not self._is_open:
                 return "closed"
@@ -218,7 +218,9 @@ def remote_backend(name: str, subject: str, reason: str) -> RemoteBackend:
 
 
 def backend_figures() -> Mapping[str, Mapping[str, Any]]:
-    """The figures of the backends that this process calls, by name; of several with one name the worst state."""
+    """The figures of the backends that this process calls, by name. Of several with one name the one
+    in the worst state is shown.
+    """
     with _guard:
         known = list(_BACKENDS.values())
     known.sort(key=lambda backend: _ORDER.index(backend.circuit.state))

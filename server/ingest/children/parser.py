@@ -1,7 +1,7 @@
 """Parses documents in child processes, so that no document can stall, crash, exhaust or take over an ingest.
 
 Theory of operation. Everything that is not plain text is parsed in a child: markup (HTML, reStructuredText, roff)
-and files of the formats in ``ingest/formats``. A text that is long, or has a very long line, gets a *dry run*:
+and files of the formats in ``readers/formats``. A text that is long, or has a very long line, gets a *dry run*:
 the child splits it into chunks and mines it for the graph, as the ingest does afterwards with the same result, so
 that a document which takes too much time or memory does so in the child.
 

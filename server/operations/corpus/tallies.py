@@ -34,7 +34,7 @@ class Tally:
     _chunk: int | None = None
 
     def add(self, found: PlacedMatch) -> None:
-        """Count a match of a document; ``close`` counts the document."""
+        """Count a match of a document; ``merge`` counts the document."""
         self.matches += 1
         if found.chunk != self._chunk:
             self.passages += 1

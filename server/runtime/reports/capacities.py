@@ -55,7 +55,7 @@ def _connections(figures: Figures) -> Used:
         yield "connections", http["connections"], http["capacity"]
 
 
-# What an operator does when it is used up -> where its figures are.
+# Capacity -> its figures, and what happens when it is used up, with what an operator does then.
 CAPACITIES: Mapping[str, tuple[Callable[[Figures], Used], str]] = MappingProxyType(
     {
         "caches": (_caches, "the oldest entries are dropped and searched again; more memory does not help"),

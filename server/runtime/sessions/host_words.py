@@ -22,7 +22,7 @@ _PATH = re.compile(r"(?<![\w'\"`:./<>~*-])~?/(?!(?:" + "|".join(_ROUTES) + r")\b
 _ARGUMENT = re.compile(r"[a-z_]+(\.[a-z_]+)*: ")
 _PROCESS = re.compile(r"\bprocess(?:es)? \d|\bpid\b", re.IGNORECASE)
 _DETAILS = frozenset({"pid", "command", "leaving"})
-# What is said instead; other codes say that of BACKEND_UNAVAILABLE.
+# What is said instead. Codes without a line use the text of BACKEND_UNAVAILABLE.
 _WORDS: Mapping[ErrorCode, str] = MappingProxyType(
     {
         ErrorCode.TIMEOUT: "the server did not answer in time; try again; if this repeats, tell its operator, "

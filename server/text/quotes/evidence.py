@@ -1,8 +1,8 @@
 """Selects quotes: the spans of passages that match a question best. Deterministic, without a model.
 
 Two scores rank the spans: the share of the question's terms in a span, and its similarity to the question, if a
-model computes it. Both are wrong at times: terms do not find synonyms, and similarity takes one function, flag or
-number for another. So the terms weigh as much as they find of the question:
+model computes it. Both are wrong at times: terms do not find synonyms, and similarity confuses one function, flag
+or number with another. So the terms weigh as much as they find of the question:
 
     score        weight
     terms        found², with found the largest share of the question's terms in one span and the headings above it

@@ -3,9 +3,9 @@
 A quote is compared with the characters of a text, and with the text as a reader of its Markdown sees it
 (``markdown_view``): readers of PDF and other files write Markdown, so what stands on a page may have a fence, bars
 or signs of emphasis within a sentence. Of a long text only the parts are folded that have half of each long word
-of the quote; where a text or a quote does not allow that, all of it is folded. So is a text of which parts as long
-as all of it were folded, and the further parts are taken from that: many quotes of a text take little more time
-than folding it.
+of the quote; where a text or a quote does not allow that, all of it is folded. All of it is
+folded, too, once the parts of it that were folded are together as long as the text; further parts are taken from
+that, so that many quotes of a text take little more time than folding it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ A request passes these checks in order; the first that fails answers it::
 
 Clients that see a bare 401 begin OAuth where its routes answer anything but 404, and fail. So where keys alone are
 taken these routes are a 404, ``WWW-Authenticate`` names no metadata, and a 401 comes before a 405. Where tokens
-are taken both lead to their issuer; a text with the form of a key is a key there, too.
+are taken both lead to their issuer; even then, a text with the form of a key counts as a key.
 
 A key or token that ends while its request is answered, as an event stream or a long call, takes the answer with
 it.
