@@ -58,7 +58,7 @@ class Circuit:
 
     @property
     def state(self) -> CircuitState:
-        """The state that the next call meets: half-open if it would try the backend, or another call is trying it."""
+        """The state that the next call meets: half-open if it, or another call, would try the backend."""
         with self._lock:
             if not self._is_open:
                 return "closed"
