@@ -192,4 +192,4 @@ def _needed(operation: str) -> set[str]:
 def test_both_languages_have_the_same_calls() -> None:
     assert "claims" in monty_sdk.NAMES
     assert {f"claims.{name}" for name in claim_calls.FUNCTIONS} == NAMES - WRITING
-    assert [name for name in claim_calls.FUNCTIONS if f'_ask("claims.{name}"' not in monty_sdk.prelude()] == []
+    assert [name for name in claim_calls.FUNCTIONS if f'("claims.{name}", ' not in monty_sdk.prelude()] == []

@@ -7,6 +7,7 @@ this process starts `winnow` with them, as its own child, and answers with the e
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -29,7 +30,7 @@ sys.exit(shells.ask({address!r}, sys.argv[1:]))
 @contextmanager
 def folder_of_commands(folder: Path) -> Iterator[Path]:
     """Write ``winnow`` into this folder; within, it works."""
-    address = str(folder / "asked")
+    address = f"\0winnow-{secrets.token_hex(16)}"  # none of the file system: a path may be too long for one
     program = folder / "winnow"
     program.write_text(_ASK.format(python=sys.executable, root=str(Path(__file__).parents[2]), address=address))
     program.chmod(0o755)

@@ -123,7 +123,6 @@ PUBLIC: Mapping[str, list[str]] = {
         "wire_schema",
     ],
     "winnow.server.ingest.pipeline": [
-        "DefaultLabels",
         "GraphReport",
         "GraphTarget",
         "IngestFailure",
@@ -132,8 +131,8 @@ PUBLIC: Mapping[str, list[str]] = {
         "RawDocument",
         "Target",
         "ingest_documents",
+        "ingest_files",
         "ingest_parts",
-        "ingest_paths",
     ],
     "winnow.server.operations.knowledge": [
         "Answer",
