@@ -58,7 +58,7 @@ ROOMS: Mapping[str, str] = {
     "server.backends server.readers server.ingest server.jobs",
     # the seam, and what asks it
     "server.operations": "server server.text server.settings server.runtime server.storage server.bibliographies "
-    "server.retrieval server.contracts server.claims server.jobs",
+    "server.retrieval server.contracts server.claims server.ingest server.jobs",
     "server.engine": "server server.text server.settings server.runtime server.storage server.bibliographies "
     "server.contracts server.backends server.readers server.ingest server.jobs server.projects server.operations",
     "server.tools": "client_sdk sandbox.protocol sandbox sandbox.child server server.text server.settings "

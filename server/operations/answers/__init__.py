@@ -1,1 +1,1 @@
-"""How much of an answer is shown: levels of detail, pages, and text counted against a budget."""
+"""The parts of an answer that are shown: levels of detail, pages, and text counted against a budget."""
