@@ -63,6 +63,8 @@ class JobRequest(_Record):
         former = {name: value for name, value in fields.items() if name not in own and value is not None}
         path = former.pop("path", None)
         paths = [] if path == "zotero" else [path]
+        if paths:  # it was an empty list where there are no libraries
+            former.pop("linked_below", None)
         return {**own, "ingest": {**former, "paths": paths, "uses_ocr": bool(own.get("languages"))}}
 
     @model_validator(mode="after")

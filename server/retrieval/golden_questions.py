@@ -143,7 +143,7 @@ def read_golden(folder: Path, only: str | None = None) -> list[GoldenSet]:
 def contains_answer(texts: Iterable[str], answer: str) -> bool:
     """Whether one of the texts contains these words verbatim; the amount of white space is ignored.
 
-    >>> holds(["It waits  ten seconds."], "waits ten seconds")
+    >>> contains_answer(["It waits  ten seconds."], "waits ten seconds")
     True
     """
     return any(_collapse_spaces(answer) in _collapse_spaces(text) for text in texts)

@@ -181,7 +181,7 @@ def build_term_vector(terms: Collection[str]) -> SparseVector:
 def split_terms(text: str, language: str = "") -> Iterator[str]:
     """Split a text into terms, in reading order, with repetitions.
 
-    >>> list(terms("How does getUserName work?"))
+    >>> list(split_terms("How does getUserName work?"))
     ['getusernam', 'get', 'user', 'name', 'work']
     """
     language = _stemmed_language(language)

@@ -82,6 +82,7 @@ def test_a_job_of_an_earlier_version_is_the_same_request() -> None:
     assert (request.source, request.root, request.reads_weaker) == ("/srv/a", "/srv", True)
     assert (request.ingest.paths, request.ingest.uses_ocr) == ((Path("/srv/a"),), True)
     assert (request.ingest.references, request.references_root) == (Path("/srv/works.bib"), "/srv")
+    assert request.ingest.linked_below is None
     zotero = JobRequest.model_validate_json(ZOTERO_JOB)
     assert (zotero.source, zotero.ingest.zotero) == ("zotero", ZoteroChoice(tags=("Pile",)))
     assert zotero.ingest.linked_below == (Path("/srv"),)

@@ -43,12 +43,7 @@ SLOWER_FUSED = ["SkipLayerNormFusion"]
 
 
 class MiniLM:
-    """The model, loaded. Safe to call from several threads.
-
-    >>> model = MiniLM(model_folder(Path("~/.cache/winnow/models").expanduser()))  # doctest: +SKIP
-    >>> model.embed(["what a pod is"]).shape  # doctest: +SKIP
-    (1, 384)
-    """
+    """The model, loaded. Safe to call from several threads. A text has a vector of 384 numbers."""
 
     def __init__(self, folder: Path) -> None:
         self._tokenizer = Tokenizer.from_file(str(folder / weights.TOKENIZER))

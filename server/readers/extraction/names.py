@@ -32,8 +32,8 @@ def entity_key(text: str) -> str:
 
     Compatibility forms, case, articles, plurals, possessives and a disambiguation in parentheses are ignored.
 
-    >>> normal("The ConfigMaps"), normal("Theodred II (Bishop of Elmham)"), normal("Network Policies")
-    ('configmap', 'theodred ii', 'network policy')
+    >>> [entity_key(name) for name in ("The ConfigMaps", "Theodred II (Bishop of Elmham)", "Network Policies")]
+    ['configmap', 'theodred ii', 'network policy']
     """
     plain = " ".join(unicodedata.normalize("NFKC", text[: 2 * MAX_NAME_CHARS]).casefold().split())
     plain = _IN_PARENTHESES.sub("", plain).strip(_TRIMMED)
@@ -44,7 +44,7 @@ def entity_key(text: str) -> str:
 def heading_slug(heading: str) -> str:
     """The anchor that most renderers give a heading.
 
-    >>> slug("What's next? (v1.2)")
+    >>> heading_slug("What's next? (v1.2)")
     'whats-next-v12'
     """
     return _NOT_IN_SLUG.sub("", heading.strip().lower()).replace(" ", "-")

@@ -130,7 +130,7 @@ class DocumentGraph:
 def normalise_name(name: str) -> str:
     r"""The form in which names are compared: NFKC, case-folded, with runs of spaces collapsed.
 
-    >>> normalised("  Config\u00a0 Map ")
+    >>> normalise_name("  Config\u00a0 Map ")
     'config map'
     """
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
