@@ -20,7 +20,7 @@ from tests.ingesting import ingest_paths
 from tests.notebooks import Kept
 from tests.tiny_models import write_model
 from winnow.server.backends.opening import open_backends
-from winnow.server.claims.comparing import compare_entries, integration_status, pair_friction
+from winnow.server.claims.friction import compare_entries, integration_status, pair_friction
 from winnow.server.claims.life_cycle import check_notebook, comparisons_of
 from winnow.server.claims.records import ClaimVerdict, Comparison, Entry
 from winnow.server.claims.sqlite_store import SqliteClaimStore

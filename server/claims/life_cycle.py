@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from winnow.server.claims.comparing import EntryStatus, contradictions, integration_status, pair_friction
+from winnow.server.claims.friction import EntryStatus, contradictions, integration_status, pair_friction
 from winnow.server.claims.library import ClaimLibrary
 from winnow.server.claims.records import ClaimVerdict, Comparison, Entry, IntegrationStatus, entry_of
 from winnow.server.claims.store import Notebook, View

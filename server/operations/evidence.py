@@ -20,7 +20,7 @@ from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.operations.verdicts import judge_answer
 from winnow.server.runtime.sessions.passage_store import StoredPassage
 from winnow.server.text.printable import printable, raw_offset
-from winnow.server.text.quotes.evidence import Quote, quotes
+from winnow.server.text.quotes.scoring import Quote, quotes
 from winnow.server.text.words.languages import is_covered
 
 # How many quotes are ranked in all; those that do not fit into one answer are for the next pages.

@@ -21,7 +21,7 @@ from winnow.server.backends.opening import Backends
 from winnow.server.claims.store import Notebook
 from winnow.server.errors import WinnowError
 from winnow.server.operations.base import Answer
-from winnow.server.operations.claims import contradictions
+from winnow.server.operations.claims import model_contradictions
 from winnow.server.operations.knowledge import DIRECT, Caller, KnowledgeBase
 from winnow.server.runtime.sessions.identities import key_name
 from winnow.server.settings.settings import Settings
@@ -124,7 +124,7 @@ async def test_the_model_is_asked_about_the_nearest_ten_candidates(opened: tuple
         second = await writer.write(*(f"{OPPOSED} {number}" for number in range(4)))
         assert len(second.payload["candidates"]) == 6
         verdicts = opened[1].claims.store.verdicts([second.payload["entry_id"]])
-        assert len(verdicts) == contradictions.MAX_ASKED
+        assert len(verdicts) == model_contradictions.MAX_ASKED
 
 
 async def test_entries_that_were_not_compared_are_judged_when_they_are(opened: tuple[Settings, Backends]) -> None:
@@ -160,7 +160,7 @@ async def test_a_folder_that_cannot_be_used_is_a_warning_and_no_failure(
 async def test_a_model_that_takes_too_long_is_a_warning_and_no_failure(
     opened: tuple[Settings, Backends], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contradictions, "_SECONDS", 0.0)
+    monkeypatch.setattr(model_contradictions, "_SECONDS", 0.0)
     async with writing(opened, "slow") as writer:
         await writer.write(FIRST)
         second = await writer.write(OPPOSED, quote=OTHER_QUOTE)

@@ -11,7 +11,7 @@ import pytest
 from tests.ingesting import ingest_paths
 from tests.placed_documents import DOCUMENTS, index_placed_documents
 from winnow.server.backends.opening import Backends, open_backends
-from winnow.server.claims.comparing import claim_friction
+from winnow.server.claims.friction import claim_friction
 from winnow.server.claims.life_cycle import update_friction
 from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, Evidence
 from winnow.server.claims.store import Notebook, View

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.claims.comparing import (
+from winnow.server.claims.friction import (
     claim_friction,
     compare_entries,
     contradictions,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow.server.text.limits import MAX_QUOTE_CHARS
-from winnow.server.text.quotes.evidence import SIMILAR_SPANS, Quote, quotes
+from winnow.server.text.quotes.scoring import SIMILAR_SPANS, Quote, quotes
 from winnow.server.text.words.spans import matches, scored_spans, terms
 from winnow.server.text.words.tokens import count_tokens
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from winnow.server.claims.comparing import contradictions, latest_verdicts
+from winnow.server.claims.friction import contradictions, latest_verdicts
 from winnow.server.claims.records import Claim, ClaimVerdict, Entry, Evidence
 from winnow.server.claims.store import Notebook
 from winnow.server.text.markup.markdown_escaping import escape_line

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from winnow.server.claims.comparing import contradictions
+from winnow.server.claims.friction import contradictions
 from winnow.server.claims.records import Claim, Comparison, Entry, entry_of
 from winnow.server.operations.claims.notebooks import OpenNotebook
 from winnow.server.operations.claims.reading import SIMILAR_ENTROPY

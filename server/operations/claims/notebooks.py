@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from winnow.server.claims.comparing import compare_entries
+from winnow.server.claims.friction import compare_entries
 from winnow.server.claims.life_cycle import check_notebook, comparisons_of, update_friction
 from winnow.server.claims.records import Comparison, Entry, IntegrationStatus
 from winnow.server.claims.store import Notebook, View
@@ -20,7 +20,7 @@ from winnow.server.contracts.base import Scope
 from winnow.server.errors import WinnowError
 from winnow.server.models import Filters
 from winnow.server.operations.base import RequestContext
-from winnow.server.operations.claims.contradictions import MAX_ASKED, ClaimCandidate, find_contradictions
+from winnow.server.operations.claims.model_contradictions import MAX_ASKED, ClaimCandidate, find_contradictions
 from winnow.server.operations.ranking.scope import choose_project, filters_of
 from winnow.server.runtime.deadlines import check_deadline
 from winnow.server.runtime.sessions.identities import identity_of

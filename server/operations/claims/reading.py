@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from winnow.server.claims.comparing import contradictions
+from winnow.server.claims.friction import contradictions
 from winnow.server.claims.life_cycle import read_integration_status
 from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, entry_of
 from winnow.server.contracts.claims.answers import MAX_TOPICS, PART_CHARS

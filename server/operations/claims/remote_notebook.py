@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
-from winnow.server.claims.comparing import LEAST_CONTESTED
+from winnow.server.claims.friction import LEAST_CONTESTED
 from winnow.server.claims.http_notebook import HttpNotebook
 from winnow.server.claims.records import CLAIM_CHARS, NAME_CHARS, Claim, Evidence, claim_id
 from winnow.server.claims.verifying import CurrentIndex, check_claim

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from winnow.server.claims.comparing import claim_friction, evidence_entropy
+from winnow.server.claims.friction import claim_friction, evidence_entropy
 from winnow.server.claims.records import Claim, ClaimVerdict, Entry, Evidence, entry_of
 from winnow.server.claims.store import Change
 from winnow.server.contracts.claims.answers import MAX_ROW_CLAIMS
