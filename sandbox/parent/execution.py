@@ -33,7 +33,6 @@ from .progress import OnUsage, ProgressReporter
 
 log = logging.getLogger("sandbox")
 
-_CPU_GRAIN_MS = 200  # the kernel counts the CPU limit in ticks
 _FREE_REQUESTS = 1_000  # requests about the run itself (budget, progress); they do not count as calls
 _MAX_REFUSALS = 1_000  # a script that makes so many calls beyond its limit is not going to stop by itself
 # A call counts once more for each of these, and a free request or a refused call for the smaller ones: a frame of
@@ -430,7 +429,7 @@ class Execution:
     def _explain_death(self, death: ChildDeath) -> Outcome:
         if self._too_large or death.hit_group_limit:
             return verdicts.memory(self._limits)
-        if death.cpu_ms >= self._limits.cpu_seconds * 1000 - _CPU_GRAIN_MS:
+        if death.is_by_cpu_limit(self._limits.cpu_seconds):
             return verdicts.cpu(self._limits)
         if self._late is not None and death.is_by_warning:
             return self._late

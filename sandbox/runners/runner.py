@@ -25,6 +25,8 @@ _FAULTS = frozenset(
     getattr(signal, name, None) for name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS")
 )
 _WARNING = getattr(signal, "SIGUSR1", None)
+_KILL = getattr(signal, "SIGKILL", None)
+_CPU_GRAIN_MS, _KILLED_SHARE = 200, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,18 @@ class ChildDeath:
     def is_fault(self) -> bool:
         """Whether its own action killed it: a native fault, or a system call that the kernel filter forbids."""
         return self.signal in _FAULTS
+
+    def is_by_cpu_limit(self, cpu_seconds: int) -> bool:
+        """Whether it has used its processor time up.
+
+        The kernel counts the limit in whole ticks and reports what was used exactly: of a process that shares its
+        processor the two may be far apart. Where nothing else explains that it was killed, half of the limit is
+        enough.
+        """
+        share = self.cpu_ms / (cpu_seconds * 1000)
+        return self.cpu_ms >= cpu_seconds * 1000 - _CPU_GRAIN_MS or (
+            self.signal == _KILL and share >= _KILLED_SHARE
+        )
 
     @property
     def is_by_warning(self) -> bool:

@@ -1,9 +1,10 @@
-"""The parent's choice between spinning and sleeping, and the memory figure of a dead child."""
+"""The parent's choice between spinning and sleeping, and what the figures of a dead child say."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from winnow.sandbox.runners import fork_server, spin_policy
+from winnow.sandbox.runners.runner import ChildDeath
 from winnow.sandbox.runners.spin_policy import SpinPolicy
 
 pytestmark = pytest.mark.both_users
@@ -85,3 +87,21 @@ def test_of_a_child_that_is_dead_nothing_is_read_from_a_number_that_is_another_f
     page = tmp_path / "statm"
     page.write_text("9 1 1", "ascii")
     assert asyncio.run(_memory_of_a_dead_child(page)) == os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize(
+    ("number", "cpu_ms", "expected"),
+    [
+        (signal.SIGKILL, 990, True),
+        (signal.SIGKILL, 600, True),  # it shared its processor: the kernel counts whole ticks
+        (signal.SIGKILL, 300, False),
+        (signal.SIGSEGV, 600, False),
+        (signal.SIGUSR1, 600, False),
+        (0, 600, False),
+        (0, 1000, True),
+    ],
+)
+def test_a_killed_child_that_used_half_of_its_processor_time_used_it_up(
+    number: int, cpu_ms: float, expected: bool
+) -> None:
+    assert ChildDeath(number, cpu_ms, 0).is_by_cpu_limit(1) == expected
