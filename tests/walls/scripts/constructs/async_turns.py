@@ -38,12 +38,12 @@ asyncio.run(busy())
 
 
 async def shielded():
-    inner = asyncio.create_task(asyncio.sleep(0.002, "inner"))
+    inner = asyncio.create_task(asyncio.sleep(0.2, "inner"))
     try:
         await asyncio.wait_for(asyncio.shield(inner), 0.0001)
     except TimeoutError:
         print("outer gone", inner.cancelled(), await inner)
-    first, pending = await asyncio.wait([asyncio.create_task(asyncio.sleep(d, d)) for d in (0.01, 0.001)], return_when=asyncio.FIRST_COMPLETED)
+    first, pending = await asyncio.wait([asyncio.create_task(asyncio.sleep(d, d)) for d in (30, 0.001)], return_when=asyncio.FIRST_COMPLETED)
     print([t.result() for t in first], len(pending))
     for t in pending:
         t.cancel()
