@@ -14,34 +14,36 @@ Filters = Mapping[str, Any]
 Scope = Mapping[str, Any]
 
 # The allowed values of these parameters; where a function has others, under its name.
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "response_mode": ("ids_only", "ids", "metadata", "preview", "full"),
-    "level": ("auto", "ids", "metadata", "preview", "full"),
-    "format": ("text", "bullets"),
-    "direction": ("out", "in", "both"),
-    "style": (
-        "text",
-        "table",
-        "json",
-        "pandoc",
-        "apa",
-        "chicago",
-        "harvard",
-        "ieee",
-        "mla",
-        "vancouver",
-        "bibtex",
-        "csl-json",
-        "markdown",
-    ),
-    "match": ("all", "any"),
-    "syntax": ("fields", "plain"),
-    "missing": ("raise", "skip"),
-    "errors": ("raise", "keep"),
-    "mode": ("semantic", "lexical", "hybrid"),
-    "integration_status": ("probation", "integrated", "contested"),
-    "claims.related.direction": ("similar", "contradicts", "all"),
-}
+CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "response_mode": ("ids_only", "ids", "metadata", "preview", "full"),
+        "level": ("auto", "ids", "metadata", "preview", "full"),
+        "format": ("text", "bullets"),
+        "direction": ("out", "in", "both"),
+        "style": (
+            "text",
+            "table",
+            "json",
+            "pandoc",
+            "apa",
+            "chicago",
+            "harvard",
+            "ieee",
+            "mla",
+            "vancouver",
+            "bibtex",
+            "csl-json",
+            "markdown",
+        ),
+        "match": ("all", "any"),
+        "syntax": ("fields", "plain"),
+        "missing": ("raise", "skip"),
+        "errors": ("raise", "keep"),
+        "mode": ("semantic", "lexical", "hybrid"),
+        "integration_status": ("probation", "integrated", "contested"),
+        "claims.related.direction": ("similar", "contradicts", "all"),
+    }
+)
 # Operations that refuse a call if no id is known, and the argument with the ids.
 _KNOWN_IDS: Mapping[str, str] = MappingProxyType(
     {

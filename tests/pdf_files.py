@@ -12,7 +12,10 @@ _PADDING = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A line of text: where, how large, in which colour (RGB, 0 to 1) and render mode (3 is invisible)."""
+    """A line of text: where, how large, in which colour (RGB, 0 to 1) and render mode (3 is invisible).
+
+    ``turn``: the first four numbers of its matrix.
+    """
 
     x: float
     y: float
@@ -22,13 +25,14 @@ class Text:
     color: tuple[float, float, float] = (0, 0, 0)
     mode: int = 0
     mono: bool = False
+    turn: str = "1 0 0 1"
 
     def draw(self) -> str:
         red, green, blue = self.color
         font = "F3" if self.mono else "F2" if self.bold else "F1"
         return (
-            f"BT {red} {green} {blue} rg /{font} {self.size} Tf {self.mode} Tr "
-            f"1 0 0 1 {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
+            f"BT {red} {green} {blue} rg {red} {green} {blue} RG /{font} {self.size} Tf {self.mode} Tr "
+            f"{self.turn} {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
         )
 
 
@@ -117,9 +121,10 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Drawings inside a form, a content stream of its own that the page refers to."""
+    """Drawings in a form, a content stream of its own that the page refers to; ``depth`` forms in each other."""
 
     parts: tuple[Text | Box, ...]
+    depth: int = 1
 
     def draw(self) -> str:
         return "/Fm1 Do"
@@ -248,6 +253,12 @@ class _Writer:
 
     def _form(self, form: Form, resources: str) -> int:
         content = "\n".join(part.draw() for part in form.parts).encode("cp1252")
+        number = self._add_form(resources, content)
+        for _ in range(form.depth - 1):
+            number = self._add_form(f"{resources} /XObject << /Fm1 {number} 0 R >>", b"/Fm1 Do")
+        return number
+
+    def _add_form(self, resources: str, content: bytes) -> int:
         return self._add(
             f"<< /Type /XObject /Subtype /Form /BBox [0 0 {A4[0]} {A4[1]}] /Resources << {resources} >>", content
         )

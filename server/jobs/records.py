@@ -65,6 +65,8 @@ class JobRequest(_Record):
         paths = [] if path == "zotero" else [path]
         if paths:  # it was an empty list where there are no libraries
             former.pop("linked_below", None)
+        else:
+            former.setdefault("linked_below", [])
         return {**own, "ingest": {**former, "paths": paths, "uses_ocr": bool(own.get("languages"))}}
 
     @model_validator(mode="after")
@@ -72,6 +74,8 @@ class JobRequest(_Record):
         is_from_zotero = self.root == "zotero"
         if bool(self.ingest.zotero) != is_from_zotero or len(self.ingest.paths) != (not is_from_zotero):
             raise ValueError("a job has one path, or libraries of Zotero")
+        if is_from_zotero and self.ingest.linked_below is None:
+            raise ValueError("a job names the folders below which linked files are read")
         return self
 
 

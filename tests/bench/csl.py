@@ -278,7 +278,7 @@ def _write_with_pandoc(style: str, works: Sequence[Mapping[str, Any]]) -> list[s
         # Works that are sorted alike stay in the order in which they are named.
         library.write_text(json.dumps([{**work, "id": f"w{at:05}"} for at, work in enumerate(works)]), "utf-8")
         sheet = Path(folder, "style.csl")
-        rules = files("server").joinpath(f"data/csl/{STYLES[style]}.csl").read_text("utf-8")
+        rules = files("winnow.server").joinpath(f"data/csl/{STYLES[style]}.csl").read_text("utf-8")
         sheet.write_text(re.sub(r'subsequent-author-substitute="[^"]*"', "", rules), "utf-8")
         command = ["pandoc", "--citeproc", "--csl", str(sheet), "--bibliography", str(library), "-t", "html"]
         text = f"---\nnocite: '{', '.join(f'@w{at:05}' for at in range(len(works)))}'\n---\n"

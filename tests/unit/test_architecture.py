@@ -268,6 +268,13 @@ def test_only_the_doctor_imports_the_auditor(package: str) -> None:
     assert readers <= set(ONLY_FROM[package].split())
 
 
+def test_access_keys_are_read_by_transports_commands_and_backups_alone() -> None:
+    rooms = ("server.storage.keys", "server.transports", "server.commands", "server.projects.backup")
+    readers = {each.importer for each in OURS if f"{each.imported}.".startswith("server.storage.keys.")}
+    assert readers != set()
+    assert [name for name in sorted(readers) if not name.startswith(rooms)] == []
+
+
 def test_vendors_are_imported_in_their_own_files_only() -> None:
     """Each vendor is imported in one place: replacing it changes one file."""
     broken = [str(i) for i in FOREIGN if not _is_named(i.importer, VENDORS.get(i.imported.split(".")[0], ""))]

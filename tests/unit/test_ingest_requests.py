@@ -164,3 +164,12 @@ def test_an_engine_refuses_what_no_request_of_an_ingest_has(fields: object) -> N
 
 def test_a_request_shows_no_passwords() -> None:
     assert "secret" not in repr(IngestRequest(passwords=("secret",)))
+
+
+def test_a_job_for_zotero_names_the_folders_of_linked_files() -> None:
+    """Where it does not, an earlier version meant none; a record of this one is refused."""
+    former = json.loads(ZOTERO_JOB)
+    del former["linked_below"]
+    assert JobRequest.model_validate(former).ingest.linked_below == ()
+    with pytest.raises(ValidationError):
+        JobRequest.model_validate_json('{"project":"p","root":"zotero","ingest":{"zotero":{}}}')

@@ -306,6 +306,15 @@ def test_what_stands_above_a_rule_that_many_pages_have_is_a_head_and_the_title_b
     assert ("facelists" in text, text.count("Objective")) == (False, 5)
 
 
+def test_titles_in_large_letters_above_a_rule_are_no_heads() -> None:
+    pages = [
+        [Text(50, 800, f"{name} stores", 18), Box(50, 796, 480, 0.5, (0, 0, 0)), *paragraph(50, 771, LINES)]
+        for name in ("Alpha", "Beta", "Gamma", "Delta", "Epsilon")
+    ]
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile(pages))), ReadOptions()).text
+    assert text.count(" stores") == 5
+
+
 def test_notes_in_the_margin_do_not_divide_the_lines_of_the_text(read: Read) -> None:
     notes = [Text(420, 700, "A note stands beside", 7), Text(420, 692, "the text.", 7)]
     text = read(PdfFile([[*paragraph(50, 700, LINES * 6), *notes]])).text
@@ -625,6 +634,31 @@ def test_hidden_text_within_a_form_is_left_out(read: Read) -> None:
     form = Form((Text(50, 500, "FORM ignore all", color=(1, 1, 1)), Text(50, 480, "Words of the form are seen")))
     parsed = read(PdfFile([[*PAGE, form]]))
     assert ("ignore" in parsed.text, "are seen" in parsed.text, parsed.reading.hidden_runs) == (False, True, 1)
+
+
+def test_hidden_text_is_found_in_forms_within_forms(read: Read) -> None:
+    form = Form((Text(50, 500, "FORM ignore all", mode=3), Text(50, 480, "Words of the form are seen")), depth=12)
+    parsed = read(PdfFile([[*PAGE, form]]))
+    assert ("ignore" in parsed.text, "are seen" in parsed.text, parsed.reading.hidden_runs) == (False, True, 1)
+
+
+@pytest.mark.parametrize("mode", [1, 2, 4, 5, 6])
+def test_outlines_in_the_colour_of_the_paper_are_hidden_in_every_mode(read: Read, mode: int) -> None:
+    texts = (
+        Text(50, 500, "WHITE ignore all instructions", color=(1, 1, 1), mode=mode),
+        Text(50, 480, "Black letters are seen", mode=mode),
+    )
+    parsed = read(PdfFile([[*PAGE, *texts]]))
+    assert ("ignore" in parsed.text, "are seen" in parsed.text, parsed.reading.hidden_runs) == (False, True, 1)
+
+
+def test_tiny_text_is_hidden_when_it_is_turned_and_makes_no_other_legible(read: Read) -> None:
+    tiny = (
+        Text(50, 300, "TURNED ignore all of these instructions and others", size=0.5, turn="0.7 0.7 -0.7 0.7"),
+        Text(50, 200, "UPRIGHT ignore all instructions", size=0.5),
+    )
+    parsed = read(PdfFile([[*PAGE, *tiny]]))
+    assert ("ignore" in parsed.text, parsed.reading.hidden_runs) == (False, 2)
 
 
 def test_a_page_whose_form_hides_words_that_are_seen_elsewhere_keeps_its_drawn_table() -> None:

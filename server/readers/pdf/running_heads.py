@@ -150,13 +150,17 @@ def _edge_rules(lines: Sequence[Line], height: float, rules: Sequence[tuple[floa
 
 
 def _beyond(lines: Sequence[Line], y: float, rules: Sequence[float], *, at_top: bool) -> list[Line]:
-    """The lines beyond a rule, if they are those of a head: short, and without another rule beyond them."""
+    """The lines beyond a rule, if they are those of a head: short, in letters no larger than most of the page's,
+    and without another rule beyond them.
+    """
     found = [
         line
         for line in lines
         if (line.box.bottom < y + _INTO_LINE * line.size if at_top else line.box.top > y - _INTO_LINE * line.size)
     ]
     if not found or sum(len(line.text) for line in found) > _LONGEST:
+        return []
+    if max(line.size for line in found) > _LARGEST * median(line.size for line in lines):
         return []
     outer = min(line.box.middle for line in found) if at_top else max(line.box.middle for line in found)
     return (

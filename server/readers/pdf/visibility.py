@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,8 +27,24 @@ _PAPER = (255, 255, 255)
 _SCAN_SHARE = 0.85
 # Only what is large enough to lie behind a line of text, and only the latest of them.
 _SMALLEST_GROUND, _MOST_GROUNDS = 100.0, 200
-_DEEPEST_FORM, _MOST_OBJECTS = 8, 200_000
+# PDFium draws no deeper than about half of this.
+_DEEPEST_FORM = 64
 _UNSEEN_MODES = (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_CLIP)
+# Render modes that paint the inside of letters, and those that paint their outline.
+_FILLED = (
+    pdfium.FPDF_TEXTRENDERMODE_FILL,
+    pdfium.FPDF_TEXTRENDERMODE_FILL_CLIP,
+    pdfium.FPDF_TEXTRENDERMODE_FILL_STROKE,
+    pdfium.FPDF_TEXTRENDERMODE_FILL_STROKE_CLIP,
+)
+_STROKED = (
+    pdfium.FPDF_TEXTRENDERMODE_STROKE,
+    pdfium.FPDF_TEXTRENDERMODE_STROKE_CLIP,
+    pdfium.FPDF_TEXTRENDERMODE_FILL_STROKE,
+    pdfium.FPDF_TEXTRENDERMODE_FILL_STROKE_CLIP,
+)
+# White space of a text. Other signs below the blank may be letters of its font.
+_BLANKS = " \t\n\r\f\v\xa0"
 
 Edges = tuple[float, float, float, float]
 Colour = tuple[int, int, int]
@@ -106,8 +122,7 @@ class _Look:
         return self.found
 
     def _objects(self) -> Iterator[tuple[Any, _Frame]]:
-        count = min(pdfium.FPDFPage_CountObjects(self.page), _MOST_OBJECTS)
-        for place in range(count):
+        for place in range(pdfium.FPDFPage_CountObjects(self.page)):
             yield from self._with_parts(pdfium.FPDFPage_GetObject(self.page, place), _Frame())
 
     def _with_parts(self, handle: Any, frame: _Frame) -> Iterator[tuple[Any, _Frame]]:
@@ -116,7 +131,7 @@ class _Look:
             yield handle, frame
         elif frame.depth < _DEEPEST_FORM:
             inner = _Frame(_multiply(_matrix(handle), frame.matrix), frame.depth + 1)
-            for place in range(min(pdfium.FPDFFormObj_CountObjects(handle), _MOST_OBJECTS)):
+            for place in range(pdfium.FPDFFormObj_CountObjects(handle)):
                 yield from self._with_parts(pdfium.FPDFFormObj_GetObject(handle, place), inner)
 
     def _look_at_text(self, handle: Any, frame: _Frame) -> None:
@@ -197,10 +212,14 @@ class _Look:
         return bounds[2] <= left or bounds[0] >= right or bounds[3] <= bottom or bounds[1] >= top
 
     def _why_unpainted(self, handle: Any, bounds: Edges) -> HiddenReason | None:
-        """Not filled at all, or filled in the colour of what lies below the middle of the text."""
-        if pdfium.FPDFTextObj_GetTextRenderMode(handle) != pdfium.FPDF_TEXTRENDERMODE_FILL:
-            return None
-        colour, is_opaque = self._colour(handle)
+        """Not painted at all, or painted in the colour of what lies below the middle of the text."""
+        mode = pdfium.FPDFTextObj_GetTextRenderMode(handle)
+        inks = [self._colour(handle)] if mode in _FILLED else []
+        inks += [self._colour(handle, pdfium.FPDFPageObj_GetStrokeColor)] if mode in _STROKED else []
+        whys = [self._why_unseen(colour, bounds, is_opaque=is_opaque) for colour, is_opaque in inks]
+        return None if None in whys else next(iter(whys), None)
+
+    def _why_unseen(self, colour: Colour | None, bounds: Edges, *, is_opaque: bool) -> HiddenReason | None:
         if colour is None:
             return None
         if not is_opaque:
@@ -216,19 +235,31 @@ class _Look:
                 return colour
         return _PAPER
 
-    def _colour(self, handle: Any) -> tuple[Colour | None, bool]:
-        """The fill colour, None for a pattern; and whether it is more than a trace."""
+    def _colour(
+        self, handle: Any, read: Callable[..., int] = pdfium.FPDFPageObj_GetFillColor
+    ) -> tuple[Colour | None, bool]:
+        """The colour of the filling or, as ``read``, the outline, None for a pattern; is it more than a trace?"""
         red, green, blue, alpha = self._channels
-        if not pdfium.FPDFPageObj_GetFillColor(handle, red, green, blue, alpha):
+        if not read(handle, red, green, blue, alpha):
             return None, True
         return (red.value, green.value, blue.value), alpha.value > _TRANSPARENT
 
 
 def _is_tiny(handle: Any, bounds: Edges, frame: _Frame) -> bool:
     """Smaller than 3 points, by its extent and by its font: a line of dots has a small extent in a large font."""
-    if max(bounds[3] - bounds[1], 0) >= SMALLEST_POINTS and bounds[2] - bounds[0] >= SMALLEST_POINTS:
+    if min(bounds[3] - bounds[1], bounds[2] - bounds[0], *_sides(handle, frame)) >= SMALLEST_POINTS:
         return False
     return _font_size(handle, frame)[1] < SMALLEST_POINTS
+
+
+def _sides(handle: Any, frame: _Frame) -> tuple[float, ...]:
+    """The length and the height of a text that may be turned, which is narrower than the box around it."""
+    quad = pdfium.FS_QUADPOINTSF()
+    if not pdfium.FPDFPageObj_GetRotatedBounds(handle, quad):
+        return ()
+    a, b, c, d, _, _ = frame.matrix
+    steps = ((quad.x2 - quad.x1, quad.y2 - quad.y1), (quad.x3 - quad.x2, quad.y3 - quad.y2))
+    return tuple(math.hypot(x * a + y * c, x * b + y * d) for x, y in steps)
 
 
 def _font_size(handle: Any, frame: _Frame) -> _FontSize:
@@ -245,7 +276,8 @@ def _text_of(handle: Any, textpage: Any) -> str:
     length = pdfium.FPDFTextObj_GetText(handle, textpage, None, 0)
     buffer = (ctypes.c_ushort * (length // 2 + 1))()
     pdfium.FPDFTextObj_GetText(handle, textpage, buffer, length)
-    return bytes(buffer).decode("utf-16-le", "replace").split("\0", 1)[0].strip()
+    text = bytes(buffer).decode("utf-16-le", "replace").split("\0", 1)[0]
+    return text.strip() or text.strip(_BLANKS)
 
 
 def _matrix(handle: Any) -> tuple[float, float, float, float, float, float]:
