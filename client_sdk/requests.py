@@ -179,11 +179,14 @@ def _pattern_text(pattern: str | re.Pattern[str]) -> str:
     return f"(?{letters}){pattern.pattern}" if letters else pattern.pattern
 
 
+# Parameters that take ids or rows, and those that take one value or several.
+IDS = ("ids", "from_ids", "to_ids", "section_ids", "entity_ids", "filter_ids")
+LISTS = ("types", "entity_types")
 # Parameter -> what makes an argument of it: rows stand for their ids.
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {
-        **dict.fromkeys(("ids", "from_ids", "to_ids", "section_ids", "entity_ids", "filter_ids"), ids_of),
-        **dict.fromkeys(("types", "entity_types"), _listed),
+        **dict.fromkeys(IDS, ids_of),
+        **dict.fromkeys(LISTS, _listed),
         "passage_id": _passage_id,
         "passage_ids": lambda passages: [_passage_id(passage) for passage in _listed(passages)],
         "entry_id": _entry_id,

@@ -84,13 +84,13 @@ def _listed(values):
     return [values] if isinstance(values, (str, _Row)) else values
 
 def _converted(name, value):
-    if name in ("ids", "from_ids", "to_ids", "section_ids", "entity_ids", "filter_ids"):
+    if name in _IDS:
         return _identities(_listed(value))
     if name == "passage_ids":
         return [_passage(each) for each in _listed(value)]
     if name == "entry_ids":
         return list(dict.fromkeys([_entry(each) for each in _listed(value)]))
-    if name in ("types", "entity_types"):
+    if name in _LISTS:
         return list(_listed(value))
     one = {"passage_id": _passage, "entry_id": _entry, "document": _document}
     return one[name](value) if name in one else value

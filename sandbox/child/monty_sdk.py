@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from winnow.client_sdk.calls import GREP_FIELDS
-from winnow.client_sdk.requests import EMPTY, OPTIONS, TAKES_MISSING, UNSENT
+from winnow.client_sdk.requests import EMPTY, IDS, LISTS, OPTIONS, TAKES_MISSING, UNSENT
 from winnow.client_sdk.rows import ALIASES, COMMON_FIELDS, FIELDS, OPTIONAL_FIELDS, PLACE_FIELDS
 
 from .monty_calls import CALLS
@@ -78,6 +78,8 @@ _TABLES = {
     "_OPTIONAL": dict(OPTIONAL_FIELDS),
     "_GREP_FIELDS": GREP_FIELDS,
     "_EMPTY": dict(EMPTY),
+    "_IDS": IDS,
+    "_LISTS": LISTS,
     "_OPTIONS": dict(OPTIONS),
     "_TAKES_MISSING": TAKES_MISSING,
     "_UNSENT": dict(UNSENT),

@@ -53,7 +53,7 @@ def check_writers(path: Path, status: os.stat_result) -> None:
 def check_below(folder: Path, name: str) -> None:
     """Raise ``PermissionError`` for a link on the way from an operator's folder to a file, and loose folders.
 
-    A link would lead out of the folder: whoever made it could have any file read and shown.
+    A link may point to a file outside of the folder, which would then be read and shown.
     """
     path = folder
     for part in Path(name).parts:
