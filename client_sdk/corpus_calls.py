@@ -54,29 +54,6 @@ def scan(
     return request_page("kb.scan", locals())
 
 
-def count(
-    pattern: str | re.Pattern[str] | None = None,
-    *,
-    literal: bool = False,
-    word: bool = False,
-    case: bool = True,
-    path: str | None = None,
-    where: Mapping[str, Any] | None = None,
-    filters: Filters | None = None,
-    scope: Scope | None = None,
-) -> Row:
-    """Numbers alone: of the matches of a pattern, or without one of the documents in scope.
-
-        print(count("backup", word=True, case=False).documents)
-        whole = count(path="guides/*")
-        print(whole.documents, whole.passages, whole.tokens)
-
-    With a pattern: matches, passages, documents, scanned and complete; without: documents, passages, tokens. The
-    rest as in scan.
-    """
-    return request_row("kb.count", locals())
-
-
 def documents(
     path: str | None = None,
     *,
@@ -106,29 +83,6 @@ def documents(
     return request_page("kb.documents", locals())
 
 
-def repeats(
-    min_chars: int = 200,
-    *,
-    path: str | None = None,
-    where: Mapping[str, Any] | None = None,
-    filters: Filters | None = None,
-    scope: Scope | None = None,
-    limit: int = 100,
-    cursor: str | None = None,
-) -> Results:
-    """Text that stands in several places: whole paragraphs and runs of them, the largest first.
-
-        for row in repeats(min_chars=300, path="guides/*"):
-            print(row.copies, row.chars, row.text[:80], [place["file"] for place in row.places])
-
-    min_chars: the least length, 20 to 100,000. Copies are exact but for white space; a run ends where its copies
-    part. row.places: document_id, file, passage_id, start and end of the first 50, and of files with pages or the
-    like page_span, page_labels, locator and link; row.copies counts all. The rest as in documents; `page.complete`
-    is False where time ended before all was compared.
-    """
-    return request_page("kb.repeats", locals())
-
-
 def read(
     document: Any,
     start: int = 0,
@@ -153,13 +107,59 @@ def read(
     return request_row("kb.read", locals())
 
 
+def count(
+    pattern: str | re.Pattern[str] | None = None,
+    *,
+    literal: bool = False,
+    word: bool = False,
+    case: bool = True,
+    path: str | None = None,
+    where: Mapping[str, Any] | None = None,
+    filters: Filters | None = None,
+    scope: Scope | None = None,
+) -> Row:
+    """Numbers alone: of the matches of a pattern, or without one of the documents in scope.
+
+        print(count("backup", word=True, case=False).documents)
+        whole = count(path="guides/*")
+        print(whole.documents, whole.passages, whole.tokens)
+
+    With a pattern: matches, passages, documents, scanned and complete; without: documents, passages, tokens. The
+    rest as in scan.
+    """
+    return request_row("kb.count", locals())
+
+
+def repeats(
+    min_chars: int = 200,
+    *,
+    path: str | None = None,
+    where: Mapping[str, Any] | None = None,
+    filters: Filters | None = None,
+    scope: Scope | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Results:
+    """Text that stands in several places: whole paragraphs and runs of them, the largest first.
+
+        for row in repeats(min_chars=300, path="guides/*"):
+            print(row.copies, row.chars, row.text[:80], [place["file"] for place in row.places])
+
+    min_chars: the least length, 20 to 100,000. Copies are exact but for white space; a run ends where its copies
+    part. row.places: document_id, file, passage_id, start and end of the first 50, and of files with pages or the
+    like page_span, page_labels, locator and link; row.copies counts all. The rest as in documents; `page.complete`
+    is False where time ended before all was compared.
+    """
+    return request_page("kb.repeats", locals())
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         "scan": scan,
-        "count": count,
         "documents": documents,
-        "repeats": repeats,
         "read": read,
+        "count": count,
+        "repeats": repeats,
     }
 )
 
@@ -170,7 +170,7 @@ class CorpusFunctions:
     __slots__ = ()
 
     scan = staticmethod(scan)
-    count = staticmethod(count)
     documents = staticmethod(documents)
-    repeats = staticmethod(repeats)
     read = staticmethod(read)
+    count = staticmethod(count)
+    repeats = staticmethod(repeats)

@@ -13,26 +13,6 @@ from .requests import Filters, Scope, request_page, request_row
 from .rows import Results, Row
 
 
-def search(
-    query: str,
-    *,
-    top_k: int = 5,
-    max_per_doc: int = 1,
-    filters: Filters | None = None,
-    scope: Scope | None = None,
-    cursor: str | None = None,
-) -> Results:
-    """Candidates for a question, each with a preview: its best sentence.
-
-        for row in kb.search("how are retries configured"):
-            print(row.title, row.preview, row.file)
-
-    top_k: how many rows, 1 to 100. max_per_doc: how many of one document. filters: as in semantic_search. cursor:
-    `page.next_cursor` of the previous page. To read a row: kb.read_excerpt(row), fetch(row.id).
-    """
-    return request_page("kb.search", locals())
-
-
 def retrieve_evidence(
     question: str,
     *,
@@ -54,6 +34,26 @@ def retrieve_evidence(
     row.confidence: the share of the question's words in the quote.
     """
     return request_page("kb.retrieve_evidence", locals())
+
+
+def search(
+    query: str,
+    *,
+    top_k: int = 5,
+    max_per_doc: int = 1,
+    filters: Filters | None = None,
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """Candidates for a question, each with a preview: its best sentence.
+
+        for row in kb.search("how are retries configured"):
+            print(row.title, row.preview, row.file)
+
+    top_k: how many rows, 1 to 100. max_per_doc: how many of one document. filters: as in semantic_search. cursor:
+    `page.next_cursor` of the previous page. To read a row: kb.read_excerpt(row), fetch(row.id).
+    """
+    return request_page("kb.search", locals())
 
 
 def extract_evidence(
@@ -117,8 +117,8 @@ def expand_excerpt(
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        "search": search,
         "retrieve_evidence": retrieve_evidence,
+        "search": search,
         "extract_evidence": extract_evidence,
         "read_excerpt": read_excerpt,
         "expand_excerpt": expand_excerpt,
@@ -133,8 +133,8 @@ class KbFunctions:
 
     __slots__ = ()
 
-    search = staticmethod(search)
     retrieve_evidence = staticmethod(retrieve_evidence)
+    search = staticmethod(search)
     extract_evidence = staticmethod(extract_evidence)
     read_excerpt = staticmethod(read_excerpt)
     expand_excerpt = staticmethod(expand_excerpt)

@@ -43,6 +43,29 @@ def semantic_search(
     return request_page("semantic_search", locals())
 
 
+def find_vendor_info(
+    vendor_name: str,
+    include_content: bool = False,
+    max_results: int = 50,
+    entity_types: Iterable[str] | None = None,
+    *,
+    scope: Scope | None = None,
+    cursor: str | None = None,
+) -> Results:
+    """Everything related to one vendor: documents, products, people, tags, and entities named with it.
+
+        try:
+            page = find_vendor_info("acme", entity_types=["product"])
+            print(page.vendor, [row.title for row in page], page.relationships)
+        except SDKError as error:
+            print(error.message)
+
+    include_content: also row.content, the passage that shows it best. max_results: 1 to 100. `page.relationships`
+    has source_id, target_id, relationship_type and confidence.
+    """
+    return request_page("find_vendor_info", locals())
+
+
 def fetch(
     ids: Any,
     level: str = "full",
@@ -90,35 +113,12 @@ def hybrid_search(
     return request_page("hybrid_search", locals())
 
 
-def find_vendor_info(
-    vendor_name: str,
-    include_content: bool = False,
-    max_results: int = 50,
-    entity_types: Iterable[str] | None = None,
-    *,
-    scope: Scope | None = None,
-    cursor: str | None = None,
-) -> Results:
-    """Everything related to one vendor: documents, products, people, tags, and entities named with it.
-
-        try:
-            page = find_vendor_info("acme", entity_types=["product"])
-            print(page.vendor, [row.title for row in page], page.relationships)
-        except SDKError as error:
-            print(error.message)
-
-    include_content: also row.content, the passage that shows it best. max_results: 1 to 100. `page.relationships`
-    has source_id, target_id, relationship_type and confidence.
-    """
-    return request_page("find_vendor_info", locals())
-
-
 FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         "semantic_search": semantic_search,
+        "find_vendor_info": find_vendor_info,
         "fetch": fetch,
         "hybrid_search": hybrid_search,
-        "find_vendor_info": find_vendor_info,
     }
 )
 
@@ -129,6 +129,6 @@ class SearchFunctions:
     __slots__ = ()
 
     semantic_search = staticmethod(semantic_search)
+    find_vendor_info = staticmethod(find_vendor_info)
     fetch = staticmethod(fetch)
     hybrid_search = staticmethod(hybrid_search)
-    find_vendor_info = staticmethod(find_vendor_info)

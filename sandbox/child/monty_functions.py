@@ -15,6 +15,12 @@ class SemanticSearch:
             "filter_ids": filter_ids, "filters": filters, "scope": scope, "syntax": syntax, "missing": missing,
             "cursor": cursor})
 
+class FindVendorInfo:
+    def __call__(self, vendor_name, include_content=False, max_results=50, entity_types=None, *, scope=None,
+            cursor=None):
+        return _request_page("find_vendor_info", {"vendor_name": vendor_name, "include_content": include_content,
+            "max_results": max_results, "entity_types": entity_types, "scope": scope, "cursor": cursor})
+
 class Fetch:
     def __call__(self, ids, level="full", max_tokens=None, *, missing="raise", scope=None, cursor=None):
         return _request_page("fetch", {"ids": ids, "level": level, "max_tokens": max_tokens, "missing": missing,
@@ -27,12 +33,6 @@ class HybridSearch:
             vector_weight, "top_k": top_k, "filters": filters, "response_mode": response_mode, "min_score":
             min_score, "scope": scope, "syntax": syntax, "cursor": cursor})
 
-class FindVendorInfo:
-    def __call__(self, vendor_name, include_content=False, max_results=50, entity_types=None, *, scope=None,
-            cursor=None):
-        return _request_page("find_vendor_info", {"vendor_name": vendor_name, "include_content": include_content,
-            "max_results": max_results, "entity_types": entity_types, "scope": scope, "cursor": cursor})
-
 class Scan:
     def __call__(self, pattern, *, literal=False, word=False, case=True, path=None, where=None, filters=None,
             scope=None, group_by=None, context=80, max_match=None, limit=1_000, cursor=None):
@@ -40,27 +40,27 @@ class Scan:
             "path": path, "where": where, "filters": filters, "scope": scope, "group_by": group_by, "context":
             context, "max_match": max_match, "limit": limit, "cursor": cursor})
 
-class Count:
-    def __call__(self, pattern=None, *, literal=False, word=False, case=True, path=None, where=None, filters=None,
-            scope=None):
-        return _request_row("kb.count", {"pattern": pattern, "literal": literal, "word": word, "case": case,
-            "path": path, "where": where, "filters": filters, "scope": scope})
-
 class Documents:
     def __call__(self, path=None, *, where=None, filters=None, scope=None, sort="path", group_by=None, limit=1_000,
             cursor=None):
         return _request_page("kb.documents", {"path": path, "where": where, "filters": filters, "scope": scope,
             "sort": sort, "group_by": group_by, "limit": limit, "cursor": cursor})
 
-class Repeats:
-    def __call__(self, min_chars=200, *, path=None, where=None, filters=None, scope=None, limit=100, cursor=None):
-        return _request_page("kb.repeats", {"min_chars": min_chars, "path": path, "where": where, "filters":
-            filters, "scope": scope, "limit": limit, "cursor": cursor})
-
 class Read:
     def __call__(self, document, start=0, max_tokens=800, *, page=None, scope=None):
         return _request_row("kb.read", {"document": document, "start": start, "max_tokens": max_tokens, "page":
             page, "scope": scope})
+
+class Count:
+    def __call__(self, pattern=None, *, literal=False, word=False, case=True, path=None, where=None, filters=None,
+            scope=None):
+        return _request_row("kb.count", {"pattern": pattern, "literal": literal, "word": word, "case": case,
+            "path": path, "where": where, "filters": filters, "scope": scope})
+
+class Repeats:
+    def __call__(self, min_chars=200, *, path=None, where=None, filters=None, scope=None, limit=100, cursor=None):
+        return _request_page("kb.repeats", {"min_chars": min_chars, "path": path, "where": where, "filters":
+            filters, "scope": scope, "limit": limit, "cursor": cursor})
 
 class KnowledgeBase:
     def __init__(self):
@@ -73,14 +73,14 @@ class KnowledgeBase:
         self.repeats = repeats
         self.read = read
         self.fetch = fetch
-    def search(self, query, *, top_k=5, max_per_doc=1, filters=None, scope=None, cursor=None):
-        return _request_page("kb.search", {"query": query, "top_k": top_k, "max_per_doc": max_per_doc, "filters":
-            filters, "scope": scope, "cursor": cursor})
     def retrieve_evidence(self, question, *, top_k=5, max_quotes=6, max_quote_tokens=80, include_context_tokens=20,
             filters=None, scope=None, cursor=None):
         return _request_page("kb.retrieve_evidence", {"question": question, "top_k": top_k, "max_quotes":
             max_quotes, "max_quote_tokens": max_quote_tokens, "include_context_tokens": include_context_tokens,
             "filters": filters, "scope": scope, "cursor": cursor})
+    def search(self, query, *, top_k=5, max_per_doc=1, filters=None, scope=None, cursor=None):
+        return _request_page("kb.search", {"query": query, "top_k": top_k, "max_per_doc": max_per_doc, "filters":
+            filters, "scope": scope, "cursor": cursor})
     def extract_evidence(self, question, passage_ids, *, max_quotes=6, max_quote_tokens=80,
             include_context_tokens=20, missing="raise", scope=None, cursor=None):
         return _request_page("kb.extract_evidence", {"question": question, "passage_ids": passage_ids,

@@ -65,7 +65,7 @@ def search(
             "min_score": min_score,
             "vendor_filter": vendor,
         }
-        from winnow.server.tools.semantic_search import render_results
+        from winnow.server.operations.search import render_results
 
         linked = ("results", "id")
         run_operation(settings, "semantic_search", arguments, render_results, as_json=as_json, linked=linked)

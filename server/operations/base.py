@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
-
-from pydantic import BaseModel
 
 from winnow.server.contracts.base import Mode, Tier
 from winnow.server.models import Document, Filters, Labels, Legs, Ranking
@@ -269,42 +267,6 @@ class Answer:
     links: tuple[PassageLink, ...] = ()
     counted: int | None = None
     charged_text: ChargedText = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """The SDK function of an operation, from which ``docs/generate.py`` writes ``client_sdk``.
-
-    ``parameters``: their names in order, ``*`` before those that are given by name only. Types and defaults are
-    those of the operation's arguments, but for the ones in ``types`` and ``defaults``. Two kinds of parameters
-    are no arguments of the operation: ``missing``, and what it takes within ``options`` (``client_sdk.requests``).
-    ``doc``: the docstring. ``name``: as scripts write it, that of the operation if empty; a function with a name
-    of its own is written to ``corpus_calls``. ``is_row``: the answer is one row, not a page.
-    """
-
-    parameters: str
-    doc: str
-    name: str = ""
-    is_row: bool = False
-    types: Mapping[str, str] = field(default_factory=dict)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """An operation, declared beside the function that answers: its name, the model of its arguments and ``run``.
-
-    ``in_scripts``: whether scripts may call it. They call none that writes, and none of the legacy tools and of
-    the packs ``core`` and ``research``, which have the contracts of other systems. ``seconds``: its time limit.
-    ``script``: the function of the SDK that calls it, None where the SDK has none or one that does more.
-    """
-
-    name: str
-    arguments: type[BaseModel]
-    run: Callable[[RequestContext, Any], Answer]
-    in_scripts: bool = True
-    seconds: float = OTHER_SECONDS
-    script: Script | None = None
 
 
 def count_answer_tokens(context: RequestContext, answer: Answer) -> Answer:

@@ -14,7 +14,8 @@ from winnow.server.contracts.citing import Cite, CitedRow
 from winnow.server.errors import WinnowError
 from winnow.server.ids import is_chunk_id
 from winnow.server.models import Document, Filters, Passage, Place
-from winnow.server.operations.base import Answer, Operation, RequestContext
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.declaration import Operation
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.text.printable import one_line
 

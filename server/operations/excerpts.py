@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from winnow.server.bibliographies.locators import address_of, cited_fields, locator_fields, work_fields
+from winnow.server.bibliographies.locators import address_of, cite_place, cited_fields, locator_fields, work_fields
+from winnow.server.contracts import ExcerptAnswer
 from winnow.server.contracts.kb import (
     MAX_EXCERPT_BYTES,
     MAX_EXCERPT_TOKENS,
@@ -22,11 +23,13 @@ from winnow.server.contracts.kb import (
 from winnow.server.errors import WinnowError
 from winnow.server.operations.answers import text_charges
 from winnow.server.operations.answers.tiers import cut_to_bytes
-from winnow.server.operations.base import Answer, Operation, RequestContext, Script
+from winnow.server.operations.base import DIRECT, Answer, RequestContext
 from winnow.server.operations.corpus.sheet_rows import narrow_passage
+from winnow.server.operations.declaration import Operation, Script, ToolSpec, has_kb_tools, omit_without_scripts
 from winnow.server.operations.kb import place_for_scripts, title_of
-from winnow.server.operations.passages import require_passage
+from winnow.server.operations.ranking.passages import require_passage
 from winnow.server.runtime.sessions.passage_store import StoredPassage
+from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import beginning, ending, one_line, printable, raw_offset
 from winnow.server.text.words.spans import split_spans
 from winnow.server.text.words.tokens import count_tokens, first_tokens, last_tokens
@@ -269,6 +272,25 @@ def _build_answer(
     )
 
 
+def render_excerpt(payload: dict[str, Any]) -> list[str]:
+    """An excerpt with its source and where to continue."""
+    more = f", goes on at start_char {payload['next_start_char']}" if payload["truncated"] else ""
+    lines = [f"[{payload['passage_id']}] from character {payload['start_char']}{more}"]
+    if "citation" in payload:
+        source = payload["citation"]
+        section = f"section {source['section_id']}"
+        parts = (source["title"], cite_place(payload), source["doc_tag"], section, source["uri"])
+        lines.append(" | ".join(filter(None, parts)))
+    return [*lines, *frame_text(payload["excerpt"])]
+
+
+_KB_READ_EXCERPT_DESCRIPTION = """\
+Read a part of one passage, with its citation.
+Use when: quotes are not enough.
+Do not use when: you have no ids yet, or read many passages (execute_code).
+Returns at most: max_tokens tokens.
+If you need more, call: this with next_start_char as start_char.
+Defaults: max_tokens 300. Max: 800."""
 _KB_READ_EXCERPT_DOC = """\
 Up to `max_tokens` of a passage, from its beginning or from `start_char`.
 
@@ -292,7 +314,23 @@ KB_READ_EXCERPT = Operation(
         types={"format": "str"},
         defaults={"format": "text"},
     ),
+    tool=ToolSpec(
+        title="Read an excerpt",
+        description=_KB_READ_EXCERPT_DESCRIPTION,
+        answer=ExcerptAnswer,
+        render=render_excerpt,
+        max_size=DIRECT.of("excerpt"),
+        is_offered=has_kb_tools,
+        fit_description=omit_without_scripts(", or read many passages (execute_code)"),
+    ),
 )
+_KB_EXPAND_EXCERPT_DESCRIPTION = """\
+Show a passage with the text before and after it.
+Use when: a quote begins or ends in the middle.
+Do not use when: the passage alone will do (kb_read_excerpt).
+Returns at most: 800 tokens.
+If you need more, call: kb_read_excerpt with next_start_char as start_char.
+Defaults: 150, 150. Max: 800."""
 _KB_EXPAND_EXCERPT_DOC = """\
 A passage with the text before and after it in its document.
 
@@ -309,5 +347,13 @@ KB_EXPAND_EXCERPT = Operation(
         "passage_id before_tokens after_tokens * scope",
         _KB_EXPAND_EXCERPT_DOC,
         is_row=True,
+    ),
+    tool=ToolSpec(
+        title="Expand an excerpt",
+        description=_KB_EXPAND_EXCERPT_DESCRIPTION,
+        answer=ExcerptAnswer,
+        render=render_excerpt,
+        max_size=DIRECT.of("excerpt"),
+        is_offered=has_kb_tools,
     ),
 )

@@ -11,7 +11,8 @@ from winnow.server.contracts.search import Fetch, SemanticSearch
 from winnow.server.errors import WinnowError
 from winnow.server.models import Filters
 from winnow.server.operations.answers.paging import Cursor, fingerprint, resume
-from winnow.server.operations.base import Answer, Operation, RequestContext, Script
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.declaration import Operation, Script
 from winnow.server.operations.ranking.candidates import BY_ID, fetch_by_id, generation_of
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.operations.search import semantic_search

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from winnow.server.bibliographies.zotero.choice import ZoteroChoice
-from winnow.server.contracts.jobs import IngestFromSource, JobCancel, JobStatus, ZoteroOptions
+from winnow.server.contracts.jobs import IngestFromSource, JobAnswer, JobCancel, JobStatus, ZoteroOptions
 from winnow.server.errors import REASONS, WinnowError
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.jobs.admission import ZOTERO, admit, admit_zotero
 from winnow.server.jobs.queue import JobQueue
 from winnow.server.jobs.records import MAX_LANGUAGES, Job, JobRequest
-from winnow.server.jobs.reports import describe_job
-from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext
+from winnow.server.jobs.reports import describe_job, is_final, render_job
+from winnow.server.operations.answers.tiers import Size
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, RequestContext
+from winnow.server.operations.declaration import Operation, ToolSpec, may_write
 from winnow.server.operations.research.models import require_project
 from winnow.server.runtime.sessions.host_words import error_for
 from winnow.server.runtime.sessions.identities import identity_of
@@ -191,8 +193,81 @@ def _check_model(context: RequestContext, project: str, *, may_rebuild: bool) ->
         )
 
 
+_MAX_SIZE = Size(tokens=4_000, bytes=24 * 1024)
+_NEXT = "next: job_status with this job_id; searches go on meanwhile"
+
+
+def render_state(payload: dict[str, Any]) -> list[str]:
+    """The job, and while it has not ended, what to call next."""
+    return [*render_job(payload), *([] if is_final(payload) else [_NEXT])]
+
+
+_INGEST_FROM_SOURCE_DESCRIPTION = """\
+Index a file, a folder or Zotero in a project: the result, or after 12 seconds a job_id.
+Use when: the user wants documents added or refreshed, in a folder that the operator allows.
+Do not use when: you search. Documents of changed files are replaced, those of deleted files removed.
+Returns at most: one job, 4,000 tokens.
+If you need more, call: job_status with job_id; job_cancel ends it.
+Defaults: no OCR. Max: 20 unfinished jobs."""
 INGEST_FROM_SOURCE = Operation(
-    "ingest_from_source", IngestFromSource, queue_ingest, in_scripts=False, seconds=SEARCH_SECONDS
+    "ingest_from_source",
+    IngestFromSource,
+    queue_ingest,
+    in_scripts=False,
+    seconds=SEARCH_SECONDS,
+    tool=ToolSpec(
+        title="Ingest files",
+        description=_INGEST_FROM_SOURCE_DESCRIPTION,
+        answer=JobAnswer,
+        render=render_state,
+        max_size=_MAX_SIZE,
+        read_only=False,
+        destructive=True,
+        is_offered=may_write,
+        pack="research",
+    ),
 )
-JOB_STATUS = Operation("job_status", JobStatus, show_job, in_scripts=False)
-JOB_CANCEL = Operation("job_cancel", JobCancel, cancel_job, in_scripts=False)
+_JOB_STATUS_DESCRIPTION = """\
+Show how far an ingest is, and its result once it is done.
+Use when: ingest_from_source returned a job_id.
+Do not use when: you can search meanwhile: what is counted is found already.
+Returns at most: one job, 4,000 tokens.
+If you need more, call: this again.
+Defaults: waits up to 10 seconds for the end. Max: 15."""
+JOB_STATUS = Operation(
+    "job_status",
+    JobStatus,
+    show_job,
+    in_scripts=False,
+    tool=ToolSpec(
+        title="Show a job",
+        description=_JOB_STATUS_DESCRIPTION,
+        answer=JobAnswer,
+        render=render_state,
+        max_size=_MAX_SIZE,
+        pack="research",
+    ),
+)
+_JOB_CANCEL_DESCRIPTION = """\
+End an ingest after its current batch; what it wrote stays in the index.
+Use when: the user no longer wants it, or it is the wrong folder.
+Do not use when: it has ended: nothing is undone.
+Returns at most: one job, 4,000 tokens.
+If you need more, call: job_status; ingest_from_source again goes on where it ended.
+Defaults: waits for the end. Max: 5 seconds."""
+JOB_CANCEL = Operation(
+    "job_cancel",
+    JobCancel,
+    cancel_job,
+    in_scripts=False,
+    tool=ToolSpec(
+        title="Cancel a job",
+        description=_JOB_CANCEL_DESCRIPTION,
+        answer=JobAnswer,
+        render=render_state,
+        max_size=_MAX_SIZE,
+        read_only=False,
+        is_offered=may_write,
+        pack="research",
+    ),
+)

@@ -9,14 +9,19 @@ from types import MappingProxyType
 from typing import Any
 
 from winnow.server.bibliographies.locators import cite_place, cited_fields
+from winnow.server.contracts import KbSearchAnswer
 from winnow.server.contracts.kb import KbSearch, KbSearchOptions
 from winnow.server.models import Hit, Passage
 from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers.citing_claims import render_citing
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
-from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext, Script
+from winnow.server.operations.answers.rendering import partial_note
+from winnow.server.operations.base import DIRECT, SEARCH_SECONDS, Answer, RequestContext
 from winnow.server.operations.claims.projection import add_claims, claims_view
+from winnow.server.operations.declaration import Operation, Script, ToolSpec, has_kb_tools, omit_without_scripts
 from winnow.server.operations.ranking.candidates import Candidate, CandidateList, rank_distinct
 from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line, printable
 from winnow.server.text.words.spans import preview, terms
 
@@ -205,6 +210,44 @@ def _anchor(passage: Passage) -> str | None:
     return plain.strip().replace(" ", "-")[:200] or None
 
 
+def render_results(payload: dict[str, Any]) -> list[str]:
+    """Results with their best sentences."""
+    headline = f"{len(payload['results'])} results{partial_note(payload)}; session {payload['session_id']}"
+    lines = [headline]
+    if "debug" in payload:
+        lines.append(" ".join(f"{name}={value}" for name, value in payload["debug"].items()))
+    for row in payload["results"]:
+        lines.extend(_render_row(row))
+    if payload["results"]:
+        lines.append("each as a resource: winnow://scratch/SESSION/PASSAGE_ID")
+    if payload["next_cursor"]:
+        lines.append(f"next_cursor: {payload['next_cursor']}")
+    return lines
+
+
+def _render_row(row: dict[str, Any]) -> list[str]:
+    anchor = f" #{row['anchor']}" if row["anchor"] else ""
+    size = f"{row['size_bytes']} bytes"
+    place = " | ".join(filter(None, (cite_place(row), row["doc_tag"], row["source"], size)))
+    lines = [
+        f"{row['rank']}. [{row['passage_id']}] {row['score']:.3f} {row['title']}{anchor} | {place} | section "
+        f"{row['section_id']}",
+        *frame_text(row["preview"]),
+        *render_citing(row),
+    ]
+    for extra in ("scores", "debug"):
+        if extra in row:
+            lines.append("   " + " ".join(f"{name}={value}" for name, value in row[extra].items()))
+    return lines
+
+
+_KB_SEARCH_DESCRIPTION = """\
+Find passages: titles, scores, the best sentence of each.
+Use when: you choose yourself what to read.
+Do not use when: you want an answer (kb_retrieve_evidence), or need many searches (execute_code).
+Returns at most: page_size results of about 130 tokens.
+If you need more, call: kb_read_excerpt, or this with a larger top_k.
+Defaults: top_k 5. Max: 100."""
 _KB_SEARCH_DOC = """\
 Candidates for a question, each with a preview: its best sentence.
 
@@ -224,5 +267,14 @@ KB_SEARCH = Operation(
         _KB_SEARCH_DOC,
         types={"max_per_doc": "int"},
         defaults={"max_per_doc": 1},
+    ),
+    tool=ToolSpec(
+        title="Find passages",
+        description=_KB_SEARCH_DESCRIPTION,
+        answer=KbSearchAnswer,
+        render=render_results,
+        max_size=DIRECT.of("preview"),
+        is_offered=has_kb_tools,
+        fit_description=omit_without_scripts(", or need many searches (execute_code)"),
     ),
 )

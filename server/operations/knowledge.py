@@ -26,13 +26,13 @@ from winnow.server.operations.base import (
     Answer,
     Budget,
     Caller,
-    Operation,
     RankingCaches,
     RequestContext,
     Store,
     add_warnings,
     count_answer_tokens,
 )
+from winnow.server.operations.declaration import Operation
 from winnow.server.operations.table import OPERATIONS
 from winnow.server.runtime.caches import CacheCounters
 from winnow.server.runtime.call_threads import CallThreads

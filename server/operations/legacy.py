@@ -6,22 +6,27 @@ not have, are as in all other operations; a session cannot be chosen by an argum
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
-from winnow.server.bibliographies.locators import cited_fields
+from winnow.server.bibliographies.locators import cite_place, cited_fields
+from winnow.server.contracts import SectionsAnswer, SectionTextsAnswer
 from winnow.server.contracts.base import MAX_TOP_K, SearchFilters
 from winnow.server.contracts.kb import MAX_PAGE_SIZE, KbSearch, KbSearchOptions
 from winnow.server.contracts.legacy import MAX_SECTION_BYTES, GetSectionText, LegacyFilters, SearchSections
 from winnow.server.models import Passage
 from winnow.server.operations.answers import tiers
 from winnow.server.operations.answers.paging import START, build_page
-from winnow.server.operations.base import Answer, Operation, RequestContext
-from winnow.server.operations.kb import build_kb_row, search_page, source_of, title_of
+from winnow.server.operations.answers.rendering import partial_note
+from winnow.server.operations.base import DIRECT, Answer, RequestContext
+from winnow.server.operations.declaration import Operation, ToolSpec
+from winnow.server.operations.kb import build_kb_row, render_results, search_page, source_of, title_of
 from winnow.server.operations.ranking.candidates import Candidate, CandidateList, fetch_by_id
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.settings.settings import Settings
+from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line, printable, raw_offset
 
 _SESSION_IGNORED = "session_id is ignored: a session is the connection's, and nobody joins another's by its name"
@@ -159,5 +164,104 @@ def _build_hints(settings: Settings, left: Sequence[str]) -> dict[str, Any]:
     return {"next_tools": [listed], **({"next_section_ids": list(left)} if left else {})}
 
 
-SEARCH_SECTIONS = Operation("search_sections", SearchSections, search_sections, in_scripts=False)
-GET_SECTION_TEXT = Operation("get_section_text", GetSectionText, get_section_text, in_scripts=False)
+# Phrases about the kb tools, and their replacements where those are switched off.
+_WITHOUT_KB: Mapping[str, str] = MappingProxyType(
+    {
+        "kb_retrieve_evidence or kb_search is listed.": "you want to see what the results say; semantic_search "
+        "shows previews.",
+        "kb_read_excerpt or kb_extract_evidence is listed.": "a preview is enough (semantic_search).",
+    }
+)
+
+
+def _has_earlier_tools(settings: Settings) -> bool:
+    """Whether this server lists the earlier tools: on request, or where the ``kb_*`` tools are switched off."""
+    return settings.legacy_tools or not settings.kb_v2_enabled
+
+
+def _fit_description(description: str, settings: Settings) -> str:
+    for phrase, replacement in () if settings.kb_v2_enabled else _WITHOUT_KB.items():
+        description = description.replace(phrase, replacement)
+    return description
+
+
+def _render_sections(payload: dict[str, Any]) -> list[str]:
+    rows = payload["results"]
+    if rows and "preview" in rows[0]:
+        return render_results(payload)
+    lines = [
+        f"{len(rows)} sections{partial_note(payload)}; session {payload['session_id']}",
+        *map(_render_section, rows),
+    ]
+    return [*lines, f"next_cursor: {payload['next_cursor']}"] if payload["next_cursor"] else lines
+
+
+def _render_section(row: dict[str, Any]) -> str:
+    legs = [f"{name} {row[name]}" for name in ("fused_score", "lexical_vec_score") if row[name] is not None]
+    how = " ".join(filter(None, (row["source"], row["fusion_method"], *legs)))
+    facts = (row["title"], cite_place(row), row["doc_tag"], f"{row['tokens']} tokens", how)
+    place = " | ".join(filter(None, facts))
+    return f"{row['rank']}. [{row['section_id']}] {row['score']:.3f} {place}"
+
+
+_SEARCH_SECTIONS_DESCRIPTION = """\
+Find sections: ids, titles, scores. An earlier tool.
+Use when: your instructions or scripts name search_sections.
+Do not use when: kb_retrieve_evidence or kb_search is listed.
+Returns at most: page_size results of about 140 tokens.
+If you need more, call: get_section_text with section_ids, or this with next_cursor as cursor.
+Defaults: top_k 20, page_size 25. Max: 100."""
+SEARCH_SECTIONS = Operation(
+    "search_sections",
+    SearchSections,
+    search_sections,
+    in_scripts=False,
+    tool=ToolSpec(
+        title="Find sections (earlier tool)",
+        description=_SEARCH_SECTIONS_DESCRIPTION,
+        answer=SectionsAnswer,
+        render=_render_sections,
+        max_size=DIRECT.of("preview"),
+        is_offered=_has_earlier_tools,
+        fit_description=_fit_description,
+    ),
+)
+
+
+def _render_texts(payload: dict[str, Any]) -> list[str]:
+    lines = [f"text of {len(payload['results'])} sections{partial_note(payload)}; session {payload['session_id']}"]
+    for row in payload["results"]:
+        cut = ", truncated" if row["truncated"] else ""
+        place = " | ".join(filter(None, (row["title"], cite_place(row), row["doc_tag"])))
+        lines += [f"[{row['section_id']}] {place} | {row['bytes']} bytes{cut}", *frame_text(row["text_truncated"])]
+    for name, ids in (
+        ("missing_ids", payload.get("missing_ids")),
+        ("next_section_ids", payload["hints"].get("next_section_ids")),
+    ):
+        if ids:
+            lines.append(f"{name}: {' '.join(ids)}")
+    return [*lines, f"next: {' '.join(payload['hints']['next_tools'])}"]
+
+
+_GET_SECTION_TEXT_DESCRIPTION = """\
+Read the text of known sections. An earlier tool.
+Use when: search_sections found them.
+Do not use when: kb_read_excerpt or kb_extract_evidence is listed.
+Returns at most: max_bytes_per bytes a section, 20,000 tokens in all.
+If you need more, call: this with hints.next_section_ids as section_ids.
+Defaults: max_bytes_per 8192. Max: 32768."""
+GET_SECTION_TEXT = Operation(
+    "get_section_text",
+    GetSectionText,
+    get_section_text,
+    in_scripts=False,
+    tool=ToolSpec(
+        title="Read sections (earlier tool)",
+        description=_GET_SECTION_TEXT_DESCRIPTION,
+        answer=SectionTextsAnswer,
+        render=_render_texts,
+        max_size=DIRECT.of("full"),
+        is_offered=_has_earlier_tools,
+        fit_description=_fit_description,
+    ),
+)

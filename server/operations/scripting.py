@@ -5,7 +5,8 @@ from __future__ import annotations
 from winnow.server.contracts.scripting import CountTokens, HybridSearch, Rerank
 from winnow.server.contracts.search import SemanticSearch
 from winnow.server.operations.answers.paging import resume
-from winnow.server.operations.base import SEARCH_SECONDS, Answer, Operation, RequestContext, Script
+from winnow.server.operations.base import SEARCH_SECONDS, Answer, RequestContext
+from winnow.server.operations.declaration import Operation, Script
 from winnow.server.operations.ranking.candidates import drop_low_scores, fetch_by_id, leg_mode, rank_chunks
 from winnow.server.operations.ranking.reranking import rerank_passages
 from winnow.server.operations.ranking.scope import filters_of

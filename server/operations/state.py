@@ -9,11 +9,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from winnow.server.contracts.scripting import ListSaved, LoadValue, SaveValue
-from winnow.server.contracts.scripts import ReadResult
+from winnow.server.contracts.scripts import ReadResult, ResultAnswer
 from winnow.server.errors import WinnowError
-from winnow.server.operations.base import Answer, Caller, Operation, SessionStores
+from winnow.server.operations.base import DIRECT, Answer, Caller, RequestContext, SessionStores
+from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.runtime.sessions.identities import identity_of
 from winnow.server.runtime.sessions.result_store import ResultStore
+from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import printable
 from winnow.server.text.words.tokens import count_tokens, first_tokens
 
@@ -89,9 +91,43 @@ IN_SESSION: Mapping[str, tuple[type[BaseModel], InSession]] = MappingProxyType(
 )
 
 
+def render_portion(payload: dict[str, Any]) -> list[str]:
+    """The portion, and where to read on."""
+    start, end = payload["start_char"], payload["start_char"] + len(payload["text"])
+    lines = [f"result {payload['execution_id']}: characters {start:,} to {end:,} of {payload['total_chars']:,}"]
+    lines += frame_text(payload["text"])
+    if payload["truncated"]:
+        lines.append(f"next_start_char: {payload['next_start_char']}")
+    return lines
+
+
+_READ_RESULT_DESCRIPTION = """\
+Read on, as JSON text, in a script's result that was too large.
+Use when: execute_code named an execution_id, and you need the result as it is.
+Do not use when: less will do: start the next script with read_result(execution_id).
+Returns at most: max_tokens tokens.
+If you need more, call: this with next_start_char as start_char.
+Defaults: max_tokens 1000. Max: 8000."""
+_TOOLS: Mapping[str, ToolSpec] = MappingProxyType(
+    {
+        "read_result": ToolSpec(
+            title="Read on in a large result",
+            description=_READ_RESULT_DESCRIPTION,
+            answer=ResultAnswer,
+            render=render_portion,
+            max_size=DIRECT.of("full"),
+            needs_scripts=True,
+            listed=False,
+        )
+    }
+)
+
+
 def _over_session(name: str, arguments: type[BaseModel], answer: InSession) -> Operation:
-    return Operation(name, arguments, lambda context, request: answer(context, context.caller, request))
+    def run(context: RequestContext, request: Any) -> Answer:
+        return answer(context, context.caller, request)
+
+    return Operation(name, arguments, run, tool=_TOOLS.get(name))
 
 
-OF_SESSIONS = {name: _over_session(name, *declared) for name, declared in IN_SESSION.items()}
-READ_RESULT = OF_SESSIONS["read_result"]
+OF_SESSIONS = tuple(_over_session(name, *declared) for name, declared in IN_SESSION.items())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from winnow.server.operations.base import Operation
 from winnow.server.operations.citing import KB_CITE
 from winnow.server.operations.claims.table import OF_CLAIMS
 from winnow.server.operations.core.auditing import CITATIONS_AUDIT_CHECK
@@ -19,19 +18,12 @@ from winnow.server.operations.corpus.documents import KB_DOCUMENTS
 from winnow.server.operations.corpus.reading import KB_READ
 from winnow.server.operations.corpus.repeats import KB_REPEATS
 from winnow.server.operations.corpus.scan import KB_SCAN
+from winnow.server.operations.declaration import Operation
 from winnow.server.operations.evidence import KB_EXTRACT_EVIDENCE, KB_RETRIEVE_EVIDENCE
 from winnow.server.operations.excerpts import KB_EXPAND_EXCERPT, KB_READ_EXCERPT
 from winnow.server.operations.fetching import FETCH
+from winnow.server.operations.graph.table import OF_GRAPH
 from winnow.server.operations.graph.vendors import FIND_VENDOR_INFO
-from winnow.server.operations.graph.walks import (
-    GRAPH_CHILDREN,
-    GRAPH_DESCRIBE,
-    GRAPH_ENTITIES_FOR_SECTIONS,
-    GRAPH_EXPAND,
-    GRAPH_PARENTS,
-    GRAPH_PATHS,
-    GRAPH_SECTIONS_FOR_ENTITIES,
-)
 from winnow.server.operations.jobs import INGEST_FROM_SOURCE, JOB_CANCEL, JOB_STATUS
 from winnow.server.operations.kb import KB_SEARCH
 from winnow.server.operations.legacy import GET_SECTION_TEXT, SEARCH_SECTIONS
@@ -43,48 +35,44 @@ from winnow.server.operations.scripting import HYBRID_SEARCH, RERANK, TOKENS
 from winnow.server.operations.search import SEMANTIC_SEARCH
 from winnow.server.operations.state import OF_SESSIONS
 
+# In the order in which clients list their tools.
 _ALL: tuple[Operation, ...] = (
-    SEMANTIC_SEARCH,
-    FETCH,
-    INDEX_STATE,
-    HYBRID_SEARCH,
-    RERANK,
-    TOKENS,
-    *OF_SESSIONS.values(),
-    KB_SEARCH,
     KB_RETRIEVE_EVIDENCE,
+    KB_SEARCH,
+    KB_SCAN,
     KB_EXTRACT_EVIDENCE,
     KB_READ_EXCERPT,
     KB_EXPAND_EXCERPT,
-    KB_SCAN,
-    KB_COUNT,
     KB_DOCUMENTS,
-    KB_REPEATS,
     KB_READ,
-    KB_CITE,
-    GRAPH_DESCRIBE,
-    GRAPH_EXPAND,
-    GRAPH_PATHS,
-    GRAPH_PARENTS,
-    GRAPH_CHILDREN,
-    GRAPH_ENTITIES_FOR_SECTIONS,
-    GRAPH_SECTIONS_FOR_ENTITIES,
-    *OF_CLAIMS,
+    SEMANTIC_SEARCH,
+    *OF_GRAPH,
     FIND_VENDOR_INFO,
-    INGEST_FROM_SOURCE,
-    JOB_STATUS,
-    JOB_CANCEL,
     SEARCH_SECTIONS,
     GET_SECTION_TEXT,
+    *OF_SESSIONS,
     LIST_PROJECTS,
     QUERY,
     QUERY_HYBRID,
     INSPECT_COLLECTION,
+    INGEST_FROM_SOURCE,
+    JOB_STATUS,
+    JOB_CANCEL,
     VECTOR_QUERY_SEARCH,
     PLANNER_MULTI_PERSPECTIVE,
     RESEARCH_EXECUTE,
     DOCS_LOAD_FETCH,
     CITATIONS_AUDIT_CHECK,
     EXPORTS_RENDER_MARKDOWN,
+    *OF_CLAIMS,
+    # Those without a tool.
+    FETCH,
+    INDEX_STATE,
+    HYBRID_SEARCH,
+    RERANK,
+    TOKENS,
+    KB_COUNT,
+    KB_REPEATS,
+    KB_CITE,
 )
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({each.name: each for each in _ALL})

@@ -1,22 +1,19 @@
-"""The records that define a tool. Each tool is one file in this folder or its pack's, with one ``TOOL``."""
+"""Tools as a server has them: those of operations, and those with a handler of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel
 
 from winnow import __version__
-from winnow.server.contracts import Arguments
-from winnow.server.operations.answers.tiers import Size
-from winnow.server.operations.base import Operation
-from winnow.server.operations.knowledge import Caller, Knowledge
+from winnow.server.operations.declaration import Operation, ToolSpec
+from winnow.server.operations.knowledge import Answer, Caller, Knowledge
 from winnow.server.runtime.sessions.passage_store import PassageLink
 from winnow.server.settings.settings import Settings
-from winnow.server.settings.value_types import ToolPack
 from winnow.server.text.framing import frame_answer
 from winnow.server.tools.scripts.script_runs import Scripts
 
@@ -66,54 +63,41 @@ class ToolResult:
 CODE_TOOLS = frozenset({"execute_code", "kb.retrieve_evidence", "help", "read_result"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """A tool as a client sees it, and what answers a call of it: an operation or a handler.
+Handler = Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]
 
-    ``operation`` answers it, and ``lines`` renders its payload as text, the summary first. A tool that is not one
-    operation has a ``handler`` instead. ``name`` is canonical (with dots; on the wire dots become underscores):
-    that of the operation where it has no other; ``arguments`` are those of the operation. ``max_size`` bounds its
-    payload. ``is_offered`` decides whether this server can serve the tool; a tool that cannot work is not listed.
-    ``fit_description`` adapts the description to the settings; ``describe_arguments`` returns the argument
-    descriptions that depend on them. ``listed`` is False for a tool that is seldom needed: its description would
-    cost tokens in every session. ``needs_scripts``: a call waits until the server knows whether scripts run here,
-    and is then answered even if they do not. ``pack``: the pack of tools that the setting ``tools`` must name, ""
-    for a tool of the usual list. ``is_operators``: the operator added it, so no setting but ``tool_packs`` decides
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool(ToolSpec):
+    """A tool of a server, and what answers a call of it: an operation or a handler.
+
+    A ``handler`` answers for a tool that is not one call of its ``operation``. ``describe_arguments`` returns the
+    argument descriptions that depend on the settings. ``waits_for_scripts``: a call waits until the server knows
+    whether scripts run here. ``is_operators``: the operator added it, so no setting but ``tool_packs`` decides
     whether it is listed. ``deterministic``: its operator says that the same input has the same answer.
     ``seconds``: how long a call may take, where no operation and no script says so. ``version``: that of winnow,
     or that which the operator gave to a tool of a pack. ``deprecated``: what to call instead, "" where it is
     current.
     """
 
-    title: str
-    description: str
-    answer: type[BaseModel]
-    max_size: Size
+    arguments: type[BaseModel]
     operation: Operation | None = None
-    name: str = ""
-    arguments: type[BaseModel] = Arguments
-    lines: Callable[[dict[str, Any]], list[str]] = lambda payload: [""]
-    handler: Callable[[Context, dict[str, Any]], Awaitable[ToolResult]] | None = None
-    read_only: bool = True
-    open_world: bool = False
-    idempotent: bool = True
-    destructive: bool = False
-    is_offered: Callable[[Context], bool] = lambda context: True
-    fit_description: Callable[[str, Settings], str] = lambda description, settings: description
+    handler: Handler | None = None
     describe_arguments: Callable[[Settings], Mapping[str, str]] = lambda settings: MappingProxyType({})
-    listed: bool = True
-    needs_scripts: bool = False
-    pack: ToolPack | Literal[""] = ""
+    waits_for_scripts: bool = False
     is_operators: bool = False
     deterministic: bool = False
     seconds: float | None = None
     version: str = __version__
     deprecated: str = ""
 
-    def __post_init__(self) -> None:
-        if self.operation is not None:
-            object.__setattr__(self, "name", self.name or self.operation.name)
-            object.__setattr__(self, "arguments", self.operation.arguments)
+    @classmethod
+    def of(cls, operation: Operation, handler: Handler | None = None) -> Tool:
+        """The tool that an operation declares; ``handler`` where a call is more than one call of the operation."""
+        spec = operation.tool
+        assert spec is not None
+        declared = {each.name: getattr(spec, each.name) for each in fields(spec)}
+        declared["name"] = spec.name or operation.name
+        return cls(**declared, arguments=operation.arguments, operation=operation, handler=handler)
 
     async def call(self, context: Context, arguments: dict[str, Any]) -> ToolResult:
         """Answer one call."""
@@ -121,7 +105,11 @@ class Tool:
             return await self.handler(context, arguments)
         assert self.operation is not None
         answer = await context.kb.call(self.operation.name, arguments, context.caller)
-        lines = frame_answer(self.lines(answer.payload), answer.payload)
+        return self.result_of(answer)
+
+    def result_of(self, answer: Answer) -> ToolResult:
+        """The result of a call that its operation answered so."""
+        lines = frame_answer(self.render(answer.payload), answer.payload)
         return ToolResult(
             answer.payload,
             "\n".join(lines),
@@ -139,7 +127,11 @@ class Tool:
 
     def is_available(self, context: Context) -> bool:
         """Whether this server can serve the tool and its settings enable it."""
-        return self._is_enabled(context) and self.is_offered(context)
+        return self._is_enabled(context) and self.can_work(context)
+
+    def can_work(self, context: Context) -> bool:
+        """Whether this server can serve the tool, listed or not."""
+        return self.is_offered(context.settings) and (context.scripts.available or not self.needs_scripts)
 
     def missing_flags(self, context: Context) -> str:
         """The flags of ``serve`` with which this server would list the tool of a pack; "" where none would."""
@@ -147,7 +139,7 @@ class Tool:
         flags = []
         if self.pack and self.pack not in settings.tools:
             flags.append(f"--tools {','.join((*settings.tools, self.pack))}")
-        if self.pack and not settings.enable_writes and not self.is_offered(context):
+        if self.pack and not settings.enable_writes and not self.is_offered(settings):
             flags.append("--enable-writes")
         return " ".join(flags)
 
@@ -157,14 +149,3 @@ class Tool:
         if self.pack:
             return self.pack in context.settings.tools
         return not context.settings.is_code_only or self.name in CODE_TOOLS
-
-
-def omit_without_scripts(*phrases: str) -> Callable[[str, Settings], str]:
-    """A ``fit_description`` that removes these phrases, which name ``execute_code``, where scripts are off."""
-
-    def fit_description(description: str, settings: Settings) -> str:
-        for phrase in phrases if settings.execute_code == "off" else ():
-            description = description.replace(phrase, "")
-        return description
-
-    return fit_description

@@ -265,10 +265,6 @@ def _render_error(error: dict[str, Any]) -> list[str]:
     return lines
 
 
-def is_offered(context: Context) -> bool:
-    return context.scripts.available
-
-
 TOOL = Tool(
     name="execute_code",
     title="Run a retrieval script",
@@ -278,7 +274,6 @@ TOOL = Tool(
     handler=_run_script,
     max_size=_MAX_SIZE,
     idempotent=False,
-    is_offered=is_offered,
     needs_scripts=True,
     fit_description=_fit_description,
     describe_arguments=_describe_arguments,

@@ -52,7 +52,7 @@ def build_help_tool(tools: Sequence[Tool]) -> Tool:
         answer=HelpAnswer,
         handler=partial(_answer_help, tools),
         max_size=_MAX_SIZE,
-        needs_scripts=True,
+        waits_for_scripts=True,
     )
 
 

@@ -1,64 +1,34 @@
-"""The table of MCP tools, in the order in which clients list them. Each tool has a file of its own."""
+"""The table of MCP tools, in the order in which clients list them.
+
+Most are declared with their operation (``server.operations.table``). Those that do more than one operation, or
+none, have a file in this folder.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from winnow.server.tools import (
-    execute_code,
-    find_vendor_info,
-    get_section_text,
-    graph_children,
-    graph_describe,
-    graph_entities_for_sections,
-    graph_expand,
-    graph_parents,
-    graph_paths,
-    graph_sections_for_entities,
-    help,
-    kb_documents,
-    kb_expand_excerpt,
-    kb_extract_evidence,
-    kb_read,
-    kb_read_excerpt,
-    kb_retrieve_evidence,
-    kb_scan,
-    kb_search,
-    read_result,
-    search_sections,
-    semantic_search,
-)
-from winnow.server.tools.base import Context, Tool, ToolResult
-from winnow.server.tools.claims import CLAIM_TOOLS
-from winnow.server.tools.core import CORE_TOOLS
-from winnow.server.tools.research import RESEARCH_TOOLS
+from winnow.server.operations.table import OPERATIONS
+from winnow.server.tools import execute_code, help, research
+from winnow.server.tools.base import Context, Handler, Tool, ToolResult
 
+# Answers of tools that do more than call their operation once.
+_HANDLERS: Mapping[str, Handler] = MappingProxyType(
+    {
+        "list_projects": research.list_projects,
+        "ingest_from_source": research.ingest,
+        "job_status": research.show_job,
+        "job_cancel": research.cancel_job,
+    }
+)
+_OF_OPERATIONS = tuple(
+    Tool.of(operation, _HANDLERS.get(operation.name)) for operation in OPERATIONS.values() if operation.tool
+)
 _TOOLS: tuple[Tool, ...] = (
-    kb_retrieve_evidence.TOOL,
-    kb_search.TOOL,
-    kb_scan.TOOL,
-    kb_extract_evidence.TOOL,
-    kb_read_excerpt.TOOL,
-    kb_expand_excerpt.TOOL,
-    kb_documents.TOOL,
-    kb_read.TOOL,
-    semantic_search.TOOL,
-    graph_describe.TOOL,
-    graph_expand.TOOL,
-    graph_paths.TOOL,
-    graph_parents.TOOL,
-    graph_children.TOOL,
-    graph_entities_for_sections.TOOL,
-    graph_sections_for_entities.TOOL,
-    find_vendor_info.TOOL,
-    search_sections.TOOL,
-    get_section_text.TOOL,
+    *(tool for tool in _OF_OPERATIONS if not (tool.pack or tool.needs_scripts)),
     execute_code.TOOL,
-    read_result.TOOL,
-    *RESEARCH_TOOLS,
-    *CORE_TOOLS,
-    *CLAIM_TOOLS,
+    *(tool for tool in _OF_OPERATIONS if tool.pack or tool.needs_scripts),
 )
 # Earlier names of tools and their successors. The graph tool took the same arguments, so with the setting
 # legacy_tools a call by its earlier name is a call of the successor.

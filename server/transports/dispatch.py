@@ -144,12 +144,12 @@ class Dispatcher:
     def find_in_any_pack(self, name: str) -> Tool | None:
         """The tool with exactly this name if this server can serve it, also of a pack that it does not list."""
         context = self._context_of("")
-        return next((tool for tool in TOOLS if tool.name == name and tool.is_offered(context)), None)
+        return next((tool for tool in TOOLS if tool.name == name and tool.can_work(context)), None)
 
     async def find_when_ready(self, name: str, ready: Callable[[], Awaitable[None]]) -> Tool | None:
         """The tool with this name, once it is known whether scripts run here, if that matters for it."""
         tool = self.find(name)
-        if tool is None or tool.needs_scripts:
+        if tool is None or tool.needs_scripts or tool.waits_for_scripts:
             await ready()
             tool = self.find(name)
         return tool

@@ -15,9 +15,9 @@ from mcp_types import CallToolResult, TextContent
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts import answer_schema
 from winnow.server.errors import REASONS, ErrorCode
+from winnow.server.operations.claims.rendering import render_share
 from winnow.server.operations.knowledge import KnowledgeBase, Store
 from winnow.server.settings.loading import load_settings
-from winnow.server.tools.claims.rendering import render_share
 from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server

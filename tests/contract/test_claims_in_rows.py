@@ -13,9 +13,9 @@ from tests.claim_notebooks import OTHER_QUOTE, QUOTE, Opened, open_store, servin
 from winnow.server.commands.entry.app import Application
 from winnow.server.contracts.claims.citing import MAX_CITING
 from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers.citing_claims import render_citing
 from winnow.server.operations.knowledge import DIRECT, SCRIPT, Caller
 from winnow.server.runtime.sessions.identities import key_name
-from winnow.server.tools.citing_claims import render_citing
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 

@@ -326,9 +326,7 @@ SAME_NAME: Mapping[str, str] = {"KnowledgeBase": "scripts import the SDK's under
 QUESTIONS_IN = ("client_sdk", "server.contracts", "server.data")
 MAX_MODULES = 16
 # Folder -> why it may hold more modules than that.
-LARGE_FOLDERS: Mapping[str, str] = {
-    "server/tools": "one module for each tool",
-}
+LARGE_FOLDERS: Mapping[str, str] = {}
 # Module, or folder with a dot at its end -> why it imports inside functions.
 LATE_IMPORTS: Mapping[str, str] = {
     "server.claims.library": "a server that shares an engine does without numpy",

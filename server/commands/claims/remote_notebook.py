@@ -42,7 +42,6 @@ def list_remote_entries(settings: Settings, topic: str) -> list[dict[str, Any]]:
 
 def show_remote_entry(settings: Settings, name: str, *, as_json: bool) -> None:
     """Print an entry as ``wild_read`` answers it: its quotes are looked for in the documents here."""
-    from winnow.server.tools.claims.wild_read import TOOL
+    from winnow.server.operations.claims.rendering import render_read
 
-    assert TOOL.lines is not None
-    run_operation(settings, "claims.read", {"entry_id": name}, TOOL.lines, as_json=as_json)
+    run_operation(settings, "claims.read", {"entry_id": name}, render_read, as_json=as_json)

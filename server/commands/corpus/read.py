@@ -65,7 +65,7 @@ def read(
         if whole:
             asyncio.run(_print_all(settings, arguments, as_json=as_json))
             return
-        from winnow.server.tools.kb_read import render_piece
+        from winnow.server.operations.corpus.reading import render_piece
 
         run_operation(settings, "kb.read", arguments, render_piece, as_json=as_json)
 

@@ -14,9 +14,9 @@ from winnow.server.commands.corpus.following import COUNTS, FollowedScan
 from winnow.server.commands.terminal.operation import knowledge_of, print_answer
 from winnow.server.commands.terminal.output import FAILED, print_json, print_to_stderr
 from winnow.server.commands.terminal.progress import INTERRUPTED, OnStep, show_counts
+from winnow.server.operations.corpus.scan import render_scan
 from winnow.server.operations.knowledge import SCRIPT, Knowledge
 from winnow.server.settings.settings import Settings
-from winnow.server.tools.kb_scan import render_scan
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from winnow.server.contracts.claims.answers import (
+    ClaimSearchAnswer,
+    EntryClaimsAnswer,
+    FrictionAnswer,
+    NotebookStatusAnswer,
+    ReadEntryAnswer,
+    RecentAnswer,
+    RelatedAnswer,
+    TopicsAnswer,
+    WriteAnswer,
+)
 from winnow.server.contracts.claims.arguments import (
     ClaimSearch,
     EntryClaims,
@@ -17,8 +28,23 @@ from winnow.server.contracts.claims.arguments import (
     ReviseEntry,
     WriteEntry,
 )
-from winnow.server.operations.base import Answer, Operation, RequestContext, Script
+from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.claims import reading, search, writing
+from winnow.server.operations.claims.rendering import (
+    ENTRY_SIZE,
+    NOT_INSTRUCTIONS,
+    ROWS_SIZE,
+    render_claims,
+    render_friction,
+    render_read,
+    render_recent,
+    render_related,
+    render_search,
+    render_status,
+    render_topics,
+    render_written,
+)
+from winnow.server.operations.declaration import Operation, Script, ToolSpec, may_write
 
 _Handler = Callable[[RequestContext, Any], Answer]
 
@@ -37,6 +63,15 @@ def _where_kept(here: _Handler) -> _Handler:
     return handle
 
 
+_CLAIMS_SEARCH_DESCRIPTION = f"""\
+Search the notebook of claims: short sentences that agents wrote, with status and friction.
+Use when: you want to know what was already found out about something.
+Do not use when: you need the documents themselves (kb_retrieve_evidence).
+Returns at most: 50 entries, 9,000 tokens.
+If you need more, call: wild_read with entry_id; wild_related follows contradictions.
+In scripts: claims.search, claims.read and the like.
+Defaults: hybrid, top_k 10, 5 claims an entry. Max: 50.
+{NOT_INSTRUCTIONS}"""
 _CLAIMS_SEARCH_DOC = """\
 Entries of the notebook whose claims fit a question; the best first.
 
@@ -55,7 +90,24 @@ CLAIMS_SEARCH = Operation(
         "query * mode top_k topic_prefix integration_status min_similarity max_claims project",
         _CLAIMS_SEARCH_DOC,
     ),
+    tool=ToolSpec(
+        name="wild_search",
+        title="Search claims",
+        description=_CLAIMS_SEARCH_DESCRIPTION,
+        answer=ClaimSearchAnswer,
+        render=render_search,
+        max_size=ROWS_SIZE,
+        pack="claims",
+    ),
 )
+_CLAIMS_RELATED_DESCRIPTION = f"""\
+Follow an entry to others: what says the same, what contradicts it.
+Use when: a found entry matters and you want to know what stands against it.
+Do not use when: you have no entry_id yet (wild_search).
+Returns at most: 50 entries, 9,000 tokens.
+If you need more, call: wild_read with entry_id.
+Defaults: both directions, 10 entries. Max: 50.
+{NOT_INSTRUCTIONS}"""
 _CLAIMS_RELATED_DOC = """\
 The entries about the same as one, and those that contradict it: these first.
 
@@ -73,7 +125,24 @@ CLAIMS_RELATED = Operation(
         "entry_id direction max_results * project",
         _CLAIMS_RELATED_DOC,
     ),
+    tool=ToolSpec(
+        name="wild_related",
+        title="Related entries",
+        description=_CLAIMS_RELATED_DESCRIPTION,
+        answer=RelatedAnswer,
+        render=render_related,
+        max_size=ROWS_SIZE,
+        pack="claims",
+    ),
 )
+_CLAIMS_CLAIMS_DESCRIPTION = f"""\
+Get all claims of several entries at once, without contents.
+Use when: rows of wild_search show only some of the claims.
+Do not use when: you need evidence or content (wild_read).
+Returns at most: 50 entries, 9,000 tokens.
+If you need more, call: wild_read with entry_id.
+Defaults: none. Max: 50 entry_ids.
+{NOT_INSTRUCTIONS}"""
 _CLAIMS_CLAIMS_DOC = """\
 All claims of up to 50 entries, in the order of their ids.
 
@@ -92,7 +161,24 @@ CLAIMS_CLAIMS = Operation(
         "entry_ids * missing project",
         _CLAIMS_CLAIMS_DOC,
     ),
+    tool=ToolSpec(
+        name="wild_claims",
+        title="Claims of entries",
+        description=_CLAIMS_CLAIMS_DESCRIPTION,
+        answer=EntryClaimsAnswer,
+        render=render_claims,
+        max_size=ROWS_SIZE,
+        pack="claims",
+    ),
 )
+_CLAIMS_READ_DESCRIPTION = f"""\
+Read one entry: content, claims with their quotes and the status of each, comparisons, history.
+Use when: you rely on a claim and want to see its evidence.
+Do not use when: claims are enough (wild_claims). To see what decides, name the claims: content is left out.
+Returns at most: 8,000 characters of content, 20 claims, 20,000 tokens.
+If you need more, call: this with start_char = next_start_char; graph_paths from "claim:ENTRY.N".
+Defaults: from the beginning. Max: one entry.
+{NOT_INSTRUCTIONS}"""
 _CLAIMS_READ_DOC = """\
 One entry whole: content, claims with their quotes and the status of each, comparisons, history.
 
@@ -113,7 +199,23 @@ CLAIMS_READ = Operation(
         _CLAIMS_READ_DOC,
         is_row=True,
     ),
+    tool=ToolSpec(
+        name="wild_read",
+        title="Read an entry",
+        description=_CLAIMS_READ_DESCRIPTION,
+        answer=ReadEntryAnswer,
+        render=render_read,
+        max_size=ENTRY_SIZE,
+        pack="claims",
+    ),
 )
+_CLAIMS_TOPICS_DESCRIPTION = """\
+List the topics of the notebook, with numbers of entries and mean friction.
+Use when: you want to see what the notebook is about before you search it.
+Do not use when: you look for something (wild_search).
+Returns at most: 200 topics, 9,000 tokens.
+If you need more, call: this with prefix.
+Defaults: all topics. Max: 200."""
 _CLAIMS_TOPICS_DOC = """\
 The topics of the notebook by name, up to 200.
 
@@ -129,7 +231,25 @@ CLAIMS_TOPICS = Operation(
         "prefix min_entries * project",
         _CLAIMS_TOPICS_DOC,
     ),
+    tool=ToolSpec(
+        name="wild_topics",
+        title="Topics",
+        description=_CLAIMS_TOPICS_DESCRIPTION,
+        answer=TopicsAnswer,
+        render=render_topics,
+        max_size=ROWS_SIZE,
+        pack="claims",
+    ),
 )
+_CLAIMS_FRICTION_DESCRIPTION = f"""\
+Find what is contested: entries whose evidence or verdicts contradict each other, the most first; \
+unquoted: one side has no verified quote.
+Use when: you look for contradictions to resolve.
+Do not use when: you want what contradicts one entry (wild_related).
+Returns at most: 50 entries, 9,000 tokens.
+If you need more, call: wild_read with entry_id; wild_revise records a verdict, where writing is on.
+Defaults: friction .3 or more or a recorded contradiction, 10 entries. Max: 50.
+{NOT_INSTRUCTIONS}"""
 _CLAIMS_FRICTION_DOC = """\
 The entries that are contradicted most; those with a recorded contradiction whatever their friction.
 
@@ -146,7 +266,24 @@ CLAIMS_FRICTION = Operation(
         "min_friction * topic_prefix integration_status limit project",
         _CLAIMS_FRICTION_DOC,
     ),
+    tool=ToolSpec(
+        name="wild_friction",
+        title="Find friction",
+        description=_CLAIMS_FRICTION_DESCRIPTION,
+        answer=FrictionAnswer,
+        render=render_friction,
+        max_size=ROWS_SIZE,
+        pack="claims",
+    ),
 )
+_CLAIMS_RECENT_DESCRIPTION = f"""\
+List the entries that changed since a sequence, with claims; drifted: a quote no longer stands in its document.
+Use when: you come back to a notebook, or others write to it.
+Do not use when: you look for something (wild_search).
+Returns at most: 50 entries, each with its last change, 9,000 tokens.
+If you need more, call: this with since_sequence = next_sequence.
+Defaults: from the beginning, 20 changes. Max: 50.
+{NOT_INSTRUCTIONS}"""
 _CLAIMS_RECENT_DOC = """\
 The entries that changed after a sequence, the oldest change first, each with its last change.
 
@@ -164,7 +301,23 @@ CLAIMS_RECENT = Operation(
         "since_sequence limit * project",
         _CLAIMS_RECENT_DOC,
     ),
+    tool=ToolSpec(
+        name="wild_recent",
+        title="Recent changes",
+        description=_CLAIMS_RECENT_DESCRIPTION,
+        answer=RecentAnswer,
+        render=render_recent,
+        max_size=ROWS_SIZE,
+        pack="claims",
+    ),
 )
+_CLAIMS_STATUS_DESCRIPTION = """\
+Show how the notebook stands: numbers of entries and claims by status, topics with most friction.
+Use when: you want to know whether there is a notebook, and what state it is in.
+Do not use when: you look for something (wild_search).
+Returns at most: one object, 1,000 tokens.
+If you need more, call: wild_topics or wild_friction.
+Defaults: the server's project. Max: one notebook."""
 _CLAIMS_STATUS_DOC = """\
 The counts of the notebook.
 
@@ -182,9 +335,66 @@ CLAIMS_STATUS = Operation(
         _CLAIMS_STATUS_DOC,
         is_row=True,
     ),
+    tool=ToolSpec(
+        name="wild_status",
+        title="Notebook status",
+        description=_CLAIMS_STATUS_DESCRIPTION,
+        answer=NotebookStatusAnswer,
+        render=render_status,
+        max_size=ROWS_SIZE,
+        pack="claims",
+    ),
 )
-CLAIMS_WRITE = Operation("claims.write", WriteEntry, _where_kept(writing.write_entry), in_scripts=False)
-CLAIMS_REVISE = Operation("claims.revise", ReviseEntry, _where_kept(writing.revise_entry), in_scripts=False)
+_CLAIMS_WRITE_DESCRIPTION = """\
+Write an entry: 1 to 20 claims, each with quotes of passages. The server looks for each and says what it found.
+Use when: you found something out that later sessions should know and check.
+Do not use when: the entry exists (wild_revise).
+Returns at most: the entry as it was checked, 20,000 tokens.
+If you need more, call: wild_read with entry_id.
+Defaults: confidence .8, stance supports. Max: 20 claims, 20 quotes each, 50,000 characters."""
+CLAIMS_WRITE = Operation(
+    "claims.write",
+    WriteEntry,
+    _where_kept(writing.write_entry),
+    in_scripts=False,
+    tool=ToolSpec(
+        name="wild_write",
+        title="Write an entry",
+        description=_CLAIMS_WRITE_DESCRIPTION,
+        answer=WriteAnswer,
+        render=render_written,
+        max_size=ENTRY_SIZE,
+        pack="claims",
+        read_only=False,
+        idempotent=False,
+        is_offered=may_write,
+    ),
+)
+_CLAIMS_REVISE_DESCRIPTION = """\
+Revise an entry: its topic, source, content or claims; add evidence; record that claims contradict each other.
+Use when: an entry is wrong or incomplete, or you judged a pair of claims.
+Do not use when: you found something new (wild_write).
+Returns at most: the entry as it was checked, 20,000 tokens; of verdicts alone, its status.
+If you need more, call: wild_read with entry_id.
+Defaults: what is left out stays; earlier revisions are kept. Max: 20 claims, quotes and verdicts."""
+CLAIMS_REVISE = Operation(
+    "claims.revise",
+    ReviseEntry,
+    _where_kept(writing.revise_entry),
+    in_scripts=False,
+    tool=ToolSpec(
+        name="wild_revise",
+        title="Revise an entry",
+        description=_CLAIMS_REVISE_DESCRIPTION,
+        answer=WriteAnswer,
+        render=render_written,
+        max_size=ENTRY_SIZE,
+        pack="claims",
+        read_only=False,
+        idempotent=False,
+        is_offered=may_write,
+    ),
+)
 OF_CLAIMS = (
     CLAIMS_SEARCH,
     CLAIMS_RELATED,

@@ -46,7 +46,7 @@ from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.claims.notebooks import OpenNotebook, documents_of, open_notebook, require_writes
 from winnow.server.operations.claims.reading import read_claims
 from winnow.server.operations.claims.rows import share
-from winnow.server.operations.passages import find_passage
+from winnow.server.operations.ranking.passages import find_passage
 from winnow.server.runtime.sessions.passage_store import StoredPassage
 from winnow.server.text.printable import one_line, printable
 

@@ -21,13 +21,14 @@ from functools import cached_property
 from typing import Any, get_args
 
 from winnow.server.bibliographies.facts import CITEKEY
-from winnow.server.bibliographies.locators import address_of, locate, locator_fields, work_fields
+from winnow.server.bibliographies.locators import address_of, cite_place, locate, locator_fields, work_fields
 from winnow.server.contracts.base import Scope
 from winnow.server.contracts.core.citations import (
     MAX_CHECKS,
     MAX_MALFORMED,
     MAX_REFERENCES,
     MAX_SHOWN_CHARS,
+    AuditAnswer,
     AuditCitations,
     GivenQuote,
     QuoteStatus,
@@ -36,11 +37,14 @@ from winnow.server.errors import WinnowError
 from winnow.server.ids import is_chunk_id
 from winnow.server.models import Chunk, Document, Filters
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
-from winnow.server.operations.base import Answer, Operation, RequestContext
-from winnow.server.operations.passages import find_passage
+from winnow.server.operations.answers.rendering import partial_note
+from winnow.server.operations.base import DIRECT, Answer, RequestContext
+from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.ranking.candidates import BY_ID, generation_of, rank_distinct
+from winnow.server.operations.ranking.passages import find_passage
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.runtime.deadlines import check_deadline, current_deadline
+from winnow.server.text.framing import frame_text
 from winnow.server.text.matching import fold_label
 from winnow.server.text.printable import PrintableText, one_line, printable, printable_text, shorten
 from winnow.server.text.quotes.finding import ClosestText, QuoteMatch, closest, find_quote, has_words
@@ -373,4 +377,51 @@ def _closest_fields(text: _Text, near: ClosestText) -> dict[str, Any]:
     }
 
 
-CITATIONS_AUDIT_CHECK = Operation("citations.audit.check", AuditCitations, audit_citations, in_scripts=False)
+def render_audit(payload: dict[str, Any]) -> list[str]:
+    counts = ", ".join(f"{number} {status}" for status, number in payload["counts"].items() if number)
+    lines = [f"{counts or 'no quotes'}{partial_note(payload)}"]
+    for row in payload["results"]:
+        lines += _render_row(row)
+    unknown = [reference["key"] for reference in payload["references"] if not reference["known"]]
+    lines.append(f"{len(payload['references'])} citekeys; of no document in scope: {', '.join(unknown) or 'none'}")
+    lines += [f"line {each['line']}: {each['problem']}: {each['text']}" for each in payload["malformed"]]
+    if payload["next_cursor"]:
+        lines.append(f"next_cursor: {payload['next_cursor']}")
+    return lines
+
+
+def _render_row(row: dict[str, Any]) -> Iterator[str]:
+    section = f"section {row['section_id']}" if "section_id" in row else ""
+    document = f"document {row['document_id']}" if "document_id" in row else ""
+    facts = (row["reason"], row["named"], row.get("file"), row.get("title"), cite_place(row), section, document)
+    likeness = f" likeness {row['likeness']:.3f}" if "likeness" in row else ""
+    yield f"{row['number']}. line {row['line']} {row['status']}{likeness}: {' | '.join(filter(None, facts))}"
+    yield from frame_text(row["quote"])
+    if "text" in row:
+        yield "the source has:"
+        yield from frame_text(row["text"])
+
+
+_CITATIONS_AUDIT_CHECK_DESCRIPTION = """\
+Check quotes against the documents: verified, elided, elsewhere, altered, missing or unknown_source; and citekeys.
+Use when: a text with quotes and citations such as [@citekey, p. 3] is done.
+Do not use when: you look for quotes (kb_retrieve_evidence).
+Returns at most: 200 quotes, 20,000 tokens.
+If you need more, call: this with cursor, or with the rest of the text.
+Defaults: text or quotes. Max: 60,000 characters, 50 quotes.
+Word for word, whatever white space, hyphens, quotation marks and ligatures; case counts.
+elided: it stands there and leaves text out."""
+CITATIONS_AUDIT_CHECK = Operation(
+    "citations.audit.check",
+    AuditCitations,
+    audit_citations,
+    in_scripts=False,
+    tool=ToolSpec(
+        title="Check quotes",
+        description=_CITATIONS_AUDIT_CHECK_DESCRIPTION,
+        answer=AuditAnswer,
+        render=render_audit,
+        max_size=DIRECT.of("full"),
+        pack="core",
+    ),
+)

@@ -13,13 +13,20 @@ from typing import Any
 
 from winnow.server.contracts.citing import Cite, CitedRow
 from winnow.server.contracts.core.citations import GivenQuote
-from winnow.server.contracts.core.exporting import MAX_EXPORTED_CHARS, ExportSection, RenderMarkdown
+from winnow.server.contracts.core.exporting import (
+    MAX_EXPORTED_CHARS,
+    ExportSection,
+    RenderedMarkdown,
+    RenderMarkdown,
+)
 from winnow.server.errors import WinnowError
 from winnow.server.operations.answers.tiers import measure
-from winnow.server.operations.base import Answer, Operation, RequestContext
+from winnow.server.operations.base import DIRECT, Answer, RequestContext
 from winnow.server.operations.citing import cite_rows
 from winnow.server.operations.core.auditing import Audit, claim_of
+from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.text.framing import frame_text
 from winnow.server.text.markup.markdown_escaping import escape_line
 
 # Citations in paragraphs, as pandoc has them, which are no text to escape; unless what follows makes them a link.
@@ -166,4 +173,34 @@ def _attribution(checked: _Checked) -> str:
     return words if checked.is_verified else f"{words} ({_CLAUSE}: {row['status'].replace('_', ' ')})".strip()
 
 
-EXPORTS_RENDER_MARKDOWN = Operation("exports.render.markdown", RenderMarkdown, render_markdown, in_scripts=False)
+def render_export(payload: dict[str, Any]) -> list[str]:
+    unverified = ", ".join(f"{each['number']} {each['status']}" for each in payload["unverified"])
+    return [
+        f"{payload['quotes']} quotes; not verified: {unverified or 'none'}",
+        f"citekeys: {', '.join(payload['citekeys']) or 'none'}",
+        *frame_text(payload["markdown"]),
+    ]
+
+
+_EXPORTS_RENDER_MARKDOWN_DESCRIPTION = """\
+Render a title, sections and quotes as Markdown, with citations and a list of the cited works.
+Use when: a report is written; each quote is checked, and cited with the page where it stands.
+Do not use when: a text is Markdown already (citations_audit_check checks it).
+Returns at most: one document, 20,000 tokens.
+If you need more, call: this for other sections.
+Defaults: style pandoc, bibliography true. Max: 60,000 characters, 100 quotes.
+Paragraphs are plain text and are escaped."""
+EXPORTS_RENDER_MARKDOWN = Operation(
+    "exports.render.markdown",
+    RenderMarkdown,
+    render_markdown,
+    in_scripts=False,
+    tool=ToolSpec(
+        title="Render Markdown",
+        description=_EXPORTS_RENDER_MARKDOWN_DESCRIPTION,
+        answer=RenderedMarkdown,
+        render=render_export,
+        max_size=DIRECT.of("full"),
+        pack="core",
+    ),
+)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from winnow.server.contracts.corpus import Count
-from winnow.server.operations.base import Answer, Operation, RequestContext, Script
+from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
 from winnow.server.operations.corpus.tallies import Tally
 from winnow.server.operations.corpus.walking import ScannedDocument, Walk
+from winnow.server.operations.declaration import Operation, Script
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.runtime.deadlines import check_deadline
 

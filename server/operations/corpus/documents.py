@@ -8,18 +8,22 @@ from typing import Any
 
 from winnow.server.bibliographies.facts import TITLE_CASE
 from winnow.server.bibliographies.locators import work_fields
-from winnow.server.contracts.documents import ListDocuments
+from winnow.server.contracts.base import CitedWork
+from winnow.server.contracts.documents import DocumentsAnswer, ListDocuments
 from winnow.server.errors import WinnowError
 from winnow.server.models import DocumentRecord, Filters
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
-from winnow.server.operations.base import Answer, Operation, RequestContext, Script
+from winnow.server.operations.answers.rendering import partial_note
+from winnow.server.operations.base import DIRECT, Answer, RequestContext
 from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from winnow.server.operations.corpus.tallies import MAX_KEYS
+from winnow.server.operations.declaration import Operation, Script, ToolSpec, has_kb_tools
 from winnow.server.operations.ranking.candidates import generation_of
 from winnow.server.operations.ranking.nearest import near_field
 from winnow.server.operations.ranking.scope import filters_of, find_whole_name
 from winnow.server.runtime.deadlines import check_deadline
 from winnow.server.storage.base import FACTS, FOLDER
+from winnow.server.text.framing import frame_text
 from winnow.server.text.matching import field_texts
 from winnow.server.text.printable import one_line, printable, shorten
 
@@ -129,6 +133,50 @@ def _count_by(context: RequestContext, filters: Filters, group_by: str) -> list[
     return [{"key": key, "documents": documents, "passages": passages} for key, (documents, passages) in ordered]
 
 
+_KEY_CHARS, _FIELDS_CHARS = 200, 300
+
+
+def render_documents(payload: dict[str, Any]) -> list[str]:
+    """The totals, then the documents or the counts by key."""
+    total = payload["total"]
+    lines = [
+        f"{total['documents']} documents with {total['passages']} passages; {payload['count']} rows"
+        f"{partial_note(payload, 'limit')}"
+    ]
+    for row in payload["results"]:
+        lines += _render_count(row) if "key" in row else _render_document(row)
+    if payload["next_cursor"]:
+        lines.append(f"next_cursor: {payload['next_cursor']}")
+    return lines
+
+
+def _render_count(row: dict[str, Any]) -> list[str]:
+    key = one_line(row["key"], _KEY_CHARS) or "(none)"
+    return [f"{row['documents']} documents, {row['passages']} passages:", *frame_text(key)]
+
+
+def _render_document(row: dict[str, Any]) -> list[str]:
+    dates = [f"{name} {row[name]}" for name in ("created", "updated") if name in row]
+    labels = [f"{name} {_join(value)}" for name, value in row.get("labels", {}).items()]
+    facts = [row["type"], row.get("language", ""), f"{row['tokens']} tokens", f"{row['passages']} passages"]
+    place = " | ".join(filter(None, (row["title"], ", ".join(filter(None, facts)), *dates, *labels)))
+    lines = [f"[{row['document_id']}] {row['file']} | {place}"]
+    stated = {name: row[name] for name in CitedWork.model_fields if name in row} | row.get("fields", {})
+    fields = "; ".join(f"{name}: {_join(value)}" for name, value in stated.items())
+    return [*lines, *frame_text(one_line(fields, _FIELDS_CHARS))] if fields else lines
+
+
+def _join(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+_KB_DOCUMENTS_DESCRIPTION = """\
+List all documents, or count them by a field: nothing is ranked or left out.
+Use when: you want every file, what there is, or how many.
+Do not use when: you look for content (kb_search, kb_scan).
+Returns at most: limit rows, 2,000 tokens; 8,000 with limit.
+If you need more, call: this with cursor; kb_read for one.
+Defaults: sort path. Max: limit 1,000."""
 _KB_DOCUMENTS_DOC = """\
 Every document in scope, or their counts: a list, not a ranking.
 
@@ -154,5 +202,13 @@ KB_DOCUMENTS = Operation(
         _KB_DOCUMENTS_DOC,
         name="documents",
         defaults={"limit": 1000},
+    ),
+    tool=ToolSpec(
+        title="List documents",
+        description=_KB_DOCUMENTS_DESCRIPTION,
+        answer=DocumentsAnswer,
+        render=render_documents,
+        max_size=DIRECT.of("metadata"),
+        is_offered=has_kb_tools,
     ),
 )

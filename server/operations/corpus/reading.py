@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server.bibliographies.locators import address_of, locator_fields, work_fields
-from winnow.server.contracts.documents import MAX_READ_BYTES, MAX_READ_TOKENS, ReadDocument
+from winnow.server.bibliographies.locators import address_of, cite_work, locator_fields, work_fields
+from winnow.server.contracts.documents import MAX_READ_BYTES, MAX_READ_TOKENS, ReadAnswer, ReadDocument
 from winnow.server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from winnow.server.errors import WinnowError
 from winnow.server.models import Document, Filters
 from winnow.server.operations.answers import text_charges
-from winnow.server.operations.base import Answer, Operation, RequestContext, Script
+from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.corpus.pages import find_numbers, find_pages, list_pages, name_pages
 from winnow.server.operations.corpus.sheet_rows import narrow_to_rows
+from winnow.server.operations.declaration import Operation, Script, ToolSpec, has_kb_tools
 from winnow.server.operations.excerpts import cut_end
 from winnow.server.operations.ranking.nearest import near_documents
 from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line, printable
 from winnow.server.text.words.tokens import count_tokens
 
@@ -142,6 +145,25 @@ def _find_document(context: RequestContext, filters: Filters, name: str) -> Docu
     )
 
 
+def render_piece(payload: dict[str, Any]) -> list[str]:
+    """The piece with its source and where to continue."""
+    more = f"; goes on at start {payload['next']}" if payload["next"] is not None else "; the end"
+    place = "".join(f" | {part}" for part in (cite_work(payload), payload.get("locator")) if part)
+    return [
+        f"characters {payload['start']}-{payload['end']} of {payload['total_chars']}{more}",
+        f"[{payload['document_id']}] {payload['file']} | {payload['title']} | {payload['type']}, "
+        f"{payload['total_tokens']} tokens{place}",
+        *frame_text(payload["text"]),
+    ]
+
+
+_KB_READ_DESCRIPTION = """\
+Read a document in pieces, by id, path or title.
+Use when: you want a document whole.
+Do not use when: you want what answers a question (kb_retrieve_evidence).
+Returns at most: max_tokens tokens.
+If you need more, call: this with next as start.
+Defaults: max_tokens 800. Max: 800."""
 _KB_READ_DOC = """\
 A document from its beginning, from `start`, or one page of it: a piece, and where the next one begins.
 
@@ -166,5 +188,14 @@ KB_READ = Operation(
         name="read",
         is_row=True,
         types={"page": "int | str | Sequence[int] | None"},
+    ),
+    tool=ToolSpec(
+        title="Read a document",
+        description=_KB_READ_DESCRIPTION,
+        answer=ReadAnswer,
+        render=render_piece,
+        # Its text, and a title and a path of any characters.
+        max_size=Size(2 * ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
+        is_offered=has_kb_tools,
     ),
 )

@@ -21,8 +21,9 @@ from winnow.server.errors import WinnowError
 from winnow.server.models import ChunkSpan, Document, Filters
 from winnow.server.operations.answers import text_charges
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
-from winnow.server.operations.base import Answer, Operation, RequestContext, Script
+from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.corpus.paragraphs import Paragraph, iterate_paragraphs
+from winnow.server.operations.declaration import Operation, Script
 from winnow.server.operations.ranking.candidates import generation_of
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.runtime.deadlines import check_deadline, current_deadline

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from winnow.server.bibliographies.locators import address_of, locator_fields
-from winnow.server.contracts.corpus import MAX_MATCH_CHARS, Scan
+from winnow.server.bibliographies.locators import address_of, cite_work, locator_fields
+from winnow.server.contracts.corpus import MAX_MATCH_CHARS, Scan, ScanAnswer
 from winnow.server.models import Place
 from winnow.server.operations.answers import text_charges
 from winnow.server.operations.answers.paging import (
@@ -18,16 +18,19 @@ from winnow.server.operations.answers.paging import (
     fingerprint,
     resume_scan,
 )
+from winnow.server.operations.answers.rendering import partial_note
 from winnow.server.operations.answers.tiers import SCRIPT_ANSWER_BYTES
-from winnow.server.operations.base import Answer, Operation, RequestContext, Script
+from winnow.server.operations.base import DIRECT, Answer, RequestContext
 from winnow.server.operations.corpus.matched_text import ShownLength, require_handed_over, shown_length
 from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit
 from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
 from winnow.server.operations.corpus.sheet_rows import narrow_to_rows
 from winnow.server.operations.corpus.tallies import DOCUMENT_KEYS, Key, KeyedTallies, Tally, is_text_key, key_of
 from winnow.server.operations.corpus.walking import PlacedMatch, ScannedDocument, Walk
+from winnow.server.operations.declaration import Operation, Script, ToolSpec, has_kb_tools, omit_without_scripts
 from winnow.server.operations.ranking.candidates import generation_of
 from winnow.server.operations.ranking.scope import filters_of
+from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line, printable, shorten
 
 # No more fit into an answer to a script.
@@ -250,6 +253,55 @@ def _next(walk: Walk, after: ScanCursor, page: AnswerPage) -> tuple[str | None, 
     return after.encode(), "time"
 
 
+_KEY_CHARS = 300
+
+
+def render_scan(payload: dict[str, Any]) -> list[str]:
+    """The totals, then the matches by document or the counts by key."""
+    lines = [_headline(payload)]
+    file = ""
+    for row in payload["results"]:
+        if "key" in row:
+            lines.append(f"{row['matches']} in {row['passages']} passages, {row['documents']} documents:")
+            lines += frame_text(one_line(row["key"], _KEY_CHARS))
+            continue
+        if row["file"] != file:
+            file = row["file"]
+            facts = (file, row["title"], cite_work(row), f"document {row['document_id']}")
+            lines.append(" | ".join(filter(None, facts)))
+        lines += _render_match(row)
+    if payload.get("next_cursor"):
+        lines.append(f"next_cursor: {payload['next_cursor']}")
+    return lines
+
+
+def _headline(payload: dict[str, Any]) -> str:
+    total, scanned = payload["total"], payload["scanned"]
+    more = partial_note(payload, "limit")
+    extent = "complete" if payload["complete"] else "not complete"
+    return (
+        f"{total['matches']} matches in {total['passages']} passages of {total['documents']} documents; {extent}: "
+        f"{scanned['documents']} documents looked through; {payload['count']} rows{more}"
+    )
+
+
+def _render_match(row: dict[str, Any]) -> list[str]:
+    passage = f"[{row['passage_id']}] " if row.get("passage_id") else ""
+    groups = [group for group in row["groups"] if group is not None]
+    place = f" {row['locator']}" if "locator" in row else ""
+    lines = [f"{passage}{row['start']}-{row['end']}{place}", *frame_text(row["context"])]
+    if row["match"] not in row["context"]:
+        lines += frame_text(one_line(row["match"]))
+    return [*lines, *(line for group in groups for line in frame_text(f"group: {one_line(group)}"))]
+
+
+_KB_SCAN_DESCRIPTION = """\
+Every match of a regular expression in all text, or their counts: nothing is ranked or left out.
+Use when: you list or count all places of a word or pattern.
+Do not use when: you ask a question (kb_retrieve_evidence), or compute with matches (execute_code: scan).
+Returns at most: 2,000 tokens; 8,000 with limit. total counts all.
+If you need more, call: this with cursor, or group_by.
+Defaults: context 80. Max: limit 10,000."""
 _KB_SCAN_DOC = r"""
 Every match of a regular expression in all text in scope: a list, not a ranking.
 
@@ -281,5 +333,14 @@ KB_SCAN = Operation(
         _KB_SCAN_DOC,
         name="scan",
         types={"pattern": "str | re.Pattern[str]", "group_by": "str | int | None"},
+    ),
+    tool=ToolSpec(
+        title="List every match",
+        description=_KB_SCAN_DESCRIPTION,
+        answer=ScanAnswer,
+        render=render_scan,
+        max_size=DIRECT.of("metadata"),
+        is_offered=has_kb_tools,
+        fit_description=omit_without_scripts(", or compute with matches (execute_code: scan)"),
     ),
 )

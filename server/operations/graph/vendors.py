@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from winnow.server.contracts import VendorAnswer
 from winnow.server.contracts.graph import DEFAULT_VENDOR_ROWS, FindVendorInfo
 from winnow.server.errors import WinnowError
 from winnow.server.operations.answers import text_charges, tiers
 from winnow.server.operations.answers.paging import AnswerPage, Cursor, build_page, fingerprint, resume
-from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext, Script
+from winnow.server.operations.answers.rendering import partial_note
+from winnow.server.operations.base import GRAPH_SECONDS, Answer, RequestContext
+from winnow.server.operations.declaration import Operation, Script, ToolSpec
 from winnow.server.operations.graph.nodes import (
     GraphView,
     add_places,
@@ -26,9 +29,11 @@ from winnow.server.operations.graph.nodes import (
     texts_of,
     view_of,
 )
+from winnow.server.operations.graph.rendering import MAX_SIZE, format_counts, render_ending, render_nodes
 from winnow.server.operations.graph.walks import links_towards_seeds
 from winnow.server.operations.ranking.nearest import list_near
 from winnow.server.retrieval.graph.records import Edge, Node
+from winnow.server.settings.settings import Settings
 from winnow.server.text.matching import find_spellings
 
 # The relations that connect an entity with a vendor: stated, by co-occurrence, or through the vendor's documents.
@@ -226,6 +231,36 @@ def _add_content(row: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any
     return {**row, "entity": {**row["entity"], "content": content}} if content else row
 
 
+def _has_graph(settings: Settings) -> bool:
+    """Whether graphs are switched on."""
+    return settings.graph != "off"
+
+
+def render_vendor(payload: dict[str, Any]) -> list[str]:
+    """The entities, then the relations between them by id."""
+    cut = f", {payload['cut']} cut" if payload["cut"] else ""
+    lines = [
+        f"{payload['vendor']} [{payload['vendor_id']}]: {payload['entity_count']} of {payload['total']} "
+        f"entities{cut} ({payload['mode']}){partial_note(payload, 'max_results')}, "
+        f"about {payload['estimated_tokens']} tokens"
+    ]
+    if payload["counts"]:
+        lines.append(f"counts: {format_counts(payload['counts'])}")
+    lines.extend(render_nodes(payload["entities"]))
+    lines.extend(
+        f"{row['source_id']} {row['relationship_type']} {row['target_id']} (confidence {row['confidence']:.3f})"
+        for row in payload["relationships"]
+    )
+    return [*lines, *render_ending(payload)]
+
+
+_FIND_VENDOR_INFO_DESCRIPTION = """\
+Documents, products, people and tags around one vendor.
+Use when: you ask about a vendor.
+Do not use when: you want passages (semantic_search with vendor_filter).
+Returns at most: max_results rows, 8,000 tokens.
+If you need more, call: this with cursor.
+Defaults: max_results 50. Max: 100."""
 _FIND_VENDOR_INFO_DOC = """\
 Everything related to one vendor: documents, products, people, tags, and entities named with it.
 
@@ -246,5 +281,13 @@ FIND_VENDOR_INFO = Operation(
     script=Script(
         "vendor_name include_content max_results entity_types * scope cursor",
         _FIND_VENDOR_INFO_DOC,
+    ),
+    tool=ToolSpec(
+        title="Find what is around a vendor",
+        description=_FIND_VENDOR_INFO_DESCRIPTION,
+        answer=VendorAnswer,
+        render=render_vendor,
+        max_size=MAX_SIZE,
+        is_offered=_has_graph,
     ),
 )

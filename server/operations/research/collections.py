@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from winnow.server.bibliographies.locators import passage_fields
 from winnow.server.contracts.base import Scope
-from winnow.server.contracts.research import SECTION_CHARS, InspectCollection
+from winnow.server.contracts.research import SECTION_CHARS, CollectionAnswer, InspectCollection
 from winnow.server.errors import WinnowError
 from winnow.server.models import CollectionFacts, Filters, Passage
 from winnow.server.operations.answers import tiers
-from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext
+from winnow.server.operations.base import DIRECT, GRAPH_SECONDS, Answer, RequestContext
+from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.operations.research.items import section_names, text_fact
 from winnow.server.operations.research.models import (
@@ -25,6 +26,7 @@ from winnow.server.operations.research.models import (
 from winnow.server.settings.project_settings import ProjectSettings
 from winnow.server.storage.base import LEXICAL
 from winnow.server.text import stated_facts
+from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line, printable, shorten
 
 # The engine's name of a vector or a key -> its name in the contract; other names are the same.
@@ -171,6 +173,43 @@ def _with_samples(context: RequestContext, payload: dict[str, Any], samples: lis
     return Answer({**payload, "sample_payloads": list(fitted.rows)}, "full", shown, fitted.tokens)
 
 
+def render_collection(payload: dict[str, Any]) -> list[str]:
+    """The figures, one kind on a line; then each sample as JSON."""
+    lines = [f"project {payload['project']}: {payload['size']} passages in {payload['collection']}"]
+    lines += _render_facts(payload)
+    for number, sample in enumerate(payload["sample_payloads"], start=1):
+        lines += [f"sample {number}:", *frame_text(tiers.dumps(sample))]
+    return lines
+
+
+def _render_facts(payload: dict[str, Any]) -> Iterator[str]:
+    yield f"models: dense {payload['dense_model'] or 'none'}, sparse {payload['sparse_model'] or 'none'}"
+    yield f"vectors: {', '.join(payload['named_vectors'])}"
+    yield f"payload keys: {', '.join(payload['payload_keys']) or 'none'}"
+    for kind, names in payload["indexes"].items():
+        yield f"{kind} indexes: {', '.join(names) or 'none'}"
+    yield "storage: " + ", ".join(f"{name} {str(is_so).lower()}" for name, is_so in payload["storage"].items())
+
+
+_INSPECT_COLLECTION_DESCRIPTION = """\
+What the index holds of one project: passages, models, vectors, keys of payloads, indexes, storage.
+Use when: you want to know which filters and citation facts a project has.
+Do not use when: you look for content (query).
+Returns at most: 5 sample payloads, 20,000 tokens.
+If you need more, call: kb_documents for all documents.
+Defaults: sample 0. Max: 5."""
 INSPECT_COLLECTION = Operation(
-    "inspect_collection", InspectCollection, inspect_collection, in_scripts=False, seconds=GRAPH_SECONDS
+    "inspect_collection",
+    InspectCollection,
+    inspect_collection,
+    in_scripts=False,
+    seconds=GRAPH_SECONDS,
+    tool=ToolSpec(
+        title="Inspect a project's collection",
+        description=_INSPECT_COLLECTION_DESCRIPTION,
+        answer=CollectionAnswer,
+        render=render_collection,
+        max_size=DIRECT.of("full"),
+        pack="research",
+    ),
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from winnow.server.contracts.search import IndexState
-from winnow.server.operations.base import GRAPH_SECONDS, Answer, Operation, RequestContext
+from winnow.server.operations.base import GRAPH_SECONDS, Answer, RequestContext
 from winnow.server.operations.claims.projection import claims_view
+from winnow.server.operations.declaration import Operation
 from winnow.server.runtime.audit import fingerprint
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from winnow.server.contracts.research import MAX_PROJECTS, ListProjects
+from winnow.server.contracts.research import MAX_PROJECTS, ListProjects, ProjectsAnswer
 from winnow.server.operations.answers import tiers
-from winnow.server.operations.base import Answer, Operation, RequestContext
+from winnow.server.operations.base import Answer, RequestContext
+from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.research.models import bound_models, collection_of, projects_in_reach
 
 _TOKENS = tiers.ANSWER_TOKENS["metadata"]
@@ -36,4 +37,39 @@ def _build_row(context: RequestContext, project: str, names: Sequence[str]) -> d
     }
 
 
-LIST_PROJECTS = Operation("list_projects", ListProjects, list_projects, in_scripts=False)
+def render_projects(payload: dict[str, Any]) -> list[str]:
+    """One line for each project."""
+    return [_headline(payload), *map(_render_row, payload["projects"])]
+
+
+def _headline(payload: dict[str, Any]) -> str:
+    return f"{payload['count']} projects"
+
+
+def _render_row(row: dict[str, Any]) -> str:
+    hybrid = "hybrid" if row["hybrid_enabled"] else "not hybrid"
+    models = f"dense {row['dense_model'] or 'none'}, sparse {row['sparse_model'] or 'none'}"
+    return f"[{row['id']}] {row['collection']} | {models} | {hybrid}"
+
+
+_LIST_PROJECTS_DESCRIPTION = """\
+List the projects that this server searches, with their models.
+Use when: another tool asks for a project and you do not know its id.
+Do not use when: you look for content (query).
+Returns at most: 100 projects, 8,000 tokens.
+If you need more, call: this with prefix.
+Defaults: all projects. Max: 100."""
+LIST_PROJECTS = Operation(
+    "list_projects",
+    ListProjects,
+    list_projects,
+    in_scripts=False,
+    tool=ToolSpec(
+        title="List projects",
+        description=_LIST_PROJECTS_DESCRIPTION,
+        answer=ProjectsAnswer,
+        render=render_projects,
+        max_size=tiers.Size(_TOKENS + 1_000, tiers.ANSWER_BYTES),
+        pack="research",
+    ),
+)

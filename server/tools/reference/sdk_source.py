@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from winnow.server.operations.base import Operation, Script
+from winnow.server.operations.declaration import Operation, Script
 from winnow.server.operations.table import OPERATIONS
 
 _LINE = 115

@@ -1,4 +1,4 @@
-"""Shared parts of the ``graph.*`` tools: when they are offered, sentences of their descriptions, rows as text."""
+"""Answers of the graph as text, and what all descriptions of its tools say."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from winnow.server.bibliographies.locators import cite_place
+from winnow.server.operations.answers.rendering import partial_note
 from winnow.server.operations.answers.tiers import ANSWER_BYTES, MOST_GRAPH_TOKENS, Size
 from winnow.server.text.framing import frame_text
-from winnow.server.tools.base import Context
-from winnow.server.tools.kb import partial_note
 
 # Every description of a graph tool contains these sentences verbatim.
 RULES = """\
@@ -17,14 +16,6 @@ Use after `kb.search` to explore relationships between the top 1–3 candidates.
 `neo4j_disabled=true` (use `kb.search`/`kb.retrieve_evidence` only). Do not fetch text until you have \
 narrowed to ≤3 passages."""
 MAX_SIZE = Size(MOST_GRAPH_TOKENS, ANSWER_BYTES)
-
-
-def is_offered(context: Context) -> bool:
-    """Whether this server lists the graph tools: together with the ``kb.*`` tools, which take their ids.
-
-    They are listed even before there is a graph: an ingest may build it later, and hosts list tools once.
-    """
-    return context.settings.graph != "off" and context.settings.kb_v2_enabled
 
 
 def render_reached(payload: dict[str, Any]) -> list[str]:
@@ -80,3 +71,33 @@ def _render_arrival(row: Mapping[str, Any]) -> str:
 def _render_edge_counts(row: Mapping[str, Any]) -> str:
     directions = ((name, row[f"edges_{name}"]) for name in ("out", "in") if f"edges_{name}" in row)
     return "; ".join(f"{name}: {format_counts(counts)}" for name, counts in directions)
+
+
+def render_description(payload: dict[str, Any]) -> list[str]:
+    """Nodes with their counts, or the counts of the whole graph."""
+    if "graph" in payload:
+        parts = payload["graph"].items()
+        return ["the whole graph", *(f"{name}: {format_counts(counts)}" for name, counts in parts)]
+    headline = f"{len(payload['results'])} nodes{partial_note(payload)}"
+    return [headline, *render_nodes(payload["results"]), *render_ending(payload)]
+
+
+def render_paths(payload: dict[str, Any]) -> list[str]:
+    """Paths, one line for each node and each step."""
+    others = "no others" if payload["complete"] else "there may be others"
+    lines = [
+        f"{len(payload['results'])} of {payload['total']} paths{partial_note(payload, 'limit')}; "
+        f"{others} within max_hops"
+    ]
+    for number, path in enumerate(payload["results"], start=1):
+        lines.append(f"{number}. {path['hops']} hops")
+        lines.extend(f"   {line}" for line in _render_path(path))
+    return [*lines, *render_ending(payload)]
+
+
+def _render_path(path: dict[str, Any]) -> Iterator[str]:
+    for node, edge in zip(path["nodes"], [*path["edges"], None], strict=True):
+        yield f"[{node['id']}] {node['title']} ({node['label']} {node['type']})"
+        if edge:
+            facts = f"weight {edge['weight']}, confidence {edge['confidence']:.3f}"
+            yield f"  {edge['relation']} {edge.get('direction', '')}, {facts} | {render_sections(edge)}"
