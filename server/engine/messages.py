@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,7 +17,8 @@ from winnow.server.engine.wire import Message, WireError
 from winnow.server.errors import WinnowError, internal_error
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.models import Chunk, Document, Passage, Place
-from winnow.server.operations.base import Answer
+from winnow.server.operations.answers.tiers import Size
+from winnow.server.operations.base import Answer, AnswerText
 from winnow.server.runtime.sessions.passage_store import PassageLink, StoredPassage
 
 
@@ -152,7 +153,7 @@ def answer_to_json(answer: Answer) -> Message:
         "tokens": answer.tokens,
         "warnings": answer.warnings,
         "cache_hit": answer.cache_hit,
-        "counted": answer.counted,
+        "rendered": answer.rendered and asdict(answer.rendered),
         "noted": dict(answer.noted),
         "taken": dict(answer.charged_text),
         "links": [
@@ -166,8 +167,20 @@ def answer_from_json(fields: Mapping[str, Any]) -> Answer:
     """The inverse of ``answer_to_json``."""
     links = tuple(PassageLink(*link) for link in fields["links"])
     rest = {name: value for name, value in fields.items() if name != "taken"}
-    known = {"warnings": tuple(fields["warnings"]), "links": links, "charged_text": fields["taken"]}
+    known = {
+        "warnings": tuple(fields["warnings"]),
+        "links": links,
+        "charged_text": fields["taken"],
+        "rendered": _text_from_json(fields["rendered"]),
+    }
     return Answer(**{**rest, **known})
+
+
+def _text_from_json(fields: Mapping[str, Any] | None) -> AnswerText | None:
+    if fields is None:
+        return None
+    sizes = {name: Size(**fields[name]) for name in ("payload_size", "text_size")}
+    return AnswerText(**{**fields, **sizes})
 
 
 def stored_passage_from_json(fields: Mapping[str, Any] | None) -> StoredPassage | None:

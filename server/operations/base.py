@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -31,7 +31,8 @@ if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake
 
 _CACHED_RANKINGS = 512  # one is about 100 hits: 20 KiB
 _CACHED_VECTORS = 2_048  # one is 1.5 KiB
-# Tier -> answers that are kept, and for how many seconds. A full answer has up to 80 KiB, a page of metadata 10.
+# Tier -> answers that are kept, and for how many seconds. A full answer has up to 160 KiB with its text, a
+# page of metadata 20.
 _VIEWS: Mapping[Mode, tuple[int, float]] = MappingProxyType(
     {"ids_only": (512, 3600.0), "metadata": (512, 3600.0), "preview": (256, 3600.0), "full": (64, 1800.0)}
 )
@@ -249,6 +250,19 @@ class RequestContext:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerText:
+    """A payload as text for a model to read, and the sizes of both as they are sent: as JSON.
+
+    ``summary`` is the first line of the text.
+    """
+
+    text: str
+    summary: str
+    payload_size: tiers.Size
+    text_size: tiers.Size
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A payload, its numbers of rows and tokens, and warnings for the caller.
 
@@ -265,21 +279,5 @@ class Answer:
     cache_hit: bool = False
     noted: Mapping[str, int] = field(default_factory=dict)
     links: tuple[PassageLink, ...] = ()
-    counted: int | None = None
+    rendered: AnswerText | None = None
     charged_text: ChargedText = field(default_factory=dict)
-
-
-def count_answer_tokens(context: RequestContext, answer: Answer) -> Answer:
-    """Add the number of tokens of the payload to an answer of a direct call."""
-    if answer.counted is not None or not context.caller.budget.is_direct:
-        return answer
-    return replace(answer, counted=tiers.measure(answer.payload).tokens)
-
-
-def add_warnings(context: RequestContext, answer: Answer, warnings: tuple[str, ...]) -> Answer:
-    """The answer with these warnings, which its estimate of what a direct call is sent counts, too."""
-    payload = answer.payload
-    if "estimated_tokens" in payload and context.caller.budget.is_direct:
-        estimate = payload["estimated_tokens"] + tiers.estimate_warning_tokens(warnings)
-        payload = {**payload, "estimated_tokens": estimate}
-    return replace(answer, payload=payload, warnings=warnings)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from winnow.server.operations.answers.tiers import Size
-from winnow.server.operations.base import OTHER_SECONDS, Answer, RequestContext
+from winnow.server.operations.answers.tiers import AROUND_TOKENS, Size, estimate_warning_tokens, measure
+from winnow.server.operations.base import OTHER_SECONDS, Answer, AnswerText, RequestContext
 from winnow.server.settings.settings import Settings
 from winnow.server.settings.value_types import ToolPack
+from winnow.server.text.framing import frame_answer
+
+# A text is sent within quotes that are counted with what stands around it.
+_WITHOUT_QUOTES = Size(0, -2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,10 @@ class ToolSpec:
     needs_scripts: bool = False
     pack: ToolPack | Literal[""] = ""
 
+    def lines_of(self, payload: dict[str, Any]) -> list[str]:
+        """The text of a payload, with what stands in documents marked; the summary first."""
+        return frame_answer(self.render(payload), payload)
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
@@ -80,6 +88,45 @@ class Operation:
     seconds: float = OTHER_SECONDS
     script: Script | None = None
     tool: ToolSpec | None = None
+
+
+def render_answer(context: RequestContext, answer: Answer, tool: ToolSpec | None) -> Answer:
+    """The answer of a direct call with its text and both sizes; as it is if no tool sends it, or it has them."""
+    if tool is None or answer.rendered is not None or not context.caller.budget.is_direct:
+        return answer
+    rendered = _render(answer.payload, tool)
+    if "estimated_tokens" not in answer.payload:
+        return replace(answer, rendered=rendered)
+    payload = {**answer.payload, "estimated_tokens": _estimate(answer, rendered)}
+    return replace(answer, payload=payload, rendered=_with_payload(rendered, answer.payload, payload, tool))
+
+
+def _render(payload: dict[str, Any], tool: ToolSpec) -> AnswerText:
+    """The text of a payload and both sizes."""
+    lines = tool.lines_of(payload)
+    text = "\n".join(lines)
+    return AnswerText(text, lines[0], measure(payload), measure(text) + _WITHOUT_QUOTES)
+
+
+def _estimate(answer: Answer, rendered: AnswerText) -> int:
+    """An estimate of the tokens of all that is sent of an answer."""
+    both = rendered.payload_size.tokens + rendered.text_size.tokens
+    return both + AROUND_TOKENS + estimate_warning_tokens(answer.warnings)
+
+
+def _with_payload(
+    rendered: AnswerText, before: dict[str, Any], payload: dict[str, Any], tool: ToolSpec
+) -> AnswerText:
+    """The text of a payload that differs from the rendered one by its estimate alone, without counting again."""
+    lines = tool.lines_of(payload)
+    text = "\n".join(lines)
+    more = len(str(payload["estimated_tokens"])) - len(str(before["estimated_tokens"]))
+    return AnswerText(
+        text,
+        lines[0],
+        rendered.payload_size + Size(0, more),
+        rendered.text_size + Size(0, len(text) - len(rendered.text)),
+    )
 
 
 def has_kb_tools(settings: Settings) -> bool:

@@ -61,7 +61,7 @@ def fetch(context: RequestContext, request: Fetch) -> Answer:
         answer,
         payload=_add_paging(answer.payload, plan, after),
         warnings=(*cursor.moved(generation, BY_ID), *answer.warnings),
-        counted=None,
+        rendered=None,
     )
 
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,10 +29,8 @@ from winnow.server.operations.base import (
     RankingCaches,
     RequestContext,
     Store,
-    add_warnings,
-    count_answer_tokens,
 )
-from winnow.server.operations.declaration import Operation
+from winnow.server.operations.declaration import Operation, render_answer
 from winnow.server.operations.table import OPERATIONS
 from winnow.server.runtime.caches import CacheCounters
 from winnow.server.runtime.call_threads import CallThreads
@@ -280,7 +278,7 @@ class KnowledgeBase:
             )
             with span("operation", name=operation):
                 answer = await self._calls.run(
-                    deadline, partial(_answer_and_count, known, context, request, warnings)
+                    deadline, partial(_answer_and_render, known, context, request, warnings)
                 )
                 annotate(rows=answer.rows, tokens=answer.tokens)
         except TimeoutError:
@@ -309,11 +307,11 @@ class KnowledgeBase:
             return self._opening
 
 
-def _answer_and_count(
+def _answer_and_render(
     known: Operation, context: RequestContext, request: BaseModel, ignored: tuple[str, ...]
 ) -> Answer:
-    """The answer, its warnings (first those about ignored arguments) and its numbers of tokens."""
-    # Tokens are counted here: in a thread, in the process that has the tokenizer.
+    """The answer with its warnings, first those about ignored arguments, and its text."""
+    # Rendered and counted here: in a thread, in the process that has the tokenizer.
     try:
         answer = known.run(context, request)
     except WinnowError as error:
@@ -323,4 +321,6 @@ def _answer_and_count(
         message = "; ".join((error.message, *dict.fromkeys(context.warnings)))
         raise WinnowError(error.reason, message, details=error.details) from None
     warnings = (*ignored, *answer.warnings, *dict.fromkeys(context.warnings))
-    return count_answer_tokens(context, add_warnings(context, answer, warnings) if warnings else answer)
+    if warnings:  # the estimate of what is sent counts them
+        answer = replace(answer, warnings=warnings, rendered=None)
+    return render_answer(context, answer, known.tool)

@@ -16,9 +16,9 @@ from winnow.server.models import Filters
 from winnow.server.operations.answers import text_charges, tiers
 from winnow.server.operations.answers.citing_claims import render_citing
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
-from winnow.server.operations.base import DIRECT, SEARCH_SECONDS, Answer, RequestContext, count_answer_tokens
+from winnow.server.operations.base import DIRECT, SEARCH_SECONDS, Answer, RequestContext
 from winnow.server.operations.claims.projection import add_claims, claims_view
-from winnow.server.operations.declaration import Operation, Script, ToolSpec, omit_without_scripts
+from winnow.server.operations.declaration import Operation, Script, ToolSpec, omit_without_scripts, render_answer
 from winnow.server.operations.graph.relationships import add_relationships
 from winnow.server.operations.ranking.candidates import (
     Candidate,
@@ -48,7 +48,7 @@ def semantic_search(context: RequestContext, request: SemanticSearch) -> Answer:
     has_claims = mode in _WITH_CLAIMS and claims_view(context, filters.project) is not None
     if not has_claims and (known := views.get(key)) is not None:
         return replace(known, cache_hit=True)
-    answer = count_answer_tokens(context, _search(context, request, filters))
+    answer = render_answer(context, _search(context, request, filters), SEMANTIC_SEARCH.tool)
     if not has_claims and _is_cacheable(request, answer):
         views.put(key, answer)
     return answer
@@ -108,8 +108,6 @@ def build_answer(
     payload |= {"estimated_tokens": page.tokens, **envelope, **page.ending}
     if page.next_cursor:
         payload["next_cursor"] = page.next_cursor
-    if budget.is_direct:
-        payload["estimated_tokens"] = tiers.estimate_tokens(payload)
     return Answer(
         payload,
         mode,

@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from winnow import __version__
+from winnow.server.operations.answers.tiers import Size
 from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.knowledge import Answer, Caller, Knowledge
 from winnow.server.runtime.sessions.passage_store import PassageLink
 from winnow.server.settings.settings import Settings
-from winnow.server.text.framing import frame_answer
 from winnow.server.tools.scripts.script_runs import Scripts
 
 
@@ -46,7 +46,8 @@ class ToolResult:
     """The answer to one call: the structured payload (without meta) and the same content as compact text.
 
     ``summary`` is the first line of the text. ``links`` are passages to offer as resources. ``failed`` marks a
-    payload that is an error the model can act on. ``payload_tokens`` is None where it was not counted yet.
+    payload that is an error the model can act on. ``sizes`` are those of payload and text as JSON, None
+    where they were not measured yet.
     """
 
     payload: dict[str, Any]
@@ -56,7 +57,7 @@ class ToolResult:
     cache_hit: bool = False
     links: tuple[PassageLink, ...] = ()
     failed: bool = False
-    payload_tokens: int | None = None
+    sizes: tuple[Size, Size] | None = None
 
 
 # Tools of a server that is used mainly through scripts (setting tools), and read_result, which scripts lead to.
@@ -109,15 +110,16 @@ class Tool(ToolSpec):
 
     def result_of(self, answer: Answer) -> ToolResult:
         """The result of a call that its operation answered so."""
-        lines = frame_answer(self.render(answer.payload), answer.payload)
+        rendered = answer.rendered
+        lines = [] if rendered else self.lines_of(answer.payload)
         return ToolResult(
             answer.payload,
-            "\n".join(lines),
-            lines[0],
+            rendered.text if rendered else "\n".join(lines),
+            rendered.summary if rendered else lines[0],
             warnings=answer.warnings,
             cache_hit=answer.cache_hit,
             links=answer.links,
-            payload_tokens=answer.counted,
+            sizes=(rendered.payload_size, rendered.text_size) if rendered else None,
         )
 
     def is_callable(self, context: Context) -> bool:

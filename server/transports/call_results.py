@@ -65,5 +65,12 @@ class CallResult:
         return error
 
 
-# Renders what a transport sends of a result besides its payload: that counts as usage, too.
-RenderEnvelope = Callable[[CallResult], str]
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """What a transport sends of a result besides its payload: that counts as usage, too.
+
+    ``has_text``: whether the text is part of it.
+    """
+
+    render: Callable[[CallResult], str]
+    has_text: bool

@@ -18,6 +18,7 @@ from winnow.server.errors import WinnowError, internal_error
 from winnow.server.operations.answers.tiers import Size, bound_warnings, dumps
 from winnow.server.operations.knowledge import Knowledge
 from winnow.server.runtime.audit import fingerprint, open_audit_log, trace_of_call
+from winnow.server.runtime.caches import Cache
 from winnow.server.runtime.logs import log, redact_text
 from winnow.server.runtime.reports.traces import span
 from winnow.server.runtime.sessions.host_words import error_for, warnings_for
@@ -29,7 +30,7 @@ from winnow.server.tools.reference.guides import spell_tool_names
 from winnow.server.tools.reference.sdk import list_functions
 from winnow.server.tools.table import EARLIER_NAMES, TOOLS, WITHOUT_KB, Context, Tool, ToolResult
 from winnow.server.transports.access.harvest import HarvestAlert, HarvestGuard
-from winnow.server.transports.call_results import CallResult, ListedTool, RenderEnvelope
+from winnow.server.transports.call_results import CallResult, ListedTool, Wrapper
 from winnow.server.transports.limits import RateLimit
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ _ERROR_CHARS = 2_000
 _MAX_REST = Size(tokens=2_500, bytes=8 * 1024)
 _MS_PER_SECOND = 1000
 _CORPUS_SECONDS = 60.0  # between two looks at the size of the corpus
+_CACHED_WRAPPERS = 256  # one is about 400 bytes, with warnings up to 3 KiB
+# Stand in for those of a call while its tokens are counted; most trace ids have three tokens more, which the two
+# counts of text and wrapper have where they meet.
+_USUAL_TRACE, _USUAL_MS = "015c33b2-df14-41aa-b8eb-18b900745130", 12.345
 
 
 class ApplicationServices(Protocol):
@@ -105,6 +110,7 @@ class Dispatcher:
         self._harvest = HarvestGuard(settings)
         self._corpus, self._corpus_read = 0, -math.inf
         self._audit = open_audit_log(settings, "calls")
+        self._tokens_around: Cache[int] = Cache(_CACHED_WRAPPERS)
 
     @property
     def settings(self) -> Settings:
@@ -199,12 +205,12 @@ class Dispatcher:
         progress: Callable[[float, str], Awaitable[None]],
         address: str = "",
         *,
-        render_envelope: RenderEnvelope,
+        wrapper: Wrapper,
         is_fresh: bool = False,
     ) -> CallResult:
         """Answer one call of this client from this address ("" on a pipe).
 
-        ``render_envelope`` renders what the transport sends besides the payload: bounded, and counted as usage.
+        ``wrapper`` renders what the transport sends besides the payload: bounded, and counted as usage.
         ``is_fresh``: the answer is from no cache.
 
         Raises only when cancelled: errors are results too. A call that is cancelled has its line in the logs, too.
@@ -212,9 +218,7 @@ class Dispatcher:
         started, trace_id = time.perf_counter(), str(uuid.uuid4())
         trace_of_call.set(trace_id)
         try:
-            return await self._answer(
-                tool, arguments, client, progress, address, render_envelope, is_fresh, started
-            )
+            return await self._answer(tool, arguments, client, progress, address, wrapper, is_fresh, started)
         except asyncio.CancelledError:
             self._log_call(tool, arguments, client, _Ending(trace_id, _CANCELLED, _ms_since(started)))
             raise
@@ -226,7 +230,7 @@ class Dispatcher:
         client: str,
         progress: Callable[[float, str], Awaitable[None]],
         address: str,
-        render_envelope: RenderEnvelope,
+        wrapper: Wrapper,
         is_fresh: bool,
         started: float,
     ) -> CallResult:
@@ -245,7 +249,7 @@ class Dispatcher:
             _check_payload(tool, result, size)
             duration_ms = _ms_since(started)
             answer, sent = await self._measure(
-                _build_result(tool, result, trace_id, duration_ms), size, render_envelope
+                _build_result(tool, result, trace_id, duration_ms), result, size, wrapper
             )
             _check_total(tool, sent)
             alert = await self._watch_listing(tool, result, client, address)
@@ -258,7 +262,7 @@ class Dispatcher:
             result = _error_result(tool, error)
             size, duration_ms = await self._measure_payload(result), _ms_since(started)
             answer, sent = await self._measure(
-                _build_result(tool, result, trace_id, duration_ms), size, render_envelope
+                _build_result(tool, result, trace_id, duration_ms), result, size, wrapper
             )
         self._kb.metrics.count_answer(tool.name, sent.tokens, sent.bytes, failed=result.failed)
         if result.failed:
@@ -306,21 +310,38 @@ class Dispatcher:
 
     async def _measure_payload(self, result: ToolResult) -> Size:
         """The size of the payload alone."""
-        text = dumps(result.payload)
-        tokens = await self._kb.count_tokens(text) if result.payload_tokens is None else result.payload_tokens
-        return Size(tokens, len(text.encode("utf-8", "replace")))
+        return await self._count(dumps(result.payload)) if result.sizes is None else result.sizes[0]
+
+    async def _count(self, text: str) -> Size:
+        return Size(await self._kb.count_tokens(text), len(text.encode("utf-8", "replace")))
 
     def _spell_name(self, name: str) -> str:
         return name if self._settings.tool_names == "dotted" else _normalize(name)
 
     async def _measure(
-        self, draft: CallResult, size: Size, render_envelope: RenderEnvelope
+        self, draft: CallResult, result: ToolResult, size: Size, wrapper: Wrapper
     ) -> tuple[CallResult, Size]:
         """The result with its usage, and the size of all that is sent. ``size`` is that of the payload alone."""
-        text = render_envelope(draft)
-        sent = size + Size(await self._kb.count_tokens(text), len(text.encode("utf-8", "replace")))
+        if result.sizes is None:
+            sent = size + await self._count(wrapper.render(draft))
+        else:
+            around = await self._measure_around(replace(draft, text=""), wrapper)
+            sent = size + around + (result.sizes[1] if wrapper.has_text else Size(0, 0))
         usage = {"tokens": sent.tokens, "bytes": sent.bytes, "tokenizer": self._kb.tokenizer}
         return replace(draft, usage=usage), sent
+
+    async def _measure_around(self, draft: CallResult, wrapper: Wrapper) -> Size:
+        """The size of what is sent beside payload and text.
+
+        It is nearly the same for all calls of a tool, so tokens are kept by what it is with another trace id and
+        time: otherwise the process that has the tokenizer would be asked once more for each call.
+        """
+        usual = wrapper.render(replace(draft, trace_id=_USUAL_TRACE, duration_ms=_USUAL_MS))
+        tokens = self._tokens_around.get(usual)
+        if tokens is None:
+            tokens = await self._kb.count_tokens(usual)
+            self._tokens_around.put(usual, tokens)
+        return Size(tokens, len(wrapper.render(draft).encode("utf-8", "replace")))
 
     def _log_call(self, tool: Tool, arguments: Mapping[str, Any], client: str, ending: _Ending) -> None:
         """Count a call and write its line to the log and to the audit log. Waits for nothing."""

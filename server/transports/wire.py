@@ -13,7 +13,7 @@ from winnow.server.runtime.sessions.passage_store import PassageLink
 from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
 from winnow.server.tools.table import Tool
-from winnow.server.transports.call_results import CallResult, ListedTool
+from winnow.server.transports.call_results import CallResult, ListedTool, Wrapper
 from winnow.server.transports.dispatch import Dispatcher
 
 _LINK_CHARS = 300
@@ -30,13 +30,14 @@ async def call_tool(
     """The answer of a call as MCP sends it; its usage is of both channels."""
     settings = dispatcher.settings
 
-    def render_envelope(result: CallResult) -> str:
+    def render_around(result: CallResult) -> str:
         blocks = [*_blocks(result, settings)] if settings.structured_output_enabled else []
         sent = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in blocks]
         return dumps({"content": sent, "meta": result.meta, "isError": False})
 
+    wrapper = Wrapper(render_around, has_text=settings.structured_output_enabled and settings.content != "summary")
     return build_result(
-        await dispatcher.call(tool, arguments, client, progress, address, render_envelope=render_envelope),
+        await dispatcher.call(tool, arguments, client, progress, address, wrapper=wrapper),
         settings,
     )
 

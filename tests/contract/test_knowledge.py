@@ -146,7 +146,7 @@ async def test_min_score_drops_what_is_below_it(application: Application) -> Non
 
 
 async def test_an_unknown_operation_is_refused(application: Application) -> None:
-    with pytest.raises(WinnowError, match="known: kb.retrieve_evidence"):
+    with pytest.raises(WinnowError, match=r"known: kb\.retrieve_evidence"):
         await application.kb.call("__class__", {}, application.caller("test"))
 
 

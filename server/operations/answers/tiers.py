@@ -8,7 +8,7 @@ cursor to the rest.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +17,6 @@ from winnow.server.bibliographies.locators import cited_fields
 from winnow.server.contracts.base import PREVIEW_CHARS, Mode, Tier
 from winnow.server.models import Passage
 from winnow.server.text import stated_facts
-from winnow.server.text.framing import notice
 from winnow.server.text.printable import one_line, printable, shorten
 from winnow.server.text.words.spans import preview
 from winnow.server.text.words.tokens import count_tokens
@@ -40,6 +39,8 @@ ANSWER_BYTES = 128 * 1024
 GRAPH_TOKENS = 2_000
 MOST_GRAPH_TOKENS = 8_000
 SCRIPT_ANSWER_BYTES = 900 * 1024
+# Tokens of ``meta`` and of the names around both forms of an answer.
+AROUND_TOKENS = 105
 # Warnings stand beside the payload and are in no budget.
 _WARNINGS, _WARNING_CHARS = 8, 300
 _TAG_CHARS, _TAGS = 80, 20
@@ -112,12 +113,6 @@ def measure(value: Any) -> Size:
     return Size(count_tokens(text), len(text.encode("utf-8", "replace")))
 
 
-def estimate_tokens(payload: Mapping[str, Any]) -> int:
-    """Estimate the tokens of an answer: its structure with ``meta``, and the text of its values."""
-    text = " | ".join((notice(payload), *_values(payload)))
-    return count_tokens(dumps(payload)) + count_tokens(text) + _AROUND_TOKENS
-
-
 def bound_warnings(warnings: Sequence[str]) -> tuple[str, ...]:
     """The warnings as an answer has them: the first few, each one short line."""
     return tuple(one_line(warning, _WARNING_CHARS) for warning in warnings[:_WARNINGS])
@@ -127,25 +122,6 @@ def estimate_warning_tokens(warnings: Sequence[str]) -> int:
     """Estimate the tokens that warnings add to an answer, once in its ``meta`` and once in its text."""
     sent = bound_warnings(warnings)
     return count_tokens(dumps(sent) + "".join(f"\nwarning: {warning}" for warning in sent)) if sent else 0
-
-
-def _values(value: Any) -> Iterator[str]:
-    """The values of a payload that its text contains."""
-    if isinstance(value, Mapping):
-        for name, part in value.items():
-            if name not in _NOT_IN_TEXT:
-                yield from _values(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _values(part)
-    elif value not in ("", None):
-        yield str(value)
-
-
-# Fields that the text of an answer omits.
-_NOT_IN_TEXT = frozenset({"document_id", "tags", "preview_tokens", "has_more", "tokens"})
-# Tokens of ``meta`` and of the names around both forms.
-_AROUND_TOKENS = 105
 
 
 def _count_fitting(rows: Sequence[Row], max_tokens: int, max_bytes: int) -> tuple[int, str]:

@@ -96,8 +96,6 @@ def find_vendor_info(context: RequestContext, request: FindVendorInfo) -> Answer
     counted = {"entity_count": len(entities), "entities": entities, "relationships": relations}
     ending = {"estimated_tokens": page.tokens, "next_cursor": page.next_cursor, **end_of_page(page, cut)}
     payload = {**facts, **counted, **ending}
-    if context.caller.budget.is_direct:
-        payload["estimated_tokens"] = tiers.estimate_tokens(payload)
     return Answer(
         payload,
         "full" if request.include_content else "metadata",

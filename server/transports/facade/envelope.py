@@ -11,7 +11,7 @@ from typing import Any
 from winnow import __version__
 from winnow.server.contracts import empty_answer
 from winnow.server.operations.answers.tiers import dumps
-from winnow.server.transports.call_results import CallResult
+from winnow.server.transports.call_results import CallResult, Wrapper
 from winnow.server.transports.facade.problems import FacadeProblem, problem_of
 
 
@@ -80,6 +80,9 @@ def _meta(result: CallResult) -> dict[str, Any]:
     }
 
 
-def render_envelope(result: CallResult) -> str:
-    """Render what is sent besides the payload, for the dispatcher to count."""
+def _render_around(result: CallResult) -> str:
     return dumps({"ok": True, "meta": _meta(result), "errors": []})
+
+
+# What is sent besides the payload, for the dispatcher to count; the text is not sent.
+WRAPPER = Wrapper(_render_around, has_text=False)

@@ -22,7 +22,7 @@ from winnow.server.tools.table import Context, Tool, ToolResult
 from winnow.server.transports.call_results import CallResult
 from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
 from winnow.server.transports.facade import discovery
-from winnow.server.transports.facade.envelope import Envelope, data_of, envelope_of, refuse, render_envelope
+from winnow.server.transports.facade.envelope import WRAPPER, Envelope, data_of, envelope_of, refuse
 from winnow.server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
 from winnow.server.transports.facade.replays import Replays, check_key, fingerprint_of
 
@@ -153,7 +153,7 @@ class FacadeService:
             client.connection,
             _ignore_progress,
             client.address,
-            render_envelope=render_envelope,
+            wrapper=WRAPPER,
             is_fresh=is_fresh,
         )
 
