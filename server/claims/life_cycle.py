@@ -50,6 +50,22 @@ class ChangedStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class DerivedState:
+    """The status that follows for an entry now, and the comparisons that it follows from, the nearest first."""
+
+    status: EntryStatus
+    comparisons: tuple[Comparison, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FrictionUpdate:
+    """The entries whose friction or status changed, and the states of all entries that were looked at, by id."""
+
+    changes: tuple[ChangedStatus, ...]
+    states: Mapping[str, DerivedState]
+
+
+@dataclass(frozen=True, slots=True)
 class CheckReport:
     """The findings of a check of a notebook: the number of entries about which anything changed, the evidence by
     status, quotes that stand nowhere now (the first thousand), and entries whose friction or status is another.
@@ -126,16 +142,19 @@ def _from_side(entry_id: str, comparison: Comparison) -> Comparison:
     return comparison.model_copy(update={"entry_id": entry_id, "other_id": comparison.entry_id, "pairs": pairs})
 
 
-def read_integration_status(store: SqliteClaimStore, entry: Entry) -> EntryStatus:
-    """The friction and the status that follow for an entry now, and why."""
-    return _derive_statuses(store, [entry])[entry.id]
+def derive_state(store: SqliteClaimStore, entry: Entry) -> DerivedState:
+    """The friction and the status that follow for an entry now, why, and the comparisons that they follow from."""
+    return _derive_states(store, [entry])[entry.id]
 
 
-def _derive_statuses(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[str, EntryStatus]:
-    """The status of each entry, by its id. No other place derives a status."""
+def _derive_states(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[str, DerivedState]:
+    """The state of each entry, by its id. No other place derives a status."""
     compared, comparisons = store.compared([entry.id for entry in entries]), _compare_all(store, entries)
     return {
-        entry.id: integration_status(entry, comparisons[entry.id], is_compared=entry.id in compared)
+        entry.id: DerivedState(
+            integration_status(entry, comparisons[entry.id], is_compared=entry.id in compared),
+            tuple(comparisons[entry.id]),
+        )
         for entry in entries
     }
 
@@ -145,12 +164,13 @@ def differing_statuses(store: SqliteClaimStore, statuses: Mapping[str, Integrati
     entries = _read_all(store, statuses)
     differ = [entry for id, entry in sorted(entries.items()) if entry.integration_status != statuses[id]]
     return [
-        ChangedStatus(id, statuses[id], stands) for id, stands in sorted(_derive_statuses(store, differ).items())
+        ChangedStatus(id, statuses[id], state.status)
+        for id, state in sorted(_derive_states(store, differ).items())
     ]
 
 
-def update_friction(store: SqliteClaimStore, entry_ids: Collection[str]) -> list[ChangedStatus]:
-    """Store the friction and status of these entries and of those that verdicts join to them; returns the changes.
+def update_friction(store: SqliteClaimStore, entry_ids: Collection[str]) -> FrictionUpdate:
+    """Store the friction and status of these entries and of those that verdicts join to them.
 
     A verdict changes both entries, and so does the evidence of either.
     """
@@ -159,12 +179,13 @@ def update_friction(store: SqliteClaimStore, entry_ids: Collection[str]) -> list
             entry_of(id) for each in store.verdicts(list(entry_ids)) for id in (each.claim_id, each.other_id)
         }
         entries = _read_all(store, {*entry_ids, *joined})
-        statuses = _derive_statuses(store, list(entries.values()))
-        changes = [
-            ChangedStatus(id, entry.integration_status, statuses[id])
+        states = _derive_states(store, list(entries.values()))
+        now = {id: state.status for id, state in states.items()}
+        changes = tuple(
+            ChangedStatus(id, entry.integration_status, now[id])
             for id, entry in entries.items()
-            if (statuses[id].friction, statuses[id].status) != (entry.friction, entry.integration_status)
-        ]
+            if (now[id].friction, now[id].status) != (entry.friction, entry.integration_status)
+        )
         store.refresh(
             [
                 entries[each.entry_id].model_copy(
@@ -173,7 +194,7 @@ def update_friction(store: SqliteClaimStore, entry_ids: Collection[str]) -> list
                 for each in changes
             ]
         )
-    return changes
+    return FrictionUpdate(changes, states)
 
 
 def check_project(library: ClaimLibrary, texts: IndexedTexts, project: str) -> tuple[str, ...]:
@@ -225,7 +246,7 @@ def check_notebook(
             differing = [now for now, was in zip(checked, page, strict=True) if now != was]
             store.refresh(differing)
             # All of them: a process may have ended between a change and what follows from it.
-            moved = update_friction(store, [entry.id for entry in page])
+            moved = update_friction(store, [entry.id for entry in page]).changes
             changes |= {each.entry_id: each for each in moved}
             drifted += [now.id for now, was in zip(checked, page, strict=True) if _has_drifted(was, now)]
             differ |= {entry.id for entry in differing} | {each.entry_id for each in moved}

@@ -480,6 +480,21 @@ async def test_claims_of_many_entries_take_one_query_and_cost_few_tokens(
     assert count_tokens(text) <= 600
 
 
+async def test_a_write_and_a_reading_look_at_comparisons_once(
+    store: SqliteClaimStore, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await answer(client, "wild_write", topic="once", claims=[claim("The lock of the shed is green.")])
+    asked: list[list[str]] = []
+    read = store.comparisons
+    monkeypatch.setattr(store, "comparisons", lambda ids: asked.append(list(ids)) or read(ids))
+    written = await answer(client, "wild_write", topic="once", claims=[claim("The lock of the shed is red.")])
+    assert written["candidates"]
+    assert asked == [[written["entry_id"]]]
+    asked.clear()
+    await answer(client, "wild_read", entry_id=written["entry_id"])
+    assert asked == [[written["entry_id"]]]
+
+
 async def test_topics_status_and_recent_changes_count_what_is_there(client: Client) -> None:
     before = await answer(client, "wild_status")
     first = await answer(client, "wild_write", topic="tree/oak", claims=[claim("Oaks are old.")])

@@ -34,10 +34,14 @@ from winnow.server.engine.client import EngineKnowledge, _Link, query_engine
 from winnow.server.engine.compatibility import build_id, describe_settings
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.selection.request import IngestRequest
+from winnow.server.operations.answers.tiers import dumps
 from winnow.server.operations.knowledge import SCRIPT, Knowledge
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.storage.files.lock import ENGINE, find_holder
+from winnow.server.text.words.tokens import count_tokens
+from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.protocol import build_server
 
 ROOT = Path(__file__).parents[2]
 WINNOW = [sys.executable, "-c", "import winnow.server.commands.entry.cli; winnow.server.commands.entry.cli.main()"]
@@ -339,6 +343,34 @@ async def test_an_engine_takes_vectors_that_were_made_anew_with_its_model(
 
 def _vectors(store: Path) -> set[str]:
     return {path.name for path in store.glob("vectors*")}
+
+
+@pytest.mark.parametrize("mode", ["ids", "metadata", "preview", "full"])
+async def test_a_call_asks_the_engine_once_and_counts_all_that_is_sent(
+    shared: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    asked: list[str] = []
+    ask = _Link.ask
+
+    async def counted(link: _Link, do: str, *arguments: Any, **fields: Any) -> Any:
+        asked.append(do)
+        return await ask(link, do, *arguments, **fields)
+
+    monkeypatch.setattr(_Link, "ask", counted)
+    async with open_application(settings_of(shared), wait_for_model=False, starts_engine=True) as application:
+        server = build_server(Dispatcher(application.context, application.settings), application)
+        async with Client(server) as one:
+            await one.call_tool("semantic_search", {"query": "backup", "response_mode": mode})
+            asked.clear()
+            answer = await one.call_tool("semantic_search", {**SEARCH, "response_mode": mode})
+    assert [each for each in asked if each != "load"] == ["call"]  # a server that started just now loads meanwhile
+    payload = {**(answer.structured_content or {})}
+    meta = payload.pop("meta")
+    blocks = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in answer.content]
+    sent = [dumps(payload), dumps({"content": blocks, "meta": meta, "isError": False})]
+    tokens, size = sum(map(count_tokens, sent)), sum(len(part.encode()) for part in sent)
+    assert abs(meta["usage"]["tokens"] - tokens) <= 12
+    assert abs(meta["usage"]["bytes"] - size) <= 12  # of the usage itself
 
 
 @pytest.mark.real_starts  # a fork shares the memory of all that is imported

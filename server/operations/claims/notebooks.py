@@ -7,12 +7,18 @@ that wait for approval are seen by the session that wrote them.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from winnow.server.claims.friction import compare_entries
-from winnow.server.claims.life_cycle import check_notebook, comparisons_of, update_friction
+from winnow.server.claims.life_cycle import (
+    DerivedState,
+    check_notebook,
+    comparisons_of,
+    derive_state,
+    update_friction,
+)
 from winnow.server.claims.records import Comparison, Entry, IntegrationStatus
 from winnow.server.claims.store import Notebook, View
 from winnow.server.claims.verifying import CurrentIndex
@@ -90,9 +96,7 @@ class OpenNotebook:
         if not missing:
             compared[notebook, model.fingerprint] = last
         self.vectors.embed(model, missing)
-        for entry in missing:
-            self.compare(entry)
-        self.judge_candidates(missing)
+        self.judge_candidates([(entry, self.compare(entry)) for entry in missing])
 
     def _check_evidence(self) -> None:
         """Look for the quotes again where the project's index has changed since this process did."""
@@ -104,27 +108,33 @@ class OpenNotebook:
         check_notebook(self.store, notebook, index, time.time(), check_deadline)
         checked[notebook] = generation
 
-    def compare(self, entry: Entry) -> None:
-        """Compare an entry with its neighbours, and store what follows for all of them."""
+    def compare(self, entry: Entry) -> DerivedState:
+        """Compare an entry with its neighbours, and store what follows for all of them; its own state now."""
         if (model := self.model) is not None:
             self.store.compare(entry.id, self._compare_with_neighbours(model, entry))
-        update_friction(self.store, [entry.id])
+        states = update_friction(self.store, [entry.id]).states
+        # Not there if another process removed it meanwhile.
+        return states.get(entry.id) or derive_state(self.store, entry)
 
-    def judge_candidates(self, entries: Sequence[Entry]) -> None:
-        """Ask the operator's model about the nearest candidates of entries, and store what follows from it."""
+    def judge_candidates(self, compared: Sequence[tuple[Entry, DerivedState]]) -> Mapping[str, DerivedState]:
+        """Ask the operator's model about the nearest candidates of entries, and store what follows from it.
+
+        Returns the states of entries that follow then, by id; none where no verdict was found.
+        """
         if self.context.settings.nli_model is None:
-            return
-        nearest = (each for entry in entries for each in self.candidates(entry)[:MAX_ASKED])
+            return {}
+        nearest = (
+            each for entry, state in compared for each in self.candidates(entry, state.comparisons)[:MAX_ASKED]
+        )
         asked = {frozenset((each.pair.claim_id, each.pair.other_id)): each for each in nearest}
         verdicts = find_contradictions(self.context, list(asked.values())) if asked else []
         if not verdicts:
-            return
+            return {}
         self.store.judge(self.view.notebook, verdicts)
-        update_friction(self.store, [entry.id for entry in entries])
+        return update_friction(self.store, [entry.id for entry, _ in compared]).states
 
-    def candidates(self, entry: Entry) -> list[ClaimCandidate]:
+    def candidates(self, entry: Entry, comparisons: Sequence[Comparison]) -> list[ClaimCandidate]:
         """The pairs of claims of this entry and others that have no verdict, the nearest first."""
-        comparisons = self.comparisons_of(entry)
         others = self.store.read(self.everything, [each.other_id for each in comparisons])
         texts = {claim.id: claim.text for each in (entry, *others.values()) for claim in each.claims}
         known = {frozenset((each.claim_id, each.other_id)) for each in self.store.verdicts([entry.id])}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from winnow.server.claims.friction import contradictions
-from winnow.server.claims.life_cycle import read_integration_status
+from winnow.server.claims.life_cycle import derive_state
 from winnow.server.claims.records import Claim, ClaimVerdict, Comparison, Entry, entry_of
 from winnow.server.contracts.claims.answers import MAX_TOPICS, PART_CHARS
 from winnow.server.contracts.claims.arguments import (
@@ -95,15 +95,14 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
     book = open_notebook(context, request.project)
     book.bring_up_to_date()
     entry = book.require(request.entry_id)
-    comparisons = book.comparisons_of(entry)
-    stands = read_integration_status(book.store, entry)
+    state = derive_state(book.store, entry)
     size = context.caller.budget.of("full")
     asked = choose_claims(entry.id, read_claims(book, entry), request.claims)
     claims = tiers.fit_rows(asked, size.tokens // 2, size.bytes // 2)
     rest = (
         leave_out(entry.content)
         if request.claims
-        else _rest_of_entry(book, entry, comparisons, request.start_char)
+        else _rest_of_entry(book, entry, state.comparisons, request.start_char)
     )
     payload = {
         "entry_id": entry.id,
@@ -116,7 +115,7 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
         "claims_total": len(entry.claims),
         "claims_status": entry.claims_status,
         "integration_status": entry.integration_status,
-        "status_why": one_line(stands.why),
+        "status_why": one_line(state.status.why),
         "max_friction": share(entry.friction),
         **rest,
         "revision": entry.revision,
@@ -144,7 +143,7 @@ def leave_out(content: str) -> dict[str, Any]:
 
 
 def _rest_of_entry(
-    book: OpenNotebook, entry: Entry, comparisons: list[Comparison], start_char: int
+    book: OpenNotebook, entry: Entry, comparisons: Sequence[Comparison], start_char: int
 ) -> dict[str, Any]:
     """A part of the content, and what relates to the entry."""
     content = printable(entry.content)
@@ -183,7 +182,7 @@ def read_claims(book: OpenNotebook, entry: Entry) -> list[dict[str, Any]]:
     return rows
 
 
-def _comparison_rows(book: OpenNotebook, comparisons: list[Comparison]) -> list[dict[str, Any]]:
+def _comparison_rows(book: OpenNotebook, comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
     others = book.store.read(book.everything, [each.other_id for each in comparisons])
     texts = {claim.id: claim.text for other in others.values() for claim in other.claims}
     return [

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from winnow.server.claims.language.distilling import EXTRACTED_CONFIDENCE, distil
-from winnow.server.claims.life_cycle import read_integration_status
 from winnow.server.claims.records import (
     CLAIM_CHARS,
     CONTENT_CHARS,
@@ -301,12 +300,11 @@ def _finish_write(book: OpenNotebook, entry: Entry, *, shows_claims: bool = True
     """
     if (model := book.model) is not None:
         book.vectors.embed(model, [entry])
-    book.compare(entry)
+    state = book.compare(entry)
     if shows_claims:
-        book.judge_candidates([entry])
+        state = book.judge_candidates([(entry, state)]).get(entry.id, state)
     entry = book.require(entry.id)
-    stands = read_integration_status(book.store, entry)
-    candidates = book.candidates(entry)[:_CANDIDATES] if shows_claims else []
+    candidates = book.candidates(entry, state.comparisons)[:_CANDIDATES] if shows_claims else []
     payload = {
         "entry_id": entry.id,
         "topic": one_line(entry.topic),
@@ -315,7 +313,7 @@ def _finish_write(book: OpenNotebook, entry: Entry, *, shows_claims: bool = True
         "claims": read_claims(book, entry) if shows_claims else [],
         "claims_status": entry.claims_status,
         "integration_status": entry.integration_status,
-        "status_why": one_line(stands.why),
+        "status_why": one_line(state.status.why),
         "max_friction": share(entry.friction),
         "needs_review": entry.needs_review,
         "candidates": [
