@@ -124,15 +124,12 @@ claims = ClaimNotebook()
 
 def _call_kb(name: str, /, **arguments: Any) -> Any:
     """Call an operation with arguments as the tool or as the function takes them."""
-    request = request_row if name in _EXCERPTS else request_page
-    return request(f"kb.{name}", arguments)
+    returned = kb_calls.FUNCTIONS[name].__annotations__["return"]
+    return (request_row if returned == "Row" else request_page)(f"kb.{name}", arguments)
 
 
 def _call_graph(name: str, /, **arguments: Any) -> Any:
     return request_page(f"graph.{name}", arguments)
-
-
-_EXCERPTS = ("read_excerpt", "expand_excerpt")  # these return one row, the others a page
 
 
 _PREFIXES = ("", "kb.", "kb_")

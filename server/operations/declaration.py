@@ -44,10 +44,11 @@ class ToolSpec:
     ``name`` is canonical (with dots; on the wire dots become underscores); where it is empty, the operation's.
     ``render`` gives the lines of a payload's text, the summary first. ``max_size`` bounds the payload.
     ``is_offered`` decides whether a server with these settings can serve the tool; a tool that cannot work is not
-    listed. ``fit_description`` adapts the description to the settings. ``listed`` is False for a tool that is
-    seldom needed: its description would cost tokens in every session. ``needs_scripts``: the tool is there where
-    scripts run; a call waits until the server knows whether they do, and is then answered even if they do not.
-    ``pack``: the pack of tools that the setting ``tools`` must name, "" for a tool of the usual list.
+    listed. ``is_repeatable``: the same call has the same answer until the index changes. ``fit_description``
+    adapts the description to the settings. ``listed`` is False for a tool that is seldom needed: its description
+    would cost tokens in every session. ``needs_scripts``: the tool is there where scripts run; a call waits until
+    the server knows whether they do, and is then answered even if they do not. ``pack``: the pack of tools that
+    the setting ``tools`` must name, "" for a tool of the usual list.
     """
 
     title: str
@@ -60,6 +61,7 @@ class ToolSpec:
     open_world: bool = False
     idempotent: bool = True
     destructive: bool = False
+    is_repeatable: bool = False
     is_offered: Callable[[Settings], bool] = lambda settings: True
     fit_description: Callable[[str, Settings], str] = lambda description, settings: description
     listed: bool = True

@@ -256,6 +256,7 @@ KB_EXTRACT_EVIDENCE = Operation(
         answer=EvidenceAnswer,
         render=render_quotes,
         max_size=DIRECT.of("quotes"),
+        is_repeatable=True,
         is_offered=has_kb_tools,
     ),
 )
@@ -311,6 +312,7 @@ KB_RETRIEVE_EVIDENCE = Operation(
         answer=RetrievedEvidence,
         render=render_quotes,
         max_size=DIRECT.of("quotes"),
+        is_repeatable=True,
         is_offered=has_kb_tools,
         fit_description=_fit_retrieve_evidence,
     ),

@@ -320,6 +320,7 @@ KB_READ_EXCERPT = Operation(
         answer=ExcerptAnswer,
         render=render_excerpt,
         max_size=DIRECT.of("excerpt"),
+        is_repeatable=True,
         is_offered=has_kb_tools,
         fit_description=omit_without_scripts(", or read many passages (execute_code)"),
     ),
@@ -354,6 +355,7 @@ KB_EXPAND_EXCERPT = Operation(
         answer=ExcerptAnswer,
         render=render_excerpt,
         max_size=DIRECT.of("excerpt"),
+        is_repeatable=True,
         is_offered=has_kb_tools,
     ),
 )

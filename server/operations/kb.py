@@ -274,6 +274,7 @@ KB_SEARCH = Operation(
         answer=KbSearchAnswer,
         render=render_results,
         max_size=DIRECT.of("preview"),
+        is_repeatable=True,
         is_offered=has_kb_tools,
         fit_description=omit_without_scripts(", or need many searches (execute_code)"),
     ),

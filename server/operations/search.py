@@ -231,6 +231,7 @@ SEMANTIC_SEARCH = Operation(
         answer=SearchAnswer,
         render=render_results,
         max_size=DIRECT.of("full"),
+        is_repeatable=True,
         fit_description=omit_without_scripts("Do not use when: you need more than three calls (execute_code).\n"),
     ),
 )

@@ -46,8 +46,8 @@ class ToolResult:
     """The answer to one call: the structured payload (without meta) and the same content as compact text.
 
     ``summary`` is the first line of the text. ``links`` are passages to offer as resources. ``failed`` marks a
-    payload that is an error the model can act on. ``sizes`` are those of payload and text as JSON, None
-    where they were not measured yet.
+    payload that is an error the model can act on. ``rows`` are those of the payload, 1 for a text. ``sizes`` are
+    those of payload and text as JSON, None where they were not measured yet.
     """
 
     payload: dict[str, Any]
@@ -57,6 +57,7 @@ class ToolResult:
     cache_hit: bool = False
     links: tuple[PassageLink, ...] = ()
     failed: bool = False
+    rows: int = 0
     sizes: tuple[Size, Size] | None = None
 
 
@@ -119,6 +120,7 @@ class Tool(ToolSpec):
             warnings=answer.warnings,
             cache_hit=answer.cache_hit,
             links=answer.links,
+            rows=answer.rows,
             sizes=(rendered.payload_size, rendered.text_size) if rendered else None,
         )
 

@@ -52,6 +52,7 @@ def build_help_tool(tools: Sequence[Tool]) -> Tool:
         answer=HelpAnswer,
         handler=partial(_answer_help, tools),
         max_size=_MAX_SIZE,
+        is_repeatable=True,
         waits_for_scripts=True,
     )
 
@@ -78,7 +79,7 @@ async def _answer_help(tools: Sequence[Tool], context: Context, arguments: dict[
         lines.append(f"next_start_char: {end}")
     elif topic == "playbook":
         lines.append(f"topics: {', '.join(topics)}")
-    return ToolResult(payload, "\n".join(lines), headline, warnings=warnings)
+    return ToolResult(payload, "\n".join(lines), headline, warnings=warnings, rows=1)
 
 
 def _list_topics(offered: Sequence[Tool], context: Context) -> dict[str, Callable[[], str]]:

@@ -30,7 +30,7 @@ class CallResult:
 
     ``payload`` is the structured answer without ``meta``; ``text`` is the same content for a model to read, and
     ``summary`` its first line. ``failed``: the payload has an ``error``. ``usage`` counts what is sent, in tokens
-    and bytes.
+    and bytes. ``rows`` are those of the payload, for the audit.
     """
 
     tool: Tool
@@ -44,6 +44,7 @@ class CallResult:
     links: tuple[PassageLink, ...]
     failed: bool
     usage: Mapping[str, Any]
+    rows: int = 0
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -67,7 +68,7 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """What a transport sends of a result besides its payload: that counts as usage, too.
+    """The part of a result that a transport sends besides its payload; it counts as usage, too.
 
     ``has_text``: whether the text is part of it.
     """

@@ -268,8 +268,9 @@ class Dispatcher:
         if result.failed:
             self._kb.metrics.count_refusal("call", result.payload["error"]["details"]["reason"])
         verdict = error.reason if error else result.payload.get("status", "ok")
-        rows = 0 if result.failed else _count_rows(result.payload)
-        self._log_call(tool, arguments, client, _Ending(trace_id, verdict, duration_ms, rows, sent.tokens, alert))
+        self._log_call(
+            tool, arguments, client, _Ending(trace_id, verdict, duration_ms, result.rows, sent.tokens, alert)
+        )
         return answer
 
     async def _watch_listing(
@@ -384,17 +385,6 @@ def _check_rights(tool: Tool, client: str) -> None:
         )
 
 
-def _count_rows(payload: Mapping[str, Any]) -> int:
-    """The number of rows in an answer; 1 for an answer that is one text."""
-    rows = next((payload[name] for name in _ROW_FIELDS if name in payload), None)
-    if isinstance(rows, list):
-        return len(rows)
-    return int("excerpt" in payload or "text" in payload)
-
-
-_ROW_FIELDS = ("results", "quotes", "ids", "entities", "items", "projects", "sample_payloads")
-
-
 async def _ignore_progress(seconds: float, message: str) -> None:
     """A progress callback that does nothing."""
 
@@ -469,6 +459,7 @@ def _build_result(tool: Tool, result: ToolResult, trace_id: str, duration_ms: fl
         links=result.links,
         failed=result.failed,
         usage=_PLACEHOLDER_USAGE,
+        rows=result.rows,
     )
 
 

@@ -13,8 +13,6 @@ from winnow.sandbox.child.language.bound_names import every_node
 from . import hints
 
 _SDK_MODULES = ("winnow", "client_sdk")
-_RETURNS_A_ROW = frozenset({"kb.read_excerpt", "kb.expand_excerpt", "claims.read", "claims.status"})
-
 _RETURNS_NO_ROWS = frozenset(
     {
         "search_many",
@@ -36,6 +34,9 @@ _RETURNS_NO_ROWS = frozenset(
     }
 )
 
+_RETURNS_A_ROW = frozenset(
+    name for name, signature in hints.SIGNATURES.items() if signature.return_annotation == "Row"
+).difference(_RETURNS_NO_ROWS)
 # These return some of the rows passed to them.
 _KEEPS_ROWS = frozenset({"filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "rerank"})
 _RETURNS_ROWS = frozenset(

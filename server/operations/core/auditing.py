@@ -422,6 +422,7 @@ CITATIONS_AUDIT_CHECK = Operation(
         answer=AuditAnswer,
         render=render_audit,
         max_size=DIRECT.of("full"),
+        is_repeatable=True,
         pack="core",
     ),
 )

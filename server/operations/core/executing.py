@@ -298,6 +298,7 @@ RESEARCH_EXECUTE = Operation(
         answer=ResearchAnswer,
         render=render_research,
         max_size=DIRECT.of("full"),
+        is_repeatable=True,
         pack="core",
     ),
 )

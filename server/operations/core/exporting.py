@@ -201,6 +201,7 @@ EXPORTS_RENDER_MARKDOWN = Operation(
         answer=RenderedMarkdown,
         render=render_export,
         max_size=DIRECT.of("full"),
+        is_repeatable=True,
         pack="core",
     ),
 )

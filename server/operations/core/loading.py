@@ -116,6 +116,7 @@ DOCS_LOAD_FETCH = Operation(
         answer=LoadAnswer,
         render=render_chunks,
         max_size=DIRECT.of("full"),
+        is_repeatable=True,
         pack="core",
     ),
 )

@@ -99,6 +99,7 @@ PLANNER_MULTI_PERSPECTIVE = Operation(
         answer=PlanAnswer,
         render=render_plan,
         max_size=DIRECT.of("metadata"),
+        is_repeatable=True,
         pack="core",
     ),
 )

@@ -99,6 +99,7 @@ VECTOR_QUERY_SEARCH = Operation(
         answer=VectorAnswer,
         render=render_results,
         max_size=DIRECT.of("preview"),
+        is_repeatable=True,
         pack="core",
     ),
 )

@@ -209,6 +209,7 @@ KB_DOCUMENTS = Operation(
         answer=DocumentsAnswer,
         render=render_documents,
         max_size=DIRECT.of("metadata"),
+        is_repeatable=True,
         is_offered=has_kb_tools,
     ),
 )

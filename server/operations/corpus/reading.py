@@ -196,6 +196,7 @@ KB_READ = Operation(
         render=render_piece,
         # Its text, and a title and a path of any characters.
         max_size=Size(2 * ANSWER_TOKENS["excerpt"], ANSWER_BYTES),
+        is_repeatable=True,
         is_offered=has_kb_tools,
     ),
 )

@@ -340,6 +340,7 @@ KB_SCAN = Operation(
         answer=ScanAnswer,
         render=render_scan,
         max_size=DIRECT.of("metadata"),
+        is_repeatable=True,
         is_offered=has_kb_tools,
         fit_description=omit_without_scripts(", or compute with matches (execute_code: scan)"),
     ),

@@ -67,6 +67,7 @@ GRAPH_DESCRIBE = Operation(
         answer=DescribeAnswer,
         render=render_description,
         max_size=MAX_SIZE,
+        is_repeatable=True,
         is_offered=has_graph_tools,
     ),
 )
@@ -104,6 +105,7 @@ GRAPH_EXPAND = Operation(
         answer=ReachedAnswer,
         render=render_reached,
         max_size=MAX_SIZE,
+        is_repeatable=True,
         is_offered=has_graph_tools,
     ),
 )
@@ -141,6 +143,7 @@ GRAPH_PATHS = Operation(
         answer=PathsAnswer,
         render=render_paths,
         max_size=MAX_SIZE,
+        is_repeatable=True,
         is_offered=has_graph_tools,
     ),
 )
@@ -175,6 +178,7 @@ GRAPH_PARENTS = Operation(
         answer=ReachedAnswer,
         render=render_reached,
         max_size=MAX_SIZE,
+        is_repeatable=True,
         is_offered=has_graph_tools,
         listed=False,  # graph_expand reaches the same along PART_OF
     ),
@@ -210,6 +214,7 @@ GRAPH_CHILDREN = Operation(
         answer=ReachedAnswer,
         render=render_reached,
         max_size=MAX_SIZE,
+        is_repeatable=True,
         is_offered=has_graph_tools,
         listed=False,  # graph_expand reaches the same along PART_OF
     ),
@@ -245,6 +250,7 @@ GRAPH_ENTITIES_FOR_SECTIONS = Operation(
         answer=ReachedAnswer,
         render=render_reached,
         max_size=MAX_SIZE,
+        is_repeatable=True,
         is_offered=has_graph_tools,
     ),
 )
@@ -281,6 +287,7 @@ GRAPH_SECTIONS_FOR_ENTITIES = Operation(
         answer=ReachedAnswer,
         render=render_reached,
         max_size=MAX_SIZE,
+        is_repeatable=True,
         is_offered=has_graph_tools,
     ),
 )

@@ -286,6 +286,7 @@ FIND_VENDOR_INFO = Operation(
         answer=VendorAnswer,
         render=render_vendor,
         max_size=MAX_SIZE,
+        is_repeatable=True,
         is_offered=_has_graph,
     ),
 )

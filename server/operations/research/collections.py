@@ -210,6 +210,7 @@ INSPECT_COLLECTION = Operation(
         answer=CollectionAnswer,
         render=render_collection,
         max_size=DIRECT.of("full"),
+        is_repeatable=True,
         pack="research",
     ),
 )

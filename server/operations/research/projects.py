@@ -70,6 +70,7 @@ LIST_PROJECTS = Operation(
         answer=ProjectsAnswer,
         render=render_projects,
         max_size=tiers.Size(_TOKENS + 1_000, tiers.ANSWER_BYTES),
+        is_repeatable=True,
         pack="research",
     ),
 )

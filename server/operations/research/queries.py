@@ -226,6 +226,7 @@ QUERY = Operation(
         answer=QueryAnswer,
         render=_render_query,
         max_size=_MAX_SIZE,
+        is_repeatable=True,
         pack="research",
     ),
 )
@@ -255,6 +256,7 @@ QUERY_HYBRID = Operation(
         answer=HybridQueryAnswer,
         render=_render_hybrid,
         max_size=_MAX_SIZE,
+        is_repeatable=True,
         pack="research",
     ),
 )

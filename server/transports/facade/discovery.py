@@ -25,20 +25,6 @@ _DEFAULT_SECONDS = 30.0
 _MS = 1000
 _STARTED = time.monotonic()
 
-# Tools whose answers depend on the index, their input and the client alone. Others may answer the same call
-# differently a second later: scripts, jobs, and what a pack adds.
-REPEATABLE = frozenset(
-    {
-        *("kb.retrieve_evidence", "kb.search", "kb.scan", "kb.extract_evidence", "kb.read_excerpt"),
-        *("kb.expand_excerpt", "kb.documents", "kb.read", "semantic_search", "find_vendor_info"),
-        *("graph.describe", "graph.expand", "graph.paths", "graph.parents", "graph.children"),
-        *("graph.entities_for_sections", "graph.sections_for_entities", "search_sections", "get_section_text"),
-        *("help", "list_projects", "query", "query_hybrid", "inspect_collection"),
-        *("vector.query.search", "planner.multi_perspective", "research.execute"),
-        *("docs.load.fetch", "citations.audit.check", "exports.render.markdown"),
-    }
-)
-
 # The last part of a route under /v1 -> the tool that answers it.
 SHORT_ROUTES: Mapping[str, str] = MappingProxyType(
     {
@@ -57,7 +43,7 @@ def describe_tool(tool: Tool, settings: Settings) -> dict[str, Any]:
         "title": tool.title,
         "inputSchemaRef": schema_path(tool, "input"),
         "outputSchemaRef": schema_path(tool, "output"),
-        "deterministic": tool.deterministic or tool.name in REPEATABLE,
+        "deterministic": tool.deterministic or tool.is_repeatable,
         "caps": {
             "timeoutMs": round(_seconds(tool, settings) * _MS),
             "maxInputBytes": MAX_INPUT_BYTES,

@@ -134,7 +134,7 @@ class FacadeService:
         if key:
             result, is_replay = await self._replays.by_key(client.connection, key, content, call)
             return envelope_of(await self._replay(client, tool, arguments, result) if is_replay else result)
-        if tool.name not in discovery.REPEATABLE or not (state := await self._state(client)):
+        if not tool.is_repeatable or not (state := await self._state(client)):
             return envelope_of(await call())
         content = fingerprint_of(tool.name, arguments, state)
         kept = None if invocation.is_fresh else self._replays.by_content(client.connection, content)
@@ -173,6 +173,7 @@ class FacadeService:
                 cache_hit=True,
                 links=kept.links,
                 failed=kept.failed,
+                rows=kept.rows,
             )
 
         return await self._call(client, replace(tool, handler=answer), arguments)
