@@ -20,7 +20,7 @@ from winnow.server.models import Passage
 from winnow.server.operations.answers import tiers
 from winnow.server.operations.answers.paging import START, build_page
 from winnow.server.operations.answers.rendering import partial_note
-from winnow.server.operations.base import DIRECT, Answer, RequestContext
+from winnow.server.operations.base import DIRECT, SEARCH_SECONDS, Answer, RequestContext
 from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.kb import build_kb_row, render_results, search_page, source_of, title_of
 from winnow.server.operations.ranking.candidates import Candidate, CandidateList, fetch_by_id
@@ -216,6 +216,7 @@ SEARCH_SECTIONS = Operation(
     SearchSections,
     search_sections,
     in_scripts=False,
+    seconds=SEARCH_SECONDS,
     tool=ToolSpec(
         title="Find sections (earlier tool)",
         description=_SEARCH_SECTIONS_DESCRIPTION,
