@@ -153,6 +153,7 @@ def answer_to_json(answer: Answer) -> Message:
         "tokens": answer.tokens,
         "warnings": answer.warnings,
         "cache_hit": answer.cache_hit,
+        "row_field": answer.row_field,
         "rendered": answer.rendered and asdict(answer.rendered),
         "noted": dict(answer.noted),
         "taken": dict(answer.charged_text),

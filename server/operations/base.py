@@ -268,6 +268,7 @@ class Answer:
 
     ``noted`` are increments of the process's metrics, by name. ``links`` are passages of the payload that a client
     may be offered as resources. ``counted`` is the number of tokens of the whole payload; None if not counted.
+    ``row_field`` names the field of the payload whose tokens ``tokens`` are, "" where they are of something else.
     ``charged_text`` is the text of documents that a run is charged for (``answers/text_charges.py``).
     """
 
@@ -280,4 +281,5 @@ class Answer:
     noted: Mapping[str, int] = field(default_factory=dict)
     links: tuple[PassageLink, ...] = ()
     rendered: AnswerText | None = None
+    row_field: str = ""
     charged_text: ChargedText = field(default_factory=dict)

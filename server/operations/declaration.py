@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from winnow.server.operations.answers.tiers import AROUND_TOKENS, Size, estimate_warning_tokens, measure
+from winnow.server.operations.answers.tiers import AROUND_TOKENS, Size, dumps, estimate_warning_tokens, measure
 from winnow.server.operations.base import OTHER_SECONDS, Answer, AnswerText, RequestContext
 from winnow.server.settings.settings import Settings
 from winnow.server.settings.value_types import ToolPack
@@ -96,18 +96,26 @@ def render_answer(context: RequestContext, answer: Answer, tool: ToolSpec | None
     """The answer of a direct call with its text and both sizes; as it is if no tool sends it, or it has them."""
     if tool is None or answer.rendered is not None or not context.caller.budget.is_direct:
         return answer
-    rendered = _render(answer.payload, tool)
+    rendered = _render(answer, tool)
     if "estimated_tokens" not in answer.payload:
         return replace(answer, rendered=rendered)
     payload = {**answer.payload, "estimated_tokens": _estimate(answer, rendered)}
     return replace(answer, payload=payload, rendered=_with_payload(rendered, answer.payload, payload, tool))
 
 
-def _render(payload: dict[str, Any], tool: ToolSpec) -> AnswerText:
-    """The text of a payload and both sizes."""
-    lines = tool.lines_of(payload)
+def _render(answer: Answer, tool: ToolSpec) -> AnswerText:
+    """The text of an answer and both sizes."""
+    lines = tool.lines_of(answer.payload)
     text = "\n".join(lines)
-    return AnswerText(text, lines[0], measure(payload), measure(text) + _WITHOUT_QUOTES)
+    return AnswerText(text, lines[0], _measure_payload(answer), measure(text) + _WITHOUT_QUOTES)
+
+
+def _measure_payload(answer: Answer) -> Size:
+    """The size of a payload. Rows that were counted when they were fitted into it are not counted again."""
+    if not answer.row_field:
+        return measure(answer.payload)
+    rest, rows = measure({**answer.payload, answer.row_field: []}), dumps(answer.payload[answer.row_field])
+    return Size(rest.tokens + answer.tokens, rest.bytes + len(rows.encode("utf-8", "replace")) - len("[]"))
 
 
 def _estimate(answer: Answer, rendered: AnswerText) -> int:

@@ -104,7 +104,8 @@ def build_answer(
     here = Cursor(cursor.offset, fingerprint(asked), ranking.generation, ranking.legs)
     page = build_page(rows, envelope, budget.of(mode), here, more=False)
     payload: dict[str, Any] = {"mode": mode, "count": len(page.rows)}
-    payload["ids" if mode == "ids_only" else "results"] = list(page.rows)
+    row_field = "ids" if mode == "ids_only" else "results"
+    payload[row_field] = list(page.rows)
     payload |= {"estimated_tokens": page.tokens, **envelope, **page.ending}
     if page.next_cursor:
         payload["next_cursor"] = page.next_cursor
@@ -115,6 +116,7 @@ def build_answer(
         page.tokens,
         (*cursor.moved(ranking.generation, ranking.legs), *ranking.warnings, *graph_warnings),
         cache_hit=ranking.cache_hit,
+        row_field=row_field,
         noted={"cursors": int(bool(cursor.asked))},
         charged_text={
             **text_charges.of_rows(page.rows, "id", "preview"),
