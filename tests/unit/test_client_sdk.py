@@ -436,7 +436,7 @@ def test_a_page_in_place_of_one_passage_is_told_what_to_write(calls: list[Any]) 
         (lambda: kb.expand, "'expand_excerpt'"),
         (lambda: kb.read_exerpt, "'read_excerpt'"),
         (lambda: kb.serach, "'search'"),
-        (lambda: kb.nothing_like_it, "it has search, retrieve_evidence"),
+        (lambda: kb.nothing_like_it, "it has retrieve_evidence, search"),
         (lambda: client_sdk.MCPClient().call_tool("evidence"), "'kb.retrieve_evidence'"),
         (lambda: client_sdk.MCPClient().call_tool("kb.excerpt"), "'kb.read_excerpt'"),
         (lambda: client_sdk.MCPClient().call_tool("retrieve_evidence"), "'kb.retrieve_evidence'"),
