@@ -6,6 +6,7 @@ found by its id, which cannot be guessed and which no tool lists, and only in pr
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,7 @@ def render_state(payload: dict[str, Any]) -> list[str]:
     return [*render_job(payload), *([] if is_final(payload) else [_NEXT])]
 
 
+_job_tool = partial(ToolSpec, answer=JobAnswer, render=render_state, max_size=_MAX_SIZE, pack="research")
 _INGEST_FROM_SOURCE_DESCRIPTION = """\
 Index a file, a folder or Zotero in a project: the result, or after 12 seconds a job_id.
 Use when: the user wants documents added or refreshed, in a folder that the operator allows.
@@ -215,16 +217,12 @@ INGEST_FROM_SOURCE = Operation(
     queue_ingest,
     in_scripts=False,
     seconds=SEARCH_SECONDS,
-    tool=ToolSpec(
+    tool=_job_tool(
         title="Ingest files",
         description=_INGEST_FROM_SOURCE_DESCRIPTION,
-        answer=JobAnswer,
-        render=render_state,
-        max_size=_MAX_SIZE,
         read_only=False,
         destructive=True,
         is_offered=may_write,
-        pack="research",
     ),
 )
 _JOB_STATUS_DESCRIPTION = """\
@@ -239,13 +237,9 @@ JOB_STATUS = Operation(
     JobStatus,
     show_job,
     in_scripts=False,
-    tool=ToolSpec(
+    tool=_job_tool(
         title="Show a job",
         description=_JOB_STATUS_DESCRIPTION,
-        answer=JobAnswer,
-        render=render_state,
-        max_size=_MAX_SIZE,
-        pack="research",
     ),
 )
 _JOB_CANCEL_DESCRIPTION = """\
@@ -260,14 +254,10 @@ JOB_CANCEL = Operation(
     JobCancel,
     cancel_job,
     in_scripts=False,
-    tool=ToolSpec(
+    tool=_job_tool(
         title="Cancel a job",
         description=_JOB_CANCEL_DESCRIPTION,
-        answer=JobAnswer,
-        render=render_state,
-        max_size=_MAX_SIZE,
         read_only=False,
         is_offered=may_write,
-        pack="research",
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from winnow.server.contracts.claims.answers import (
@@ -63,6 +64,8 @@ def _where_kept(here: _Handler) -> _Handler:
     return handle
 
 
+_tool_of_rows = partial(ToolSpec, max_size=ROWS_SIZE, pack="claims")
+_tool_of_entry = partial(ToolSpec, max_size=ENTRY_SIZE, pack="claims")
 _CLAIMS_SEARCH_DESCRIPTION = f"""\
 Search the notebook of claims: short sentences that agents wrote, with status and friction.
 Use when: you want to know what was already found out about something.
@@ -90,14 +93,12 @@ CLAIMS_SEARCH = Operation(
         "query * mode top_k topic_prefix integration_status min_similarity max_claims project",
         _CLAIMS_SEARCH_DOC,
     ),
-    tool=ToolSpec(
+    tool=_tool_of_rows(
         name="wild_search",
         title="Search claims",
         description=_CLAIMS_SEARCH_DESCRIPTION,
         answer=ClaimSearchAnswer,
         render=render_search,
-        max_size=ROWS_SIZE,
-        pack="claims",
     ),
 )
 _CLAIMS_RELATED_DESCRIPTION = f"""\
@@ -125,14 +126,12 @@ CLAIMS_RELATED = Operation(
         "entry_id direction max_results * project",
         _CLAIMS_RELATED_DOC,
     ),
-    tool=ToolSpec(
+    tool=_tool_of_rows(
         name="wild_related",
         title="Related entries",
         description=_CLAIMS_RELATED_DESCRIPTION,
         answer=RelatedAnswer,
         render=render_related,
-        max_size=ROWS_SIZE,
-        pack="claims",
     ),
 )
 _CLAIMS_CLAIMS_DESCRIPTION = f"""\
@@ -161,14 +160,12 @@ CLAIMS_CLAIMS = Operation(
         "entry_ids * missing project",
         _CLAIMS_CLAIMS_DOC,
     ),
-    tool=ToolSpec(
+    tool=_tool_of_rows(
         name="wild_claims",
         title="Claims of entries",
         description=_CLAIMS_CLAIMS_DESCRIPTION,
         answer=EntryClaimsAnswer,
         render=render_claims,
-        max_size=ROWS_SIZE,
-        pack="claims",
     ),
 )
 _CLAIMS_READ_DESCRIPTION = f"""\
@@ -199,14 +196,12 @@ CLAIMS_READ = Operation(
         _CLAIMS_READ_DOC,
         is_row=True,
     ),
-    tool=ToolSpec(
+    tool=_tool_of_entry(
         name="wild_read",
         title="Read an entry",
         description=_CLAIMS_READ_DESCRIPTION,
         answer=ReadEntryAnswer,
         render=render_read,
-        max_size=ENTRY_SIZE,
-        pack="claims",
     ),
 )
 _CLAIMS_TOPICS_DESCRIPTION = """\
@@ -231,14 +226,12 @@ CLAIMS_TOPICS = Operation(
         "prefix min_entries * project",
         _CLAIMS_TOPICS_DOC,
     ),
-    tool=ToolSpec(
+    tool=_tool_of_rows(
         name="wild_topics",
         title="Topics",
         description=_CLAIMS_TOPICS_DESCRIPTION,
         answer=TopicsAnswer,
         render=render_topics,
-        max_size=ROWS_SIZE,
-        pack="claims",
     ),
 )
 _CLAIMS_FRICTION_DESCRIPTION = f"""\
@@ -266,14 +259,12 @@ CLAIMS_FRICTION = Operation(
         "min_friction * topic_prefix integration_status limit project",
         _CLAIMS_FRICTION_DOC,
     ),
-    tool=ToolSpec(
+    tool=_tool_of_rows(
         name="wild_friction",
         title="Find friction",
         description=_CLAIMS_FRICTION_DESCRIPTION,
         answer=FrictionAnswer,
         render=render_friction,
-        max_size=ROWS_SIZE,
-        pack="claims",
     ),
 )
 _CLAIMS_RECENT_DESCRIPTION = f"""\
@@ -301,14 +292,12 @@ CLAIMS_RECENT = Operation(
         "since_sequence limit * project",
         _CLAIMS_RECENT_DOC,
     ),
-    tool=ToolSpec(
+    tool=_tool_of_rows(
         name="wild_recent",
         title="Recent changes",
         description=_CLAIMS_RECENT_DESCRIPTION,
         answer=RecentAnswer,
         render=render_recent,
-        max_size=ROWS_SIZE,
-        pack="claims",
     ),
 )
 _CLAIMS_STATUS_DESCRIPTION = """\
@@ -335,14 +324,12 @@ CLAIMS_STATUS = Operation(
         _CLAIMS_STATUS_DOC,
         is_row=True,
     ),
-    tool=ToolSpec(
+    tool=_tool_of_rows(
         name="wild_status",
         title="Notebook status",
         description=_CLAIMS_STATUS_DESCRIPTION,
         answer=NotebookStatusAnswer,
         render=render_status,
-        max_size=ROWS_SIZE,
-        pack="claims",
     ),
 )
 _CLAIMS_WRITE_DESCRIPTION = """\
@@ -357,14 +344,12 @@ CLAIMS_WRITE = Operation(
     WriteEntry,
     _where_kept(writing.write_entry),
     in_scripts=False,
-    tool=ToolSpec(
+    tool=_tool_of_entry(
         name="wild_write",
         title="Write an entry",
         description=_CLAIMS_WRITE_DESCRIPTION,
         answer=WriteAnswer,
         render=render_written,
-        max_size=ENTRY_SIZE,
-        pack="claims",
         read_only=False,
         idempotent=False,
         is_offered=may_write,
@@ -382,14 +367,12 @@ CLAIMS_REVISE = Operation(
     ReviseEntry,
     _where_kept(writing.revise_entry),
     in_scripts=False,
-    tool=ToolSpec(
+    tool=_tool_of_entry(
         name="wild_revise",
         title="Revise an entry",
         description=_CLAIMS_REVISE_DESCRIPTION,
         answer=WriteAnswer,
         render=render_written,
-        max_size=ENTRY_SIZE,
-        pack="claims",
         read_only=False,
         idempotent=False,
         is_offered=may_write,

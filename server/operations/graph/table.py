@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from winnow.server.contracts import (
     DescribeAnswer,
     EntitiesForSections,
@@ -33,6 +35,7 @@ from winnow.server.operations.graph.walks import (
     graph_sections_for_entities,
 )
 
+_graph_tool = partial(ToolSpec, max_size=MAX_SIZE, is_repeatable=True, is_offered=has_graph_tools)
 _GRAPH_DESCRIBE_DESCRIPTION = f"""\
 What nodes are, and counts of their relations; without ids, of the graph.
 {RULES}
@@ -61,14 +64,11 @@ GRAPH_DESCRIBE = Operation(
         _GRAPH_DESCRIBE_DOC,
         defaults={"ids": ()},
     ),
-    tool=ToolSpec(
+    tool=_graph_tool(
         title="Describe nodes of the graph",
         description=_GRAPH_DESCRIBE_DESCRIPTION,
         answer=DescribeAnswer,
         render=render_description,
-        max_size=MAX_SIZE,
-        is_repeatable=True,
-        is_offered=has_graph_tools,
     ),
 )
 _GRAPH_EXPAND_DESCRIPTION = f"""\
@@ -99,14 +99,11 @@ GRAPH_EXPAND = Operation(
         "ids hops * direction types include_snippet page_size missing scope cursor",
         _GRAPH_EXPAND_DOC,
     ),
-    tool=ToolSpec(
+    tool=_graph_tool(
         title="Go from nodes to what is related",
         description=_GRAPH_EXPAND_DESCRIPTION,
         answer=ReachedAnswer,
         render=render_reached,
-        max_size=MAX_SIZE,
-        is_repeatable=True,
-        is_offered=has_graph_tools,
     ),
 )
 _GRAPH_PATHS_DESCRIPTION = f"""\
@@ -137,14 +134,11 @@ GRAPH_PATHS = Operation(
         "from_ids to_ids max_hops * types limit missing scope cursor",
         _GRAPH_PATHS_DOC,
     ),
-    tool=ToolSpec(
+    tool=_graph_tool(
         title="Find how things are connected",
         description=_GRAPH_PATHS_DESCRIPTION,
         answer=PathsAnswer,
         render=render_paths,
-        max_size=MAX_SIZE,
-        is_repeatable=True,
-        is_offered=has_graph_tools,
     ),
 )
 _GRAPH_PARENTS_DESCRIPTION = f"""\
@@ -172,14 +166,11 @@ GRAPH_PARENTS = Operation(
         "ids hops * include_snippet page_size missing scope cursor",
         _GRAPH_PARENTS_DOC,
     ),
-    tool=ToolSpec(
+    tool=_graph_tool(
         title="Go up a document",
         description=_GRAPH_PARENTS_DESCRIPTION,
         answer=ReachedAnswer,
         render=render_reached,
-        max_size=MAX_SIZE,
-        is_repeatable=True,
-        is_offered=has_graph_tools,
         listed=False,  # graph_expand reaches the same along PART_OF
     ),
 )
@@ -208,14 +199,11 @@ GRAPH_CHILDREN = Operation(
         "ids hops * include_snippet page_size missing scope cursor",
         _GRAPH_CHILDREN_DOC,
     ),
-    tool=ToolSpec(
+    tool=_graph_tool(
         title="Go down a document",
         description=_GRAPH_CHILDREN_DESCRIPTION,
         answer=ReachedAnswer,
         render=render_reached,
-        max_size=MAX_SIZE,
-        is_repeatable=True,
-        is_offered=has_graph_tools,
         listed=False,  # graph_expand reaches the same along PART_OF
     ),
 )
@@ -244,14 +232,11 @@ GRAPH_ENTITIES_FOR_SECTIONS = Operation(
         "section_ids * page_size missing scope cursor",
         _GRAPH_ENTITIES_FOR_SECTIONS_DOC,
     ),
-    tool=ToolSpec(
+    tool=_graph_tool(
         title="What sections mention",
         description=_GRAPH_ENTITIES_FOR_SECTIONS_DESCRIPTION,
         answer=ReachedAnswer,
         render=render_reached,
-        max_size=MAX_SIZE,
-        is_repeatable=True,
-        is_offered=has_graph_tools,
     ),
 )
 _GRAPH_SECTIONS_FOR_ENTITIES_DESCRIPTION = f"""\
@@ -281,14 +266,11 @@ GRAPH_SECTIONS_FOR_ENTITIES = Operation(
         "entity_ids * include_snippet page_size missing scope cursor",
         _GRAPH_SECTIONS_FOR_ENTITIES_DOC,
     ),
-    tool=ToolSpec(
+    tool=_graph_tool(
         title="Where entities are mentioned",
         description=_GRAPH_SECTIONS_FOR_ENTITIES_DESCRIPTION,
         answer=ReachedAnswer,
         render=render_reached,
-        max_size=MAX_SIZE,
-        is_repeatable=True,
-        is_offered=has_graph_tools,
     ),
 )
 OF_GRAPH = (
