@@ -3,7 +3,6 @@
 from winnow.security.job_server import call_all
 from winnow.server.commands.entry.app import open_application
 from winnow.server.settings.loading import load_settings
-from winnow.server.text.framing import frame_answer
 from winnow.server.tools.table import TOOLS
 
 SETTINGS = {
@@ -26,7 +25,7 @@ def rendered():
     answers += call_all(open_application(load_settings(**SETTINGS), wait_for_model=False), [read])
     by_operation = {tool.operation.name: tool for tool in TOOLS if tool.operation}
     names = [name for name, _ in [*calls, read]]
-    return [frame_answer(by_operation[name].lines(answer), answer) for name, answer in zip(names, answers)]
+    return [by_operation[name].lines_of(answer) for name, answer in zip(names, answers)]
 
 
 def control():

@@ -86,7 +86,7 @@ async def ask(address):
             except WinnowError as error:
                 shown.append(error.message)
             else:
-                shown += [json.dumps(payload), *by_operation[f"claims.{name}"].lines(payload)]
+                shown += [json.dumps(payload), *by_operation[f"claims.{name}"].render(payload)]
     return shown
 
 
