@@ -17,7 +17,15 @@ from winnow.server.readers.pdf.layout import NO_RULES, Block, BlockKind, Page, R
 from winnow.server.readers.pdf.lines import Line
 from winnow.server.readers.pdf.reading_order import PartedPage, columns_of, part_page, usual_gutters
 from winnow.server.readers.pdf.running_heads import drop_running_heads, is_at_edge
-from winnow.server.readers.pdf.tables import ENDS_SENTENCE, LEADERS, MARKER, find_table, has_leaders, is_barred
+from winnow.server.readers.pdf.tables import (
+    ENDS_SENTENCE,
+    LEADERS,
+    MARKER,
+    count_contents,
+    find_table,
+    has_leaders,
+    is_barred,
+)
 from winnow.server.readers.pdf.torn_words import HYPHEN
 from winnow.server.text.markup.captions import begins_caption
 
@@ -49,6 +57,8 @@ _ADDRESS_END = re.compile(r"\bhttps?:(?://\S*)?\Z")
 # An address is divided after these; after a slash if what follows is no word of the text.
 _BREAKS, _PATH = "-_#?=&:", re.compile(r"\S*\w[/._-]\w")
 _SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?|[A-Z](?:\.\d+)*\.?|[IVXLC]+\.?")
+# "-v", "--all", "[-m]": what a command takes is described below it, and is no heading.
+_OPTION = re.compile(r"\[?[-+–]{1,2}\w")
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
 _NOTE = re.compile(r"(?:\d{1,3}|[*∗†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
 
@@ -94,6 +104,8 @@ class TextSizes:
         if line.size in self._levels:
             return self._levels[line.size]
         if not line.is_bold or self.is_bold or line.size < self.body or len(text) > _LONGEST_MARKED:
+            return 0
+        if _OPTION.match(text):
             return 0
         is_one = len(line.cells) == 1 or (len(line.cells) == 2 and bool(MARKER.fullmatch(line.cells[0].text)))
         return self._lowest if is_one and not text.endswith((".", ":", ";", ",", "-")) else 0
@@ -213,15 +225,19 @@ class _Layout:
     def _take(self, place: int) -> int:
         """Take the block that begins with this line, or one line; how many lines that was."""
         line = self.lines[place]
-        if (count := self._count_program(place)) > 1 or (count == 1 and len(line.cells) == 1):
+        if (program := self._count_program(place)) > 1 or (program == 1 and len(line.cells) == 1):
             self._close()
-            self.found.append(_program(self.lines[place : place + count]))
+            self.found.append(_program(self.lines[place : place + program]))
+            return program
+        if (count := count_contents(self.lines, place, self.rules)) > 0:
+            self._close()
+            self.found.append(_kept_apart(self.lines[place : place + count]))
             return count
         if not self._is_numbered(place) and (table := find_table(self.lines, place, self.rules)) is not None:
             self._close()
             self.found.append(table.block)
             return table.lines
-        if count == 1:
+        if program == 1:
             self._close()
             self.found.append(_program(self.lines[place : place + 1]))
             return 1
