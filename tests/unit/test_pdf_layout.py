@@ -84,7 +84,31 @@ def test_a_raised_number_does_not_part_its_line_from_the_next() -> None:
     )
 
 
+def test_programs_beside_prose_are_a_column_where_other_pages_have_one() -> None:
+    usual = [[*prose("l", 70, 100, 290, 20), *prose("r", 300, 100, 520, 20)] for _ in range(3)]
+    left = [line(f"In> Sin({at})", 80, 103 + 9.7 * at, 140, 9, mono=True) for at in range(24)]
+    page = [*left, *prose("r", 300, 100, 520, 20)]
+    last = read_pages(*usual, page)[2 * len(usual) :]
+    assert [(kind, text.split("\n")[-1].split()[0]) for kind, text in last] == [
+        (BlockKind.LINES, "In>"),
+        (BlockKind.PARAGRAPH, "r0"),
+    ]
+
+
 # --- headings, paragraphs
+
+
+def test_the_name_that_begins_a_title_is_no_program() -> None:
+    lines = [
+        *prose("l", 70, 100, 520, 8),
+        line("RuleBase - define a func-", 70, 240, 230, 12, mono=True),
+        line("tion as a rule", 70, 254, 170, 12, bold=True),
+        *prose("m", 70, 280, 520, 8),
+    ]
+    assert [text for kind, text in read_pages(lines) if kind is BlockKind.HEADING] == [
+        "RuleBase - define a func-",
+        "tion as a rule",
+    ]
 
 
 def test_paragraphs_in_larger_letters_than_most_are_no_headings() -> None:
@@ -405,6 +429,41 @@ def test_a_row_in_a_frame_is_a_table_and_the_text_above_it_is_none() -> None:
         "| name | The name that is stored. |\n| --- | --- |",
         "Returns nothing.",
     ]
+
+
+def test_a_row_between_bars_begins_with_the_line_that_is_highest() -> None:
+    """Its name is set in its middle, in letters of one width, which are no program there."""
+    lines = [
+        *row([("Property", 50), ("Meaning", 150)], 100),
+        *row([("Should it be drawn at all?", 150)], 120),
+        line("visible", 50, 126, 85, 8, mono=True),
+        *row([("Sometimes it is not.", 150)], 132),
+        *row([("width", 50), ("Its width", 150)], 150),
+    ]
+    rules = Rules(
+        tuple((y, 46.0, 300.0) for y in (97.0, 115.0, 146.0, 164.0)),
+        tuple((x, 97.0, 164.0) for x in (46.0, 140.0, 300.0)),
+    )
+    assert read_pages(lines, rules=rules)[0][1].split("\n") == [
+        "| Property | Meaning |",
+        "| --- | --- |",
+        "| visible | Should it be drawn at all? Sometimes it is not. |",
+        "| width | Its width |",
+    ]
+
+
+def test_a_rule_below_the_header_alone_does_not_make_one_row_of_the_others() -> None:
+    names = ["asin(x)", "acos(x)", "atan(x)", "sinh(x)", "cosh(x)", "tanh(x)"]
+    lines = [
+        *row([("Function", 50), ("Returns", 150)], 100),
+        *(piece for at, name in enumerate(names) for piece in row([(name, 50), ("a value", 150)], 114 + 12 * at)),
+    ]
+    rules = Rules(
+        tuple((y, 46.0, 300.0) for y in (97.0, 112.0, 188.0)),
+        tuple((x, 97.0, 188.0) for x in (46.0, 140.0, 300.0)),
+    )
+    table = read_pages(lines, rules=rules)[0][1].split("\n")
+    assert table[2:] == [f"| {name} | a value |" for name in names]
 
 
 # --- notes in the margin

@@ -61,6 +61,8 @@ _CELL_BARS = 3
 _SMALLEST = 0.1
 # In heights of a line: a font whose stated size is smaller is drawn larger.
 _STATED = 0.3
+# A font whose stated size is larger, and whose words are no higher, is drawn smaller.
+_OVERSTATED, _WORD = 1.5, re.compile(r"\w{2}")
 # The first word is a number of a line if it is this much smaller than the second.
 _SMALL_NUMBER = 0.85
 # A word with raised digits is higher than others of its font by this factor.
@@ -154,7 +156,10 @@ def _with_true_widths(lines: Iterable[Line], opened: OpenPdf, number: int) -> It
 
 
 def _size(item: Any, number: int, opened: OpenPdf, known: dict[tuple[str, float], float]) -> float:
-    """The size of an item as it is drawn: some programs state 1 and enlarge it. ``known``: by font and height."""
+    """The size of an item as it is drawn: some programs state 1 and enlarge it, or a large one and shrink it.
+
+    ``known``: by font and height.
+    """
     height = round(float(item.height), 1)
     stated: float = item.font_size or height
     if stated < _STATED * height:
@@ -162,6 +167,8 @@ def _size(item: Any, number: int, opened: OpenPdf, known: dict[tuple[str, float]
         if key not in known:
             known[key] = drawn_size(opened, number, _box(item)) or height
         stated = known[key]
+    if stated > _OVERSTATED * height and not item.rotation and _WORD.search(item.text):
+        stated = height
     return round(max(_SMALLEST, stated), 1)
 
 
@@ -176,7 +183,10 @@ def _is_bold(item: Any, opened: OpenPdf, number: int) -> bool:
         return True
     textpage, height = opened.texts.of(number)
     font = font_at(textpage, _box(words[place]), height)
-    return not font or bool(_BOLD.search(font) or _MONO.search(font))
+    if _MONO.search(font):
+        # A name in a heading, unless it follows "See also:".
+        return not any(word.text.endswith(":") for word in words[:place])
+    return not font or bool(_BOLD.search(font))
 
 
 def _has_formula(item: Any, text: str) -> bool:
@@ -296,7 +306,7 @@ def _lines(
             number = words.pop(0)
             yield Line(replace(box, right=number[2]), size, False, (Cell(*number),))
             box = replace(box, left=words[0][1])
-            size, font, is_bold = round(size * heights[1] / heights[0], 1), "", False
+            size, font, is_bold = round(min(size * heights[1] / heights[0], heights[1]), 1), "", False
     is_mono = _is_mono(words, font, size)
     if is_mono:
         words = list(join_touching(words))

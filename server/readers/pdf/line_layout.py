@@ -306,7 +306,15 @@ class _Layout:
         if not is_first and line.box.top - self.lines[place - 1].box.top > _PROGRAM_GAP * line.size:
             return False
         is_number = not is_first and line.text.isdigit() and self.lines[place - 1].text[:1].isdigit()
-        return line.is_mono or is_number
+        return (line.is_mono and not self._is_large_name(place)) or is_number
+
+    def _is_large_name(self, place: int) -> bool:
+        """Whether the letters of one width in a line are those of a title, which may begin with a name."""
+        line = self.lines[place]
+        if line.size <= self.sizes.body * _HEADING_SIZE or not self.sizes.level(line):
+            return False
+        around = self.lines[max(0, place - 1) : place + 2]
+        return not any(other.is_mono and other.size == line.size for other in around if other is not line)
 
     def _is_name(self, place: int) -> bool:
         """Whether a short line ends a paragraph: a name or a path in letters of one width."""

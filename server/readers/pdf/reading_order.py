@@ -37,6 +37,8 @@ _LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 8, 2.0
 _GRID_ROWS, _GRID_SHARE = 4, 0.8
 # So many lines of two sides of a table stand beside each other; gaps between its rows that are wider than others.
 _LEVEL_SHARE, _WIDE_ROW, _FEWEST_GAPS = 0.9, 1.3, 3
+# The columns of a list differ by no more than this in width, of two columns.
+_EVEN = 0.06
 # The line of a heading is larger than others by this factor.
 _LARGER = 1.1
 # In points: what is narrower has no two lists beside each other.
@@ -100,8 +102,15 @@ def _part_notes(pieces: list[Line]) -> tuple[list[Line], list[Line]]:
     usual = letters.most_common(1)[0][0] if letters else 0.0
     # Programs in small letters are wider than the text on some pages, and are no notes.
     edge = max((piece.box.right for piece in prose if piece.size >= _NOTE_SIZE * usual), default=0.0)
-    notes = [piece for piece in prose if piece.box.left > edge and piece.size < _NOTE_SIZE * usual]
-    if not notes:
+    programs = [piece.box.middle for piece in pieces if piece.is_mono and piece.box.left <= edge]
+    notes = [
+        piece
+        for piece in pieces
+        if piece.box.left > edge
+        and piece.size < _NOTE_SIZE * usual
+        and not (piece.is_mono and any(abs(piece.box.middle - middle) < piece.size / 2 for middle in programs))
+    ]
+    if not notes or sum(len(piece.text) for piece in notes) * 2 > sum(len(piece.text) for piece in pieces):
         return pieces, []
     ids = set(map(id, notes))
     return [piece for piece in pieces if id(piece) not in ids], notes
@@ -262,7 +271,9 @@ def _are_prose(left: Sequence[Line], right: Sequence[Line], gutter: float, rules
     if shortest < _FEWEST_LINES:
         return False
     if least:
-        return all(_prose_share(side) >= least for side in sides)
+        shares = sorted(map(_prose_share, sides))
+        # Beside prose, programs and lists are a column, too, unless their lines are level with its lines.
+        return shares[0] >= least or (shares[1] >= _PROSE_SHARE and _level_share(*sides) < _LEVEL_SHARE)
     if _is_mono_side(left) != _is_mono_side(right):
         return False
     share = _PROSE_SHARE if shortest > _FEW_LINES else _SURE_SHARE
@@ -322,13 +333,13 @@ def _are_lists(
 def _are_level(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) -> bool:
     """Whether two sides are cells of one table: the lines of one stand beside lines of the other.
 
-    Either most have a second cell below that of the others, or the sides have gaps at the same heights, which two
-    lists would have in different places. Two lists also have headings of their own.
+    Either most have a second cell below that of the others, or most gaps of the sides are at the same heights:
+    two lists would have them in different places. Two lists also have headings of their own.
     """
     few, many = sorted((left, right), key=len)
     if _level_share(few, many) < _LEVEL_SHARE or _has_own_headings(left, right):
         return False
-    if _in_second_column(few) * 2 > len(few):
+    if _has_second_cells(left, right, right) or _has_second_cells(left, right, left):
         return True
     distances = [then[0].box.middle - first[0].box.middle for first, then in pairwise(few)]
     gaps = [
@@ -336,15 +347,28 @@ def _are_level(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) 
         for pair, distance in zip(pairwise(few), distances, strict=True)
         if distance > _WIDE_ROW * min(distances)
     ]
-    return len(gaps) >= _FEWEST_GAPS and not any(
-        first[0].box.bottom < row[0].box.middle < then[0].box.top for first, then in gaps for row in many
+    shared = sum(
+        not any(first[0].box.bottom < row[0].box.middle < then[0].box.top for row in many) for first, then in gaps
     )
+    return shared >= _FEWEST_GAPS and shared * 2 > len(gaps)
 
 
-def _in_second_column(rows: Sequence[Sequence[Line]]) -> int:
-    """The number of lines whose second cell begins where most second cells do, and that end with no number."""
-    lefts = [round(row[1].box.left) for row in rows if len(row) > 1 and not row[-1].text[-1:].isdigit()]
-    return Counter(lefts).most_common(1)[0][1] if lefts else 0
+def _has_second_cells(
+    left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]], side: Sequence[Sequence[Line]]
+) -> bool:
+    """Whether most lines of a side have a second cell, each below the others, and are none of a list.
+
+    Lists have columns of one width, and a line of an index ends with a number.
+    """
+    seconds = [row[1].box for row in side if len(row) > 1 and not row[-1].text[-1:].isdigit()]
+    lefts = Counter(round(box.left) for box in seconds)
+    middles = Counter(round((box.left + box.right) / 2) for box in seconds)
+    if max((*lefts.values(), *middles.values()), default=0) * 2 <= len(side):
+        return False
+    first, second, third = sorted(
+        (*(min(row[0].box.left for row in rows) for rows in (left, right)), lefts.most_common(1)[0][0])
+    )
+    return abs((third - second) - (second - first)) > _EVEN * (third - first)
 
 
 def _level_share(rows: Sequence[Sequence[Line]], others: Sequence[Sequence[Line]]) -> float:

@@ -31,6 +31,8 @@ _FULL_SHARE = 0.34
 _NEAR_ROW, _FAR_ROW = 1.15, 1.3
 # So many of the lines of groups of rows have a first cell.
 _NAMED_SHARE = 0.8
+# A cell seldom has as many lines, of which each stands beside one of its neighbour.
+_BODY_LINES = 5
 _LONG_CELL = 45
 # In sizes of the font: words of a cell that are stretched to its width are no farther apart.
 _STRETCHED = 2.5
@@ -71,9 +73,9 @@ class FoundTable:
 
 def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | None:
     """The table that begins with this line; None if it begins none."""
-    if not is_row(lines[start]):
-        return None
     barred = columns = _between_bars(lines[start], rules)
+    if not is_row(lines[start]) and not _is_within(lines[start], columns):
+        return None
     if columns:
         lines = [*lines[:start], *_in_columns(lines[start:], columns)]
     else:
@@ -81,7 +83,7 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
     count = _count_lines(lines, start, columns, rules)
     taken = lines[start : start + count]
     box = _box(taken)
-    is_framed = bool(barred) and _is_framed(box, rules)
+    is_framed = bool(barred) and any(len(line.cells) > 1 for line in taken) and _is_framed(box, rules)
     if len(columns) < 2 or not (is_framed or _is_enough(taken, columns, rules)):
         return None
     rows = _rows(taken, columns, rules)
@@ -99,6 +101,11 @@ def _between_bars(line: Line, rules: Rules) -> list[_Column]:
     if len(bars) < 3 or line.box.left < bars[0] - 1 or line.box.right > bars[-1] + 1:
         return []
     return [_Column(left, right) for left, right in pairwise(bars)]
+
+
+def _is_within(line: Line, columns: Sequence[_Column]) -> bool:
+    """Whether a line of one cell stands between two bars of a table."""
+    return len(line.cells) == 1 and len(_met(line.cells[0], columns)) == 1
 
 
 def _is_framed(box: Box, rules: Rules) -> bool:
@@ -184,16 +191,19 @@ def is_row(line: Line) -> bool:
 def _count_lines(lines: Sequence[Line], start: int, columns: list[_Column], rules: Rules) -> int:
     """The number of lines of the table; ``columns`` grow by the cells of each."""
     last = 0
-    is_barred_table = bool(_between_bars(lines[start], rules))
+    barred = _between_bars(lines[start], rules)
     for place in range(start + 1, len(lines)):
         line, above = lines[place], lines[place - 1]
         distance = line.box.middle - above.box.middle
         # A table between bars begins or ends here; cells below its frame may be its last rows.
-        is_outside = bool(_between_bars(line, rules)) != is_barred_table
-        if is_outside and (not is_barred_table or len(line.cells) == 1):
+        is_outside = bool(_between_bars(line, rules)) != bool(barred)
+        if is_outside and (not barred or len(line.cells) == 1):
             break
         if distance > _FARTHEST * max(line.box.height, above.box.height) or distance < 0 or has_leaders(line.text):
             break
+        if len(line.cells) == 1 and _is_within(line, barred):
+            last = place - start
+            continue
         if len(line.cells) == 1:
             if not _fits_alone(line, above, columns, distance):
                 break
@@ -294,6 +304,7 @@ def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> li
     rows: list[list[str]] = []
     texts = [_cells(line, columns) for line in lines]
     groups, bars = _groups(lines, rules)
+    whole = _barred_rows(lines, texts, groups, bars)
     if not groups and (starts := _centred_rows(lines, texts)):
         return [_whole(texts[first:end]) for first, end in pairwise([*starts, len(texts)])]
     distances = [then.box.middle - first.box.middle for first, then in pairwise(lines)]
@@ -306,9 +317,7 @@ def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> li
     for place, (line, cells) in enumerate(zip(lines, texts, strict=True)):
         if place and (
             _is_rest(line, lines[place - 1], cells, columns)
-            or _goes_on(
-                cells, place, groups, distances, near if is_spread else 0.0, begins_large, _is_beside(bars, line)
-            )
+            or _goes_on(cells, place, groups, distances, near if is_spread else 0.0, begins_large, whole[place])
         ):
             rows[-1] = _whole((rows[-1], cells))
         else:
@@ -391,7 +400,7 @@ def _goes_on(
     """
     if groups and groups[place] != groups[place - 1]:
         return False
-    if groups and is_barred_row:
+    if is_barred_row:
         return True
     if cells[0] == "":
         if _ALTERNATIVE.match(next(filter(None, cells), "")):
@@ -414,6 +423,31 @@ def _groups(lines: Sequence[Line], rules: Rules) -> tuple[list[int], list[tuple[
         if box.left - 9 < x < box.right + 9 and top < box.bottom and bottom > box.top
     ]
     return ([sum(y < line.box.middle for y in inner) for line in lines] if inner else []), bars
+
+
+def _barred_rows(
+    lines: Sequence[Line],
+    texts: Sequence[Sequence[str]],
+    groups: Sequence[int],
+    bars: Sequence[tuple[float, float]],
+) -> list[bool]:
+    """For each line whether it is a part of one row, as the rules above and below it and bars beside it say.
+
+    A rule that only parts the header of a table from all of its rows does not say so.
+    """
+    if not groups:
+        return [False] * len(lines)
+    by_group: dict[int, list[Sequence[str]]] = defaultdict(list)
+    for group, cells in zip(groups, texts, strict=True):
+        by_group[group].append(cells)
+    bodies = {group for group, held in by_group.items() if _are_rows(held)}
+    return [group not in bodies and _is_beside(bars, line) for group, line in zip(groups, lines, strict=True)]
+
+
+def _are_rows(texts: Sequence[Sequence[str]]) -> bool:
+    """Whether lines between two rules are rows: many, and nearly all with a first cell and most of the others."""
+    full = sum(cells[0] != "" and sum(map(bool, cells)) * 2 > len(cells) for cells in texts)
+    return len(texts) >= _BODY_LINES and full > _NAMED_SHARE * len(texts)
 
 
 def _is_beside(bars: Iterable[tuple[float, float]], line: Line) -> bool:
