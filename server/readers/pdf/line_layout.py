@@ -523,7 +523,9 @@ def _join_divided(blocks: Sequence[Block]) -> list[Block]:
     for block in blocks:
         place = next((at for at in range(len(out) - 1, -1, -1) if not out[at].is_aside), None)
         is_next = block.kind is BlockKind.PARAGRAPH and not block.is_aside and place is not None
-        if is_next and place is not None and goes_on(out[place], block):
+        # A label above a table, such as "Parameters", does not go on below it.
+        is_label = place is not None and place + 1 < len(out) and len(out[place].text) <= _LONGEST_LABEL
+        if is_next and not is_label and place is not None and goes_on(out[place], block):
             whole = out[place]
             text = _join(whole.text, block.text)
             out[place] = replace(whole, text=text, box=whole.box.join(block.box), is_open=block.is_open)

@@ -35,6 +35,8 @@ _PAGE_SHARE, _FEWEST_PAGES, _USUAL_SHARE = 0.25, 3, 0.25
 _LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 8, 2.0
 # So many rules of one length make a table, with bars over this share of its height.
 _GRID_ROWS, _GRID_SHARE = 4, 0.8
+# A side with fewer letters among its signs has the numbers of formulas.
+_LETTERS = 0.3
 # So many lines of two sides of a table stand beside each other; gaps between its rows that are wider than others.
 _LEVEL_SHARE, _WIDE_ROW, _FEWEST_GAPS = 0.9, 1.3, 3
 # The columns of a list differ by no more than this in width, of two columns.
@@ -273,7 +275,10 @@ def _are_prose(left: Sequence[Line], right: Sequence[Line], gutter: float, rules
     if least:
         shares = sorted(map(_prose_share, sides))
         # Beside prose, programs and lists are a column, too, unless their lines are level with its lines.
-        return shares[0] >= least or (shares[1] >= _PROSE_SHARE and _level_share(*sides) < _LEVEL_SHARE)
+        is_list = shortest >= _INDEX_LINES and min(map(_letter_share, sides)) > _LETTERS
+        return shares[0] >= least or (
+            is_list and shares[1] >= _PROSE_SHARE and _level_share(*sides) < _LEVEL_SHARE
+        )
     if _is_mono_side(left) != _is_mono_side(right):
         return False
     share = _PROSE_SHARE if shortest > _FEW_LINES else _SURE_SHARE

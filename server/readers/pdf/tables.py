@@ -83,10 +83,12 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
     count = _count_lines(lines, start, columns, rules)
     taken = lines[start : start + count]
     box = _box(taken)
-    is_framed = bool(barred) and any(len(line.cells) > 1 for line in taken) and _is_framed(box, rules)
+    is_framed = bool(barred) and _may_be_framed(taken) and _is_framed(box, rules)
+    if not is_row(lines[start]) and not is_framed:
+        return None
     if len(columns) < 2 or not (is_framed or _is_enough(taken, columns, rules)):
         return None
-    rows = _rows(taken, columns, rules)
+    rows = _without_empty(_rows(taken, columns, rules))
     if not is_framed and len(rows) < (_RULED_ROWS if len(columns) > 2 or _inner(rules, box) else _ROWS):
         return None
     return FoundTable(Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True), count)
@@ -106,6 +108,18 @@ def _between_bars(line: Line, rules: Rules) -> list[_Column]:
 def _is_within(line: Line, columns: Sequence[_Column]) -> bool:
     """Whether a line of one cell stands between two bars of a table."""
     return len(line.cells) == 1 and len(_met(line.cells[0], columns)) == 1
+
+
+def _without_empty(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The rows without columns that have no text, such as those between double bars."""
+    held = [any(column) for column in zip(*rows, strict=True)]
+    return [[cell for cell, is_held in zip(cells, held, strict=True) if is_held] for cells in rows]
+
+
+def _may_be_framed(lines: Sequence[Line]) -> bool:
+    """Whether lines in a frame may be a table: a program in a box may have bars in it."""
+    is_program = sum(line.is_mono for line in lines) * 2 > len(lines)
+    return not is_program and any(len(line.cells) > 1 for line in lines)
 
 
 def _is_framed(box: Box, rules: Rules) -> bool:
@@ -195,9 +209,9 @@ def _count_lines(lines: Sequence[Line], start: int, columns: list[_Column], rule
     for place in range(start + 1, len(lines)):
         line, above = lines[place], lines[place - 1]
         distance = line.box.middle - above.box.middle
-        # A table between bars begins or ends here; cells below its frame may be its last rows.
+        # A table between bars begins or ends here; its header may be above its frame, and its last rows below it.
         is_outside = bool(_between_bars(line, rules)) != bool(barred)
-        if is_outside and (not barred or len(line.cells) == 1):
+        if is_outside and (place > start + 1 if not barred else len(line.cells) == 1):
             break
         if distance > _FARTHEST * max(line.box.height, above.box.height) or distance < 0 or has_leaders(line.text):
             break
@@ -373,7 +387,8 @@ def _shows_centred(
     for start, anchor in high:
         last = max(column for column, text in enumerate(texts[start]) if text)
         first, beside = texts[start][last], texts[anchor][last]
-        votes += (not first[:1].islower()) - (beside != "" and not beside[:1].islower())
+        is_start = not first[:1].islower() if beside else _is_between(lines[anchor], lines[anchor - 1])
+        votes += is_start - (beside != "" and not beside[:1].islower())
     return votes * 2 > len(high)
 
 
