@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -83,7 +84,31 @@ def test_a_raised_number_does_not_part_its_line_from_the_next() -> None:
     )
 
 
+def test_programs_beside_prose_are_a_column_where_other_pages_have_one() -> None:
+    usual = [[*prose("l", 70, 100, 290, 20), *prose("r", 300, 100, 520, 20)] for _ in range(3)]
+    left = [line(f"In> Sin({at})", 80, 103 + 9.7 * at, 140, 9, mono=True) for at in range(24)]
+    page = [*left, *prose("r", 300, 100, 520, 20)]
+    last = read_pages(*usual, page)[2 * len(usual) :]
+    assert [(kind, text.split("\n")[-1].split()[0]) for kind, text in last] == [
+        (BlockKind.LINES, "In>"),
+        (BlockKind.PARAGRAPH, "r0"),
+    ]
+
+
 # --- headings, paragraphs
+
+
+def test_the_name_that_begins_a_title_is_no_program() -> None:
+    lines = [
+        *prose("l", 70, 100, 520, 8),
+        line("RuleBase - define a func-", 70, 240, 230, 12, mono=True),
+        line("tion as a rule", 70, 254, 170, 12, bold=True),
+        *prose("m", 70, 280, 520, 8),
+    ]
+    assert [text for kind, text in read_pages(lines) if kind is BlockKind.HEADING] == [
+        "RuleBase - define a func-",
+        "tion as a rule",
+    ]
 
 
 def test_paragraphs_in_larger_letters_than_most_are_no_headings() -> None:
@@ -144,6 +169,27 @@ def test_a_short_paragraph_does_not_go_on_in_the_one_below_it() -> None:
         line("its records, too.", 70, 162, 160),
     ]
     assert words(read_pages(lines)) == ["Someone,", "In"]
+
+
+def test_what_a_command_takes_is_no_heading() -> None:
+    lines = [
+        line("Options", 70, 80, 120, bold=True),
+        line("--all", 70, 100, 100, bold=True),
+        *prose("l", 90, 114, 520, 3),
+        line("[-m] name", 70, 180, 120, bold=True),
+        *prose("m", 90, 194, 520, 3),
+    ]
+    assert [text for kind, text in read_pages(lines) if kind is BlockKind.HEADING] == ["Options"]
+
+
+def test_a_bold_term_before_text_is_no_heading() -> None:
+    lines = [
+        line("Names", 70, 80, 120, bold=True),
+        line("See also:", 70, 100, 115, bold=True),
+        line("store, open", 118, 100, 180),
+        *prose("l", 70, 130, 520, 5),
+    ]
+    assert [text for kind, text in read_pages(lines) if kind is BlockKind.HEADING] == ["Names"]
 
 
 def test_headings_with_their_numbers_at_the_left_are_no_table() -> None:
@@ -242,6 +288,198 @@ def test_a_bullet_is_no_column() -> None:
     ]
     lines = [line(text, left, 100 + 14 * at, right) for at, row in enumerate(rows) for text, left, right in row]
     assert read_pages(lines)[0][1].split("\n")[-2:] == ["| Window | ● Close it |", "| Picture | ● Turn it |"]
+
+
+def row(cells: Sequence[tuple[str, float]], top: float) -> list[Line]:
+    """The cells of a line by their left edges, letters of five points."""
+    return [line(text, left, top, left + 5 * len(text)) for text, left in cells]
+
+
+def test_a_cell_in_the_middle_of_its_row_is_beside_the_lines_above_and_below_it() -> None:
+    lines = [
+        *row([("Name", 50), ("What it does", 150)], 100),
+        *row([("A store of", 150)], 112),
+        *row([("store", 50), ("names that", 150)], 124),
+        *row([("were read.", 150)], 136),
+        *row([("Opens a file", 150)], 148),
+        *row([("open", 50)], 154),
+        *row([("to read it.", 150)], 160),
+        *row([("close", 50), ("Closes it.", 150)], 172),
+    ]
+    assert read_pages(lines)[0][1].split("\n") == [
+        "| Name | What it does |",
+        "| --- | --- |",
+        "| store | A store of names that were read. |",
+        "| open | Opens a file to read it. |",
+        "| close | Closes it. |",
+    ]
+
+
+def test_a_cell_at_the_top_of_its_row_goes_on_below_it() -> None:
+    lines = [
+        *row([("Name", 50), ("What it does", 150)], 100),
+        *row([("store", 50), ("A store of names", 150)], 112),
+        *row([("that were read.", 150)], 124),
+        *row([("open", 50), ("Opens a file", 150)], 136),
+        *row([("to read it.", 150)], 148),
+    ]
+    assert read_pages(lines)[0][1].split("\n")[2:] == [
+        "| store | A store of names that were read. |",
+        "| open | Opens a file to read it. |",
+    ]
+
+
+def test_each_alternative_of_a_grammar_is_a_row() -> None:
+    lines = [
+        *row([("lists", 50), ("::=", 150), ("[ item ]", 190)], 100),
+        *row([("item", 50), ("::=", 150), ("name", 190)], 112),
+        *row([("|", 155), ("name ( list )", 190)], 124),
+        *row([("|", 155), ("name *", 190)], 136),
+    ]
+    assert read_pages(lines)[0][1].split("\n")[2:] == [
+        "| item | ::= | name |",
+        "|  | \\| | name ( list ) |",
+        "|  | \\| | name * |",
+    ]
+
+
+def test_titles_with_their_pages_are_lines_of_contents_and_no_table() -> None:
+    titles = ["First steps", "How to store a name which", "was read before", "How to open", "Questions", "Index"]
+    numbers, pages = ["1", "1.1", "", "1.2", "2", ""], ["1", "", "2", "4", "9", "12"]
+    lines = [
+        piece
+        for at, (number, title, page) in enumerate(zip(numbers, titles, pages, strict=True))
+        for piece in row([cell for cell in [(number, 50), (title, 80), (page, 400)] if cell[0]], 100 + 12 * at)
+    ]
+    lines = [
+        replace(piece, box=replace(piece.box, right=410)) if piece.box.left == 400 else piece for piece in lines
+    ]
+    assert read_pages(lines) == [
+        (
+            BlockKind.ROWS,
+            "1 First steps 1\n1.1 How to store a name which\nwas read before 2\n1.2 How to open 4\n"
+            "2 Questions 9\nIndex 12",
+        )
+    ]
+
+
+def test_declarations_with_the_same_word_at_their_right_are_no_table() -> None:
+    lines = [
+        piece
+        for at, name in enumerate(["(open-port port)", "(close-port port)", "(read-line port)"])
+        for piece in row([(name, 50), ("procedure", 400)], 100 + 12 * at)
+    ]
+    assert [kind for kind, _ in read_pages(lines)] == [BlockKind.ROWS]
+
+
+def test_words_that_are_stretched_to_the_width_of_a_cell_are_one_cell() -> None:
+    lines = [
+        *row([("delay", 50), ("The time between two calls, in seconds", 150)], 100),
+        *row([("limit", 50), ("The most names that are kept in it", 150)], 112),
+        *row([("safe", 50), ("Whether", 150), ("each", 200), ("line", 240), ("is", 280), ("read", 310)], 124),
+        *row([("again.", 150)], 136),
+    ]
+    assert read_pages(lines)[0][1].split("\n")[-1] == "| safe | Whether each line is read again. |"
+
+
+def test_gaps_between_groups_of_rows_do_not_join_the_rows_of_a_group() -> None:
+    names = ["first", "pair", "list", "rest", "many", "last", "none"]
+    tops = [100, 112, 124, 150, 162, 188, 200]
+    lines = [
+        piece
+        for at, (name, top) in enumerate(zip(names, tops, strict=True))
+        for piece in row([(name, 50), ("one value", 150), *([("(also x)", 250)] if at % 3 == 0 else [])], top)
+    ]
+    table = read_pages(lines)[0][1].split("\n")
+    assert [cells.split(" | ")[0] for cells in table[:1] + table[2:]] == [f"| {name}" for name in names]
+
+
+def test_a_table_of_names_values_and_long_texts_is_not_parted_into_columns() -> None:
+    lines = [
+        piece
+        for at in range(14)
+        for piece in row(
+            [
+                (f"name{chr(97 + at)}", 50),
+                (f"value{chr(97 + at)}", 130),
+                (f"what the {chr(97 + at)} name says", 250),
+            ],
+            100 + 24 * at,
+        )
+    ]
+    table = read_pages(lines)[0][1].split("\n")
+    assert table[0] == "| namea | valuea | what the a name says |"
+    assert len(table) == 15
+
+
+def test_a_row_in_a_frame_is_a_table_and_the_text_above_it_is_none() -> None:
+    """As Doxygen has its parameters; a coloured box behind words has no bars between them."""
+    texts = [
+        Text(50, 724, "void store(name)"),
+        Text(150, 724, "Stores a name."),
+        Text(50, 712, "Parameters"),
+        Text(60, 695, "name"),
+        Text(110, 695, "The name that is stored."),
+        Text(50, 675, "Returns nothing."),
+    ]
+    drawn = [Box(46, y, 254, 0.5, (0, 0, 0)) for y in (690, 705)]
+    drawn += [Box(x, 690, 0.5, 15, (0, 0, 0)) for x in (46, 100, 300)]
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([[*texts, *drawn]]))), ReadOptions()).text
+    assert text.split("\n\n")[-2:] == [
+        "| name | The name that is stored. |\n| --- | --- |",
+        "Returns nothing.",
+    ]
+
+
+def test_a_row_between_bars_begins_with_the_line_that_is_highest() -> None:
+    """Its name is set in its middle, in letters of one width, which are no program there."""
+    lines = [
+        *row([("Property", 50), ("Meaning", 150)], 100),
+        *row([("Should it be drawn at all?", 150)], 120),
+        line("visible", 50, 126, 85, 8, mono=True),
+        *row([("Sometimes it is not.", 150)], 132),
+        *row([("width", 50), ("Its width", 150)], 150),
+    ]
+    rules = Rules(
+        tuple((y, 46.0, 300.0) for y in (97.0, 115.0, 146.0, 164.0)),
+        tuple((x, 97.0, 164.0) for x in (46.0, 140.0, 300.0)),
+    )
+    assert read_pages(lines, rules=rules)[0][1].split("\n") == [
+        "| Property | Meaning |",
+        "| --- | --- |",
+        "| visible | Should it be drawn at all? Sometimes it is not. |",
+        "| width | Its width |",
+    ]
+
+
+def test_a_rule_below_the_header_alone_does_not_make_one_row_of_the_others() -> None:
+    names = ["asin(x)", "acos(x)", "atan(x)", "sinh(x)", "cosh(x)", "tanh(x)"]
+    lines = [
+        *row([("Function", 50), ("Returns", 150)], 100),
+        *(piece for at, name in enumerate(names) for piece in row([(name, 50), ("a value", 150)], 114 + 12 * at)),
+    ]
+    rules = Rules(
+        tuple((y, 46.0, 300.0) for y in (97.0, 112.0, 188.0)),
+        tuple((x, 97.0, 188.0) for x in (46.0, 140.0, 300.0)),
+    )
+    table = read_pages(lines, rules=rules)[0][1].split("\n")
+    assert table[2:] == [f"| {name} | a value |" for name in names]
+
+
+# --- notes in the margin
+
+
+def test_notes_in_the_margin_stand_beside_a_program_that_is_wider_than_the_text() -> None:
+    lines = [
+        *prose("l", 70, 100, 300, 8),
+        *(
+            line(f"x{at} = [1, 2, 3]  # a list that is wider", 70, 220 + 8 * at, 380, 7, mono=True)
+            for at in range(30)
+        ),
+        *prose("m", 70, 480, 300, 8),
+        *(line(f"note{at} of it", 330, 100 + 10 * at, 400, 8) for at in range(3)),
+    ]
+    assert words(read_pages(lines)) == ["l0", "x0", "m0", "note0"]
 
 
 # --- programs

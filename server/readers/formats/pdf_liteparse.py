@@ -9,9 +9,10 @@ the same attributes page by page.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from statistics import median
 from typing import Any, BinaryIO
 
@@ -23,7 +24,15 @@ from winnow.server.readers.pdf.document import OpenPdf, bounded_texts, open_pdf
 from winnow.server.readers.pdf.hidden_text import Cleaned, clean
 from winnow.server.readers.pdf.layout import Box, Rules
 from winnow.server.readers.pdf.line_layout import DrawnPage, lay_out_pages
-from winnow.server.readers.pdf.lines import Cell, Line, are_equally_wide, has_one_width, split_cells, word_places
+from winnow.server.readers.pdf.lines import (
+    Cell,
+    Line,
+    are_equally_wide,
+    font_at,
+    has_one_width,
+    split_cells,
+    word_places,
+)
 from winnow.server.readers.pdf_characters.lost_text import LostText
 from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, drawn_size, find_raised
 from winnow.server.text.markup.shaped_text import raise_number
@@ -45,9 +54,15 @@ _SHORTEST_RULE, _THICKEST_RULE, _MOST_RULES = 12.0, 3.0, 400
 _BAR_ROOM = 6.0
 # In sizes of the text a box behind a word is no higher; in points, pieces of one bar are no farther apart.
 _BOX_LINES, _BAR_GAP = 1.9, 1.5
+# So much of a bold line is bold: text that follows a term makes it none.
+_BOLD_SHARE = 0.7
+# A row of a table has bars beside and between its cells.
+_CELL_BARS = 3
 _SMALLEST = 0.1
 # In heights of a line: a font whose stated size is smaller is drawn larger.
 _STATED = 0.3
+# A font whose stated size is larger, and whose words are no higher, is drawn smaller.
+_OVERSTATED, _WORD = 1.5, re.compile(r"\w{2}")
 # The first word is a number of a line if it is this much smaller than the second.
 _SMALL_NUMBER = 0.85
 # A word with raised digits is higher than others of its font by this factor.
@@ -125,7 +140,8 @@ def _page_lines(page: Any, opened: OpenPdf, rules: Rules) -> Iterator[Line]:
         if "$" in text and _has_formula(item, text):
             formulas.append(item)
         elif text:
-            lines = _lines(item, _size(item, page.page_num, opened, known), links, rules, raised)
+            is_bold = _is_bold(item, opened, page.page_num)
+            lines = _lines(item, _size(item, page.page_num, opened, known), is_bold, links, rules, raised)
             yield from lines if item.font_name else _with_true_widths(lines, opened, page.page_num)
     if formulas:
         yield from _formula_lines(opened, page, formulas)
@@ -140,7 +156,10 @@ def _with_true_widths(lines: Iterable[Line], opened: OpenPdf, number: int) -> It
 
 
 def _size(item: Any, number: int, opened: OpenPdf, known: dict[tuple[str, float], float]) -> float:
-    """The size of an item as it is drawn: some programs state 1 and enlarge it. ``known``: by font and height."""
+    """The size of an item as it is drawn: some programs state 1 and enlarge it, or a large one and shrink it.
+
+    ``known``: by font and height.
+    """
     height = round(float(item.height), 1)
     stated: float = item.font_size or height
     if stated < _STATED * height:
@@ -148,7 +167,26 @@ def _size(item: Any, number: int, opened: OpenPdf, known: dict[tuple[str, float]
         if key not in known:
             known[key] = drawn_size(opened, number, _box(item)) or height
         stated = known[key]
+    if stated > _OVERSTATED * height and not item.rotation and _WORD.search(item.text):
+        stated = height
     return round(max(_SMALLEST, stated), 1)
+
+
+def _is_bold(item: Any, opened: OpenPdf, number: int) -> bool:
+    """Whether most of an item is bold: its stated font is that of its first word, and text may follow a term."""
+    if not _BOLD.search(item.font_name or ""):
+        return False
+    words = item.words
+    ends = list(accumulate(len(word.text) for word in words))
+    place = next((at for at, end in enumerate(ends) if end > _BOLD_SHARE * ends[-1]), 0)
+    if place == 0:
+        return True
+    textpage, height = opened.texts.of(number)
+    font = font_at(textpage, _box(words[place]), height)
+    if _MONO.search(font):
+        # A name in a heading, unless it follows "See also:".
+        return not any(word.text.endswith(":") for word in words[:place])
+    return not font or bool(_BOLD.search(font))
 
 
 def _has_formula(item: Any, text: str) -> bool:
@@ -190,7 +228,8 @@ def _rules(graphics: Any, size: float) -> Rules:
             across.add((round(top, 1), left, right))
         elif bottom - top >= _SHORTEST_RULE / 2 and right - left < _THICKEST_RULE:
             down.add((round(left, 1), top, bottom))
-    bars = list(_long_bars(sorted(down)[:_MOST_RULES], _BOX_LINES * size))
+    bars = sorted(down)[:_MOST_RULES]
+    bars = sorted({*_long_bars(bars, _BOX_LINES * size), *_framed_bars(bars, across)})
     return Rules(tuple(sorted(across)[:_MOST_RULES]), tuple(bars))
 
 
@@ -204,6 +243,18 @@ def _long_bars(bars: Sequence[Bar], least: float) -> Iterator[Bar]:
                 run = []
             run.append(bar)
         yield from run if _length(run) > least else ()
+
+
+def _framed_bars(bars: Sequence[Bar], across: Iterable[Bar]) -> Iterator[Bar]:
+    """The bars of a table of one row: beside and between its cells, from a rule over all of them to one below."""
+    rows: dict[tuple[int, int], list[Bar]] = defaultdict(list)
+    for bar in bars:
+        rows[round(bar[1]), round(bar[2])].append(bar)
+    for row in rows.values():
+        first, last = row[0], row[-1]
+        over = [y for y, left, right in across if left <= first[0] + _BAR_GAP and right >= last[0] - _BAR_GAP]
+        if len(row) >= _CELL_BARS and all(any(abs(y - end) <= _BAR_GAP for y in over) for end in first[1:]):
+            yield from row
 
 
 def _length(run: Sequence[Bar]) -> float:
@@ -234,6 +285,7 @@ def _raised_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], st
 def _lines(
     item: Any,
     size: float,
+    is_bold: bool,
     links: Sequence[tuple[Box, str]],
     rules: Rules,
     raised: Mapping[tuple[float, float], str],
@@ -244,7 +296,6 @@ def _lines(
     """
     font = item.font_name or ""
     box = _box(item)
-    is_bold = bool(_BOLD.search(font))
     words = whole_words(item, raised)
     if not words:
         yield Line(box, size, is_bold, (Cell(_shown(item.text.strip()), box.left, box.right),))
@@ -255,7 +306,7 @@ def _lines(
             number = words.pop(0)
             yield Line(replace(box, right=number[2]), size, False, (Cell(*number),))
             box = replace(box, left=words[0][1])
-            size, font, is_bold = round(size * heights[1] / heights[0], 1), "", False
+            size, font, is_bold = round(min(size * heights[1] / heights[0], heights[1]), 1), "", False
     is_mono = _is_mono(words, font, size)
     if is_mono:
         words = list(join_touching(words))

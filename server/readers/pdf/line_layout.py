@@ -17,7 +17,15 @@ from winnow.server.readers.pdf.layout import NO_RULES, Block, BlockKind, Page, R
 from winnow.server.readers.pdf.lines import Line
 from winnow.server.readers.pdf.reading_order import PartedPage, columns_of, part_page, usual_gutters
 from winnow.server.readers.pdf.running_heads import drop_running_heads, is_at_edge
-from winnow.server.readers.pdf.tables import ENDS_SENTENCE, LEADERS, MARKER, find_table, has_leaders, is_barred
+from winnow.server.readers.pdf.tables import (
+    ENDS_SENTENCE,
+    LEADERS,
+    MARKER,
+    count_contents,
+    find_table,
+    has_leaders,
+    is_barred,
+)
 from winnow.server.readers.pdf.torn_words import HYPHEN
 from winnow.server.text.markup.captions import begins_caption
 
@@ -49,6 +57,8 @@ _ADDRESS_END = re.compile(r"\bhttps?:(?://\S*)?\Z")
 # An address is divided after these; after a slash if what follows is no word of the text.
 _BREAKS, _PATH = "-_#?=&:", re.compile(r"\S*\w[/._-]\w")
 _SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?|[A-Z](?:\.\d+)*\.?|[IVXLC]+\.?")
+# "-v", "--all", "[-m]": what a command takes is described below it, and is no heading.
+_OPTION = re.compile(r"\[?[-+–]{1,2}\w")
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
 _NOTE = re.compile(r"(?:\d{1,3}|[*∗†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
 
@@ -94,6 +104,8 @@ class TextSizes:
         if line.size in self._levels:
             return self._levels[line.size]
         if not line.is_bold or self.is_bold or line.size < self.body or len(text) > _LONGEST_MARKED:
+            return 0
+        if _OPTION.match(text):
             return 0
         is_one = len(line.cells) == 1 or (len(line.cells) == 2 and bool(MARKER.fullmatch(line.cells[0].text)))
         return self._lowest if is_one and not text.endswith((".", ":", ";", ",", "-")) else 0
@@ -213,15 +225,19 @@ class _Layout:
     def _take(self, place: int) -> int:
         """Take the block that begins with this line, or one line; how many lines that was."""
         line = self.lines[place]
-        if (count := self._count_program(place)) > 1 or (count == 1 and len(line.cells) == 1):
+        if (program := self._count_program(place)) > 1 or (program == 1 and len(line.cells) == 1):
             self._close()
-            self.found.append(_program(self.lines[place : place + count]))
+            self.found.append(_program(self.lines[place : place + program]))
+            return program
+        if (count := count_contents(self.lines, place, self.rules)) > 0:
+            self._close()
+            self.found.append(_kept_apart(self.lines[place : place + count]))
             return count
         if not self._is_numbered(place) and (table := find_table(self.lines, place, self.rules)) is not None:
             self._close()
             self.found.append(table.block)
             return table.lines
-        if count == 1:
+        if program == 1:
             self._close()
             self.found.append(_program(self.lines[place : place + 1]))
             return 1
@@ -290,7 +306,15 @@ class _Layout:
         if not is_first and line.box.top - self.lines[place - 1].box.top > _PROGRAM_GAP * line.size:
             return False
         is_number = not is_first and line.text.isdigit() and self.lines[place - 1].text[:1].isdigit()
-        return line.is_mono or is_number
+        return (line.is_mono and not self._is_large_name(place)) or is_number
+
+    def _is_large_name(self, place: int) -> bool:
+        """Whether the letters of one width in a line are those of a title, which may begin with a name."""
+        line = self.lines[place]
+        if line.size <= self.sizes.body * _HEADING_SIZE or not self.sizes.level(line):
+            return False
+        around = self.lines[max(0, place - 1) : place + 2]
+        return not any(other.is_mono and other.size == line.size for other in around if other is not line)
 
     def _is_name(self, place: int) -> bool:
         """Whether a short line ends a paragraph: a name or a path in letters of one width."""
@@ -499,7 +523,9 @@ def _join_divided(blocks: Sequence[Block]) -> list[Block]:
     for block in blocks:
         place = next((at for at in range(len(out) - 1, -1, -1) if not out[at].is_aside), None)
         is_next = block.kind is BlockKind.PARAGRAPH and not block.is_aside and place is not None
-        if is_next and place is not None and goes_on(out[place], block):
+        # A label above a table, such as "Parameters", does not go on below it.
+        is_label = place is not None and place + 1 < len(out) and len(out[place].text) <= _LONGEST_LABEL
+        if is_next and not is_label and place is not None and goes_on(out[place], block):
             whole = out[place]
             text = _join(whole.text, block.text)
             out[place] = replace(whole, text=text, box=whole.box.join(block.box), is_open=block.is_open)

@@ -29,6 +29,8 @@ MOST_CHARS = 500_000
 _SMALLEST, _LETTER, _ABOVE, _BELOW, _PARTS = 1.0, 0.69, 0.75, 0.25, 2
 # Divides a word at the end of a line; within a line it is printed as a hyphen.
 _SOFT_HYPHEN = 0xAD
+# In bytes: the name of a font; PDF allows 127.
+_LONGEST_FONT = 128
 # How wide the letters of the usual fonts of one width are, in sizes; how exactly, and from how many letters on.
 _ADVANCES, _ADVANCE_ROOM, _FEWEST_LETTERS = (0.525, 0.6), 0.012, 8
 # Letters that are narrow, but in fonts of one width; how much widths differ there, and how many letters tell it.
@@ -108,6 +110,16 @@ def word_places(textpage: Any, box: Box, height: float) -> Iterator[int]:
         if pdfium.FPDFText_GetUnicode(textpage, place) <= ord(" "):
             return
         yield place
+
+
+def font_at(textpage: Any, box: Box, height: float) -> str:
+    """The name of the font of the first character in a box of a page of PDFium; "" if there is none."""
+    place = next(word_places(textpage, box, height), None)
+    if place is None:
+        return ""
+    name, flags = ctypes.create_string_buffer(_LONGEST_FONT), ctypes.c_int()
+    pdfium.FPDFText_GetFontInfo(textpage, place, name, _LONGEST_FONT, flags)
+    return name.value.decode("utf-8", "replace")
 
 
 def read_lines(page: Any, objects: PageObjects) -> list[Line]:

@@ -8,6 +8,7 @@ cells of a table. Each column may have gutters of its own.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,14 @@ _PAGE_SHARE, _FEWEST_PAGES, _USUAL_SHARE = 0.25, 3, 0.25
 _LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 8, 2.0
 # So many rules of one length make a table, with bars over this share of its height.
 _GRID_ROWS, _GRID_SHARE = 4, 0.8
+# A side with fewer letters among its signs has the numbers of formulas.
+_LETTERS = 0.3
+# So many lines of two sides of a table stand beside each other; gaps between its rows that are wider than others.
+_LEVEL_SHARE, _WIDE_ROW, _FEWEST_GAPS = 0.9, 1.3, 3
+# The columns of a list differ by no more than this in width, of two columns.
+_EVEN = 0.06
+# The line of a heading is larger than others by this factor.
+_LARGER = 1.1
 # In points: what is narrower has no two lists beside each other.
 _LIST_WIDTH = 270.0
 # In sizes of the font: pieces on one line are this near in height.
@@ -41,6 +50,8 @@ _LEVEL = 0.45
 # Notes in the margin are smaller than the text by this factor.
 _NOTE_SIZE = 0.9
 _MONO_SHARE = 0.8
+# A bold line has no more letters that are not bold, such as the signs of a formula.
+_PLAIN_SHARE = 0.3
 # A bullet and its text are one cell, as far apart as this, in sizes of the font.
 _BULLET_GAP = 3.0
 # Gaps in a line that is stretched to the width of its column are nearly equal.
@@ -87,12 +98,21 @@ def usual_gutters(pages: Sequence[PartedPage]) -> list[float]:
 def _part_notes(pieces: list[Line]) -> tuple[list[Line], list[Line]]:
     """The text, and the notes in smaller letters at its right, in the margin."""
     letters: Counter[float] = Counter()
-    for piece in pieces:
+    prose = [piece for piece in pieces if not piece.is_mono]
+    for piece in prose:
         letters[piece.size] += len(piece.text)
     usual = letters.most_common(1)[0][0] if letters else 0.0
-    edge = max((piece.box.right for piece in pieces if piece.size >= _NOTE_SIZE * usual), default=0.0)
-    notes = [piece for piece in pieces if piece.box.left > edge and piece.size < _NOTE_SIZE * usual]
-    if not notes:
+    # Programs in small letters are wider than the text on some pages, and are no notes.
+    edge = max((piece.box.right for piece in prose if piece.size >= _NOTE_SIZE * usual), default=0.0)
+    programs = [piece.box.middle for piece in pieces if piece.is_mono and piece.box.left <= edge]
+    notes = [
+        piece
+        for piece in pieces
+        if piece.box.left > edge
+        and piece.size < _NOTE_SIZE * usual
+        and not (piece.is_mono and any(abs(piece.box.middle - middle) < piece.size / 2 for middle in programs))
+    ]
+    if not notes or sum(len(piece.text) for piece in notes) * 2 > sum(len(piece.text) for piece in pieces):
         return pieces, []
     ids = set(map(id, notes))
     return [piece for piece in pieces if id(piece) not in ids], notes
@@ -241,7 +261,8 @@ def _are_columns(
         return True
     if min(len(left), len(right)) < _INDEX_LINES or _is_ruled(left, right, gutter, rules):
         return False
-    return _are_lists(_rows(left), _rows(right), gutter, width)
+    sides = _rows(left), _rows(right)
+    return _are_lists(*sides, gutter, width) and not _are_level(*sides)
 
 
 def _are_prose(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules, least: float) -> bool:
@@ -252,7 +273,12 @@ def _are_prose(left: Sequence[Line], right: Sequence[Line], gutter: float, rules
     if shortest < _FEWEST_LINES:
         return False
     if least:
-        return all(_prose_share(side) >= least for side in sides)
+        shares = sorted(map(_prose_share, sides))
+        # Beside prose, programs and lists are a column, too, unless their lines are level with its lines.
+        is_list = shortest >= _INDEX_LINES and min(map(_letter_share, sides)) > _LETTERS
+        return shares[0] >= least or (
+            is_list and shares[1] >= _PROSE_SHARE and _level_share(*sides) < _LEVEL_SHARE
+        )
     if _is_mono_side(left) != _is_mono_side(right):
         return False
     share = _PROSE_SHARE if shortest > _FEW_LINES else _SURE_SHARE
@@ -309,6 +335,67 @@ def _are_lists(
     return max(lengths) <= _LIST_RATIO * min(lengths) and min(letters) > (0.3 if is_index else 0.6)
 
 
+def _are_level(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) -> bool:
+    """Whether two sides are cells of one table: the lines of one stand beside lines of the other.
+
+    Either most have a second cell below that of the others, or most gaps of the sides are at the same heights:
+    two lists would have them in different places. Two lists also have headings of their own.
+    """
+    few, many = sorted((left, right), key=len)
+    if _level_share(few, many) < _LEVEL_SHARE or _has_own_headings(left, right):
+        return False
+    if _has_second_cells(left, right, right) or _has_second_cells(left, right, left):
+        return True
+    distances = [then[0].box.middle - first[0].box.middle for first, then in pairwise(few)]
+    gaps = [
+        pair
+        for pair, distance in zip(pairwise(few), distances, strict=True)
+        if distance > _WIDE_ROW * min(distances)
+    ]
+    shared = sum(
+        not any(first[0].box.bottom < row[0].box.middle < then[0].box.top for row in many) for first, then in gaps
+    )
+    return shared >= _FEWEST_GAPS and shared * 2 > len(gaps)
+
+
+def _has_second_cells(
+    left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]], side: Sequence[Sequence[Line]]
+) -> bool:
+    """Whether most lines of a side have a second cell, each below the others, and are none of a list.
+
+    Lists have columns of one width, and a line of an index ends with a number.
+    """
+    seconds = [row[1].box for row in side if len(row) > 1 and not row[-1].text[-1:].isdigit()]
+    lefts = Counter(round(box.left) for box in seconds)
+    middles = Counter(round((box.left + box.right) / 2) for box in seconds)
+    if max((*lefts.values(), *middles.values()), default=0) * 2 <= len(side):
+        return False
+    first, second, third = sorted(
+        (*(min(row[0].box.left for row in rows) for rows in (left, right)), lefts.most_common(1)[0][0])
+    )
+    return abs((third - second) - (second - first)) > _EVEN * (third - first)
+
+
+def _level_share(rows: Sequence[Sequence[Line]], others: Sequence[Sequence[Line]]) -> float:
+    """The share of lines beside which another one stands."""
+    heights = sorted(row[0].box.middle for row in others)
+    level = 0
+    for row in rows:
+        middle, room = row[0].box.middle, _LEVEL * row[0].size
+        level += bisect_left(heights, middle - room) < bisect_right(heights, middle + room)
+    return level / len(rows)
+
+
+def _has_own_headings(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) -> bool:
+    """Whether the right side has a bold or large line below its first, and the left side has none beside it."""
+    size = median(row[0].size for row in (*left, *right))
+    marked = [
+        [row for row in side if len(row) == 1 and (row[0].is_bold or row[0].size > _LARGER * size)]
+        for side in (left, right[1:])
+    ]
+    return bool(marked[1]) and _level_share(marked[1], marked[0]) < 1
+
+
 def _letter_share(rows: Sequence[Sequence[Line]]) -> float:
     text = "".join(piece.text for row in rows for piece in row)
     return sum(map(str.isalpha, text)) / max(1, sum(map(str.isalnum, text)))
@@ -350,7 +437,13 @@ def _join_row(row: Sequence[Line]) -> Line:
             )
         else:
             cells.append(cell)
-    return Line(box, main.size, row[0].is_bold, tuple(cells), _is_mono(row))
+    return Line(box, main.size, _is_bold(row), tuple(cells), _is_mono(row))
+
+
+def _is_bold(row: Sequence[Line]) -> bool:
+    """Whether a row of pieces is bold: it begins so, and few letters after that are those of the text."""
+    plain = sum(len(piece.text) for piece in row if not piece.is_bold and not piece.is_mono)
+    return row[0].is_bold and plain <= _PLAIN_SHARE * sum(len(piece.text) for piece in row)
 
 
 def _is_mono(row: Sequence[Line]) -> bool:

@@ -118,10 +118,11 @@ def _without_ruled(
         (y < height / 2, round(y)) for found, height in zip(drawn, heights, strict=True) for y in found
     )
     fewest = max(_FEWEST_PLACES, _PLACE_SHARE * len(pages))
+    size = _usual(pages).size
     out = []
     for lines, height, found in zip(pages, heights, drawn, strict=True):
         usual = [y for y in found if _near(places, (y < height / 2, round(y))) >= fewest]
-        beyond = {id(line) for y in usual for line in _beyond(lines, y, found, at_top=y < height / 2)}
+        beyond = {id(line) for y in usual for line in _beyond(lines, y, found, size, at_top=y < height / 2)}
         out.append([line for line in lines if id(line) not in beyond])
     return out
 
@@ -149,9 +150,9 @@ def _edge_rules(lines: Sequence[Line], height: float, rules: Sequence[tuple[floa
     ]
 
 
-def _beyond(lines: Sequence[Line], y: float, rules: Sequence[float], *, at_top: bool) -> list[Line]:
-    """The lines beyond a rule, if they are those of a head: short, in letters no larger than most of the page's,
-    and without another rule beyond them.
+def _beyond(lines: Sequence[Line], y: float, rules: Sequence[float], size: float, *, at_top: bool) -> list[Line]:
+    """The lines beyond a rule, if they are those of a head: short, in letters no larger than most of the page's
+    or of the document's (``size``), and without another rule beyond them.
     """
     found = [
         line
@@ -160,7 +161,7 @@ def _beyond(lines: Sequence[Line], y: float, rules: Sequence[float], *, at_top: 
     ]
     if not found or sum(len(line.text) for line in found) > _LONGEST:
         return []
-    if max(line.size for line in found) > _LARGEST * median(line.size for line in lines):
+    if max(line.size for line in found) > _LARGEST * max(size, median(line.size for line in lines)):
         return []
     outer = min(line.box.middle for line in found) if at_top else max(line.box.middle for line in found)
     return (

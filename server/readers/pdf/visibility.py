@@ -247,9 +247,9 @@ class _Look:
 
 def _is_tiny(handle: Any, bounds: Edges, frame: _Frame) -> bool:
     """Smaller than 3 points, by its extent and by its font: a line of dots has a small extent in a large font."""
-    if min(bounds[3] - bounds[1], bounds[2] - bounds[0], *_sides(handle, frame)) >= SMALLEST_POINTS:
+    if _drawn_size(handle, frame) >= SMALLEST_POINTS:
         return False
-    return _font_size(handle, frame)[1] < SMALLEST_POINTS
+    return min(bounds[3] - bounds[1], bounds[2] - bounds[0], *_sides(handle, frame)) < SMALLEST_POINTS
 
 
 def _sides(handle: Any, frame: _Frame) -> tuple[float, ...]:
@@ -264,12 +264,18 @@ def _sides(handle: Any, frame: _Frame) -> tuple[float, ...]:
 
 def _font_size(handle: Any, frame: _Frame) -> _FontSize:
     """The font of a text, by its address, and the size in which it is drawn, as the font has it."""
+    font = pdfium.FPDFTextObj_GetFont(handle)
+    return ctypes.addressof(font.contents) if font else 0, _drawn_size(handle, frame)
+
+
+def _drawn_size(handle: Any, frame: _Frame) -> float:
+    """The size of the font of a text as it is drawn."""
     size = ctypes.c_float()
     pdfium.FPDFTextObj_GetFontSize(handle, size)
-    _, _, c, d, _, _ = _multiply(_matrix(handle), frame.matrix)
-    font = pdfium.FPDFTextObj_GetFont(handle)
-    address = ctypes.addressof(font.contents) if font else 0
-    return address, round(abs(size.value) * math.hypot(c, d), 3)
+    _, _, c, d, _, _ = _matrix(handle)
+    if frame.depth:
+        c, d = c * frame.matrix[0] + d * frame.matrix[2], c * frame.matrix[1] + d * frame.matrix[3]
+    return round(abs(size.value) * math.hypot(c, d), 3)
 
 
 def _text_of(handle: Any, textpage: Any) -> str:
