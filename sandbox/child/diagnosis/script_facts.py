@@ -28,9 +28,11 @@ _RETURNS_NO_ROWS = frozenset(
         "save",
         "load",
         "saved",
-        # Rows, but with fields of any name: those of front matter.
+        # Rows, but with fields of any name (those of front matter), or with fields that no other rows have.
         "documents",
         "kb.documents",
+        "read",
+        "count",
     }
 )
 
