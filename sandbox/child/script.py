@@ -72,7 +72,8 @@ def warm_up() -> None:
     _clear_state()
 
 
-# Given back when memory has run out: to look at what a script has filled it with takes some. No page is touched.
+# Given back when memory has run out: a report on the script needs some. Until then no page of it is touched: it
+# takes address space alone.
 _RESERVE_BYTES = 4 * MIB
 
 
@@ -222,7 +223,7 @@ def _run_fenced(job: ScriptJob, console: Console) -> Any:
 def _run_raw(job: ScriptJob, console: Console) -> Any:
     """Run the script without the fence, as plain Python, for the tests of the walls."""
     sys.stdout = sys.stderr = console
-    # The name that scripts import it by, which the fence gives to others.
+    # Scripts import the SDK as `client_sdk`; with the fence, its importer gives them the modules.
     ours = {name: module for name, module in sys.modules.items() if name.startswith("winnow.client_sdk")}
     sys.modules.update({name.removeprefix("winnow."): module for name, module in ours.items()})
     names = trust.script_globals

@@ -61,7 +61,7 @@ class ChildProgram(Protocol):
         """Import what a child may need. Runs once, in the fork server, before the walls are up."""
 
     def prepare(self, **options: Any) -> Callable[[], None]:
-        """In a new child, with its descriptors in place: do what the walls forbid, and return the rest."""
+        """In a new child, with its descriptors in place: do what the walls forbid; returns the rest to do."""
 
 
 def main(
@@ -101,7 +101,7 @@ def main(
 
 
 def _leave_threads(parent: int, control: socket.socket) -> None:
-    """Go on in a fork where the warm-up started threads: a process with threads cannot enter a user namespace."""
+    """Go on in a fork if the warm-up started threads: a process with threads cannot enter a user namespace."""
     until = time.monotonic() + _IDLE_SECONDS
     while _other_threads() - {"S"} and time.monotonic() < until:
         time.sleep(0.001)  # a thread that is forked away while it holds a lock would hold it for ever

@@ -6,7 +6,7 @@ origin of documents. After an ingest the index holds exactly the documents of th
 Both stores are written so that a kill loses nothing that was reported (``server.ingest.writing.index_writer``).
 
 No file stops a run: what cannot be read, cut or mined is named in the report with its reason, and keeps the
-documents that it had. What may stall or take over a parser is parsed in child processes (``ingest/parsing``).
+documents that it had. What may stall or take over a parser is parsed in child processes (``ingest/children``).
 
 Three things run at once: a thread reads and cuts the next batches (``_batches``), two threads embed them
 (``server.ingest.writing.embedding``), and the caller's thread writes finished batches in their order. At most

@@ -1,1 +1,1 @@
-"""Parsers of markup and front matter, and the child process with limits that parses markup."""
+"""Files to documents, documents to chunks and entities; and the program of the children that parse files."""

@@ -2,8 +2,9 @@
 
 Behind walls (``walled_children.py``) a child is forked for each document: the request and the answer travel over
 one descriptor, the file is another. Without walls (``confined_process.py``) one process serves requests on its
-standard input, opens files by their path, and sets its own limits before it reads the first request: memory for
-the whole process, processor and wall-clock time for each request. If one is exceeded, the kernel ends the process.
+standard input, opens files by their path, and sets its own limits: memory for the whole process at its start,
+processor and wall-clock time for each request that it has read. The kernel ends a process that exceeds its time; a
+request that needs more memory is answered with an error.
 After a file of a format in the table it says that it is spent, and ends.
 """
 

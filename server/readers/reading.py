@@ -61,8 +61,9 @@ _SIGNATURES = tuple(
 # Control characters that do not occur in text; those of terminals and the separators of tables do.
 _CONTROLS = "".join(map(chr, (*range(8), *range(14, 27), 127)))
 _UNDECODABLE = "\ufffd"
-# So many of them are tolerated in any text; more, and above the shares below, make it binary. Of compressed data
-# 9 % are control characters, 3 % are not decodable as UTF-16, and it is hardly ever valid UTF-8.
+# So many control characters are tolerated in any text; more than that, and more than the shares below, make it
+# binary. Of compressed data 9 % are control characters, 3 % are not decodable as UTF-16, and it is hardly ever
+# valid UTF-8.
 _TOLERATED_MARKS = 256
 _MOST_IN_UTF_8, _MOST_IN_UTF_16, _MOST_IN_OTHERS = 0.3, 0.01, 0.03
 _BYTE_ORDER_MARKS = (

@@ -1,9 +1,9 @@
 """The guard of operands: what an operator of a script's class gets from the other side.
 
 The library compares and unites its own objects with those of a script, and each such place hands the other operand
-over: ``Type[int] == spy`` the real ``type``, a proxy its dict, a bound method its function. There will be another
-such place. So the operators themselves are guarded: one that a script defines gets no object that a script may not
-hold, wherever it is called from.
+over: ``Type[int] == spy`` the real ``type``, a proxy its dict, a bound method its function. More such places are
+to be expected. So the operators themselves are guarded: one that a script defines gets no object that a script may
+not hold, wherever it is called from.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The script language: the policy for syntax and names, the allow-list of modules, and the guards of objects."""
+"""The script language: the policy for syntax and names, and the allow-list of modules."""

@@ -56,7 +56,7 @@ OPERATORS = frozenset(
     )
 )
 
-# Operators that get another object: the library calls them with its own.
+# Operators that get another object: the library calls them with objects of the library.
 WITH_OPERANDS = OPERATORS - {
     f"__{name}__"
     for name in words(

@@ -54,7 +54,7 @@ class SheetWriter:
     label: str = ""
 
     def write(self, number: int, label: str, rows: Iterable[SheetRow], more: int = 0) -> str:
-        """Write a sheet; a sentence about how much of it was read where the budget ended before, else "".
+        """Write a sheet; returns a sentence about how much of it was read if the budget ended before, else "".
 
         ``more`` rows of the sheet are not among ``rows``.
         """

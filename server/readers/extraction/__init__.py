@@ -1,1 +1,1 @@
-"""Entity and relation extraction without a model: ``build_document_graph`` and the project's ``Ledger``."""
+"""Entity and relation extraction without a model: ``extract_document``, and the project's ``Ledger``."""

@@ -1,1 +1,1 @@
-"""Readers of formats that are not plain text; they run only in the child process of ``ingest/parsing``."""
+"""Readers of formats that are not plain text; they run only in the children of ``ingest/children``."""
