@@ -369,7 +369,7 @@ class ForkServer:
 
 def _describe_program(layers: Layers) -> ForkServerProgram:
     return ForkServerProgram(
-        module="winnow.sandbox.child.process",
+        module="winnow.sandbox.child.script_process",
         options={"fence": layers.fence},
         profile=SCRIPT,
         folders=(Path(RestrictedPython.__file__).resolve().parents[1],),

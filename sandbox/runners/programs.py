@@ -1,8 +1,8 @@
 """Runs programs of the operator behind walls: one process for each call, its output capped while it is read.
 
-The processes and what they say on their control socket are in child/program.py. Whatever the program does, a call
-ends: at its time, when its output is too long, when it is cancelled, or when the program ends. What the program
-has started ends with it.
+The processes and what they say on their control socket are in child/operator_program.py. Whatever the program
+does, a call ends: at its time, when its output is too long, when it is cancelled, or when the program ends. What
+the program has started ends with it.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def _held_by(process: psutil.Process) -> int:
 
 def _command(descriptor: int) -> list[str]:
     path = f"import sys; sys.path[:0] = [{SEARCH_PATH!r}]\n"
-    code = f"{path}from winnow.sandbox.child.program import main\nmain({descriptor})"
+    code = f"{path}from winnow.sandbox.child.operator_program import main\nmain({descriptor})"
     return [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", code]
 
 

@@ -31,7 +31,7 @@ from winnow.server.tools.reference.sdk import list_functions
 from winnow.server.tools.table import EARLIER_NAMES, TOOLS, WITHOUT_KB, Context, Tool, ToolResult
 from winnow.server.transports.access.harvest import HarvestAlert, HarvestGuard
 from winnow.server.transports.call_results import CallResult, ListedTool, Wrapper
-from winnow.server.transports.limits import RateLimit
+from winnow.server.transports.rate_limits import RateLimit
 
 if TYPE_CHECKING:
     from winnow.server.tools.prompts.library import PromptLibrary

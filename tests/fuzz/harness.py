@@ -27,7 +27,7 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from tests.patience import LIMIT
-from winnow.sandbox.child import process, script
+from winnow.sandbox.child import script, script_process
 from winnow.sandbox.child.guards import script_builtins, trust
 from winnow.sandbox.child.language import compiler, policy, refusals, script_source
 from winnow.sandbox.protocol import frames
@@ -85,7 +85,7 @@ class Worker:
 
     def __init__(self) -> None:
         _instrument()
-        process.warm_up(fence=True)
+        script_process.warm_up(fence=True)
         self._keys = oracle.Keys()
         self._listener = oracle.Listener()
         self._fingerprint = oracle.Fingerprint()

@@ -36,8 +36,8 @@ from winnow.server.transports.addresses import (
     stated_client,
 )
 from winnow.server.transports.facade.routes import describe_refusal
-from winnow.server.transports.limits import RateLimit
 from winnow.server.transports.origins import KnownHosts
+from winnow.server.transports.rate_limits import RateLimit
 
 EVERYWHERE = "0.0.0.0"
 PROXY = ("10.0.0.1",)

@@ -7,7 +7,7 @@ import pytest
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.sessions.identities import key_name
 from winnow.server.settings.settings import Settings
-from winnow.server.transports.limits import RateLimit
+from winnow.server.transports.rate_limits import RateLimit
 
 pytestmark = pytest.mark.both_users
 

@@ -31,7 +31,7 @@ from winnow.server.commands.token_benchmark.task import ARMS, BenchmarkTask
 from winnow.server.errors import WinnowError
 from winnow.server.settings.settings import Settings
 from winnow.server.text.words.tokens import count_tokens, encoding_name
-from winnow.server.transports.limits import calls_per_minute
+from winnow.server.transports.rate_limits import calls_per_minute
 
 # Leaves enough calls of a minute for one more transcript, including the wait for the model.
 _CALLS_PER_MINUTE = calls_per_minute(Settings())
