@@ -19,8 +19,8 @@ from typing import Any
 from winnow import client_sdk
 from winnow.client_sdk.requests import CHOICES
 from winnow.client_sdk.rows import FIELDS
-from winnow.sandbox.child.language.advice import import_skill
 from winnow.sandbox.child.language.allow_list import ALLOWED
+from winnow.sandbox.child.language.import_advice import import_skill
 from winnow.sandbox.child.language.transformer import Report
 
 from . import hints

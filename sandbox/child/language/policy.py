@@ -21,8 +21,8 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from . import names
-from .advice import advise_member, advise_module
 from .bound_names import all_bound_names, top_level_names
+from .import_advice import advise_member, advise_module
 from .refusals import Rejected
 from .transformer import MATCH_ARGS_NAME, SLOTS_NAME, CheckedTransformer
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from winnow import client_sdk
-from winnow.sandbox.child.diagnosis import import_errors
+from winnow.sandbox.child.diagnosis import failed_imports
 from winnow.sandbox.child.guards import classes, script_builtins, stand_ins, trust
 from winnow.sandbox.child.guards.freezing import freeze
 from winnow.sandbox.child.language.allow_list import ALLOWED
@@ -53,7 +53,7 @@ class Facade:
     _offered: Mapping[str, Any] = types.MappingProxyType({})
 
     def __getattr__(self, name: str) -> Any:
-        raise import_errors.unknown_member(self._title, name, self._offered)
+        raise failed_imports.unknown_member(self._title, name, self._offered)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise Refused(f"the module {self._title!r} may not be changed")
@@ -259,11 +259,11 @@ class Importer:
             # An import statement passes a tuple or None, and nothing else can call this.
             return _NOTHING
         if facade is None or level:
-            raise import_errors.unknown_module(name)
+            raise failed_imports.unknown_module(name)
         offered = members_of(facade)
         for member in fromlist or ():
             if member not in offered:
-                raise import_errors.unknown_import(name, member, offered)
+                raise failed_imports.unknown_import(name, member, offered)
         return facade if fromlist else self._facade(name.partition(".")[0]) or facade
 
 

@@ -1,4 +1,4 @@
-"""The errors for modules and members that scripts cannot import, with hints."""
+"""The errors of imports that the policy lets through and that fail while the script runs, with hints."""
 
 from __future__ import annotations
 
