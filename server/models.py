@@ -17,7 +17,7 @@ CitationStyle = Literal[
 ]
 # Why a person does not see a run of text, in the words of reports.
 HiddenReason = Literal[
-    "invisible", "transparent", "colour of its background", "too small", "off the page",
+    "invisible", "transparent", "colour of its background", "too small", "off the page", "clipped away",
     "set as hidden", "hidden slide", "hidden sheet",
 ]  # fmt: skip
 PROJECT_NAME = r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$"

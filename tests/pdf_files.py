@@ -14,7 +14,7 @@ _PADDING = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9
 class Text:
     """A line of text: where, how large, in which colour (RGB, 0 to 1) and render mode (3 is invisible).
 
-    ``turn``: the first four numbers of its matrix.
+    ``turn``: the first four numbers of its matrix. ``clip``: its clip path, a rectangle.
     """
 
     x: float
@@ -26,14 +26,16 @@ class Text:
     mode: int = 0
     mono: bool = False
     turn: str = "1 0 0 1"
+    clip: str = ""
 
     def draw(self) -> str:
         red, green, blue = self.color
         font = "F3" if self.mono else "F2" if self.bold else "F1"
-        return (
+        text = (
             f"BT {red} {green} {blue} rg {red} {green} {blue} RG /{font} {self.size} Tf {self.mode} Tr "
             f"{self.turn} {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
         )
+        return f"q {self.clip} re W n {text} Q" if self.clip else text
 
 
 @dataclass(frozen=True, slots=True)

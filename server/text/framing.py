@@ -40,13 +40,12 @@ def frame_text(text: str) -> list[str]:
     return [f"{MARK}{line}" for line in text.splitlines()] or [MARK]
 
 
-def notice(payload: Mapping[str, Any]) -> str:
-    """The notice about lines of documents; "" if the payload has none."""
-    return NOTICE if any(payload.get(name) for name in _FOREIGN) else ""
-
-
 def frame_answer(lines: Iterable[str], payload: Mapping[str, Any]) -> list[str]:
-    """The lines of an answer: the summary, the notice about document lines if needed, then the rest."""
+    """The lines of an answer: the summary, the notice about document lines if needed, then the rest.
+
+    It is needed where the payload has titles, and wherever a line is marked: such as the claims of others in the
+    answer to a write.
+    """
     first, *rest = [" ".join(line.splitlines()) for line in lines]
-    notice_line = notice(payload)
-    return [first, *([notice_line] if notice_line else []), *rest]
+    has_foreign = any(payload.get(name) for name in _FOREIGN) or any(line.startswith(MARK) for line in rest)
+    return [first, *([NOTICE] if has_foreign else []), *rest]

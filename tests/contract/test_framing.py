@@ -257,3 +257,8 @@ def test_a_tool_s_line_with_a_break_in_it_is_one_line() -> None:
         "1. a warning: b c",
     ]
     assert frame_answer(["0 results"], {"results": []}) == ["0 results"]
+
+
+def test_a_marked_line_has_its_notice_whatever_the_payload_calls_the_field() -> None:
+    lines = ["entry e1, revision 1", "about the same:", *frame_text("the claim of another agent")]
+    assert frame_answer(lines, {"candidates": [1]}) == [lines[0], NOTICE, *lines[1:]]

@@ -1,8 +1,9 @@
 """Finds text that a person does not see on a page: instructions to models are put into such text.
 
-Hidden is text that is drawn in the invisible mode, lies outside the page, is smaller than 3 points, or has the
-colour of what is drawn below it. One exception: the invisible text of a scanned page, where a picture covers the
-page and no text is visible, is what an earlier OCR has read, and people search and copy it.
+Hidden is text that is drawn in the invisible mode, lies outside the page or its clip path, is smaller than 3
+points or drawn as a flat line, or has the colour of what is drawn below most of it. One exception: the invisible
+text of a scanned page, where a picture covers the page and no text is visible, is what an earlier OCR has read,
+and people search and copy it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ SMALLEST_POINTS = 3.0
 _SAME_COLOUR = 16
 _TRANSPARENT = 16
 _PAPER = (255, 255, 255)
+# More than this share of a text on its own colour is not seen.
+_MOST_OF_TEXT = 0.5
+# Points along a text whose ground is looked at: so many that a few dots do not lie below half of them.
+_SAMPLES = 256
 # A picture that covers this share of the page makes it a scan.
 _SCAN_SHARE = 0.85
 # Only what is large enough to lie behind a line of text, and only the latest of them.
@@ -46,9 +51,18 @@ _STROKED = (
 # White space of a text. Other signs below the blank may be letters of its font.
 _BLANKS = " \t\n\r\f\v\xa0"
 
+# Of the length and of the height of a text: if its clip path leaves less of either, nobody can read it.
+_LEAST_UNCLIPPED = 0.1
+# In points. Words are not flatter than the first, nor shorter for each letter than the second; a single letter
+# may be as thin as its stem.
+_FLATTEST_WORD, _SHORTEST_LETTER, _THINNEST_LETTER = 1.2, 0.5, 0.05
+
 Edges = tuple[float, float, float, float]
 Colour = tuple[int, int, int]
 _FontSize = tuple[int, float]
+_EVERYWHERE: Edges = (-math.inf, -math.inf, math.inf, math.inf)
+# A page of 10,000 texts with a rectangle each has 50,000 points. More take over a second and are not looked at.
+_MOST_CLIP_POINTS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +90,45 @@ class PageObjects:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The matrix of the forms around an object, and whether there is none."""
+    """The matrix of the forms around an object, how many there are, and the edges of their clip paths."""
 
     matrix: tuple[float, float, float, float, float, float] = (1, 0, 0, 1, 0, 0)
     depth: int = 0
+    clip: Edges = _EVERYWHERE
 
 
 def look_at_page(page: Any) -> PageObjects:
     """The drawing of a page (a ``PdfPage``), and which of its text is hidden."""
     return _Look(page).look()
+
+
+class _ClipEdges:
+    """The edges outside which clip paths leave nothing of an object. Curves lie within their control points."""
+
+    def __init__(self) -> None:
+        self._points_left = _MOST_CLIP_POINTS
+        self._x, self._y = ctypes.c_float(), ctypes.c_float()
+
+    def of(self, handle: Any) -> Edges:
+        """Left, bottom, right and top of what may be drawn of an object, in the space of its own bounds."""
+        clip = pdfium.FPDFPageObj_GetClipPath(handle)
+        edges = _EVERYWHERE
+        for path in range(max(0, pdfium.FPDFClipPath_CountPaths(clip))):
+            edges = _overlap(edges, self._edges_of_path(clip, path))
+        return edges
+
+    def _edges_of_path(self, clip: Any, path: int) -> Edges:
+        points = pdfium.FPDFClipPath_CountPathSegments(clip, path)
+        self._points_left -= max(0, points)
+        if points < 1 or self._points_left < 0:
+            return _EVERYWHERE
+        xs, ys = zip(*(self._point(clip, path, number) for number in range(points)), strict=True)
+        return min(xs), min(ys), max(xs), max(ys)
+
+    def _point(self, clip: Any, path: int, number: int) -> tuple[float, float]:
+        segment = pdfium.FPDFClipPath_GetPathSegment(clip, path, number)
+        pdfium.FPDFPathSegment_GetPoint(segment, self._x, self._y)
+        return self._x.value, self._y.value
 
 
 class _Look:
@@ -99,7 +143,10 @@ class _Look:
         # Fonts and sizes of text that is large enough; small text with its own, and with what else hides it.
         self.legible: list[tuple[Any, _Frame]] = []
         self.small: list[tuple[Any, bool, _FontSize, HiddenReason | None]] = []
+        # Text that has a large font and is flat or narrow all the same, with its length and height.
+        self.flat: list[tuple[Any, bool, tuple[float, ...]]] = []
         self.grounds: deque[tuple[Edges, Colour | None]] = deque(maxlen=_MOST_GROUNDS)
+        self.clips = _ClipEdges()
         self.seen = 0
         self._numbers = [ctypes.c_float() for _ in range(4)]
         self._channels = [ctypes.c_uint() for _ in range(4)]
@@ -117,7 +164,7 @@ class _Look:
                 self.grounds.append((bounds, None))
         self._judge_small()
         self._judge_unseen()
-        if self.marked:
+        if self.marked or self.flat:
             self._read_texts()
         return self.found
 
@@ -130,7 +177,8 @@ class _Look:
         if pdfium.FPDFPageObj_GetType(handle) != pdfium.FPDF_PAGEOBJ_FORM:
             yield handle, frame
         elif frame.depth < _DEEPEST_FORM:
-            inner = _Frame(_multiply(_matrix(handle), frame.matrix), frame.depth + 1)
+            clip = _overlap(frame.clip, _transform(self.clips.of(handle), frame.matrix))
+            inner = _Frame(_multiply(_matrix(handle), frame.matrix), frame.depth + 1, clip)
             for place in range(pdfium.FPDFFormObj_CountObjects(handle)):
                 yield from self._with_parts(pdfium.FPDFFormObj_GetObject(handle, place), inner)
 
@@ -142,6 +190,8 @@ class _Look:
             self.unseen.append((handle, frame.depth == 0))
         elif self._is_outside(bounds):
             self.marked.append((handle, frame.depth == 0, "off the page"))
+        elif self._is_clipped(handle, bounds, frame):
+            self.marked.append((handle, frame.depth == 0, "clipped away"))
         elif _is_tiny(handle, bounds, frame):
             why = self._why_unpainted(handle, bounds)
             self.small.append((handle, frame.depth == 0, _font_size(handle, frame), why))
@@ -150,6 +200,9 @@ class _Look:
         else:
             self.seen += 1
             self.legible.append((handle, frame))
+            sides = (bounds[2] - bounds[0], bounds[3] - bounds[1], *_sides(handle, frame))
+            if min(sides) < SMALLEST_POINTS:
+                self.flat.append((handle, frame.depth == 0, sides))
 
     def _look_at_path(self, handle: Any, frame: _Frame) -> None:
         self.found.paths += 1
@@ -196,6 +249,10 @@ class _Look:
             for handle, on_page, why in self.marked:
                 if text := _text_of(handle, textpage):
                     self.found.hidden.append(HiddenRun(text, handle, on_page, why))
+            for handle, on_page, sides in self.flat:
+                text = _text_of(handle, textpage)
+                if _is_squeezed(text, sides):
+                    self.found.hidden.append(HiddenRun(text, handle, on_page, "too small"))
         finally:
             textpage.close()
 
@@ -211,8 +268,16 @@ class _Look:
         left, bottom, right, top = self.edges
         return bounds[2] <= left or bounds[0] >= right or bounds[3] <= bottom or bounds[1] >= top
 
+    def _is_clipped(self, handle: Any, bounds: Edges, frame: _Frame) -> bool:
+        """Whether the clip paths leave nearly nothing of a text."""
+        left, bottom, right, top = _overlap(
+            bounds, _overlap(frame.clip, _transform(self.clips.of(handle), frame.matrix))
+        )
+        length, height = bounds[2] - bounds[0], bounds[3] - bounds[1]
+        return right - left < _LEAST_UNCLIPPED * length or top - bottom < _LEAST_UNCLIPPED * height
+
     def _why_unpainted(self, handle: Any, bounds: Edges) -> HiddenReason | None:
-        """Not painted at all, or painted in the colour of what lies below the middle of the text."""
+        """Not painted at all, or painted in the colour of what lies below most of the text."""
         mode = pdfium.FPDFTextObj_GetTextRenderMode(handle)
         inks = [self._colour(handle)] if mode in _FILLED else []
         inks += [self._colour(handle, pdfium.FPDFPageObj_GetStrokeColor)] if mode in _STROKED else []
@@ -224,16 +289,23 @@ class _Look:
             return None
         if not is_opaque:
             return "transparent"
-        ground = self._ground_below(bounds)
-        return "colour of its background" if ground is not None and _is_same(colour, ground) else None
+        return "colour of its background" if self._share_of_ground(colour, bounds) > _MOST_OF_TEXT else None
 
-    def _ground_below(self, bounds: Edges) -> Colour | None:
-        """The colour below the middle of a text; None if a picture or something translucent lies there."""
-        x, y = (bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2
-        for (left, bottom, right, top), colour in reversed(self.grounds):
-            if left <= x <= right and bottom <= y <= top:
-                return colour
-        return _PAPER
+    def _share_of_ground(self, colour: Colour, bounds: Edges) -> float:
+        """The part of a text, along its middle, that lies on its own colour, 0 to 1.
+
+        Not one point alone: a dot below the middle of a long text does not make it legible.
+        """
+        along, across = (0, 1) if bounds[2] - bounds[0] >= bounds[3] - bounds[1] else (1, 0)
+        middle = (bounds[across] + bounds[across + 2]) / 2
+        bare, same = (1 << _SAMPLES) - 1, 0
+        for edges, ground in reversed(self.grounds):
+            if edges[across] <= middle <= edges[across + 2]:
+                covered = bare & _samples_within(bounds, edges, along)
+                bare ^= covered
+                same += covered.bit_count() if ground is not None and _is_same(colour, ground) else 0
+        same += bare.bit_count() if _is_same(colour, _PAPER) else 0
+        return same / _SAMPLES
 
     def _colour(
         self, handle: Any, read: Callable[..., int] = pdfium.FPDFPageObj_GetFillColor
@@ -243,6 +315,22 @@ class _Look:
         if not read(handle, red, green, blue, alpha):
             return None, True
         return (red.value, green.value, blue.value), alpha.value > _TRANSPARENT
+
+
+def _samples_within(bounds: Edges, ground: Edges, along: int) -> int:
+    """The samples of a text that lie on a ground, a bit for each."""
+    start, step = bounds[along], max(bounds[along + 2] - bounds[along], _THINNEST_LETTER) / _SAMPLES
+    first = max(0, math.ceil((ground[along] - start) / step - 0.5))
+    last = min(_SAMPLES - 1, math.floor((ground[along + 2] - start) / step - 0.5))
+    return (1 << last + 1) - (1 << first) if first <= last else 0
+
+
+def _is_squeezed(text: str, sides: tuple[float, ...]) -> bool:
+    """Whether letters in a large font are drawn so flat or so narrow that they are a line. Dots and dashes are."""
+    letters = sum(map(str.isalnum, text))
+    if letters < 2:
+        return letters == 1 and min(sides) < _THINNEST_LETTER
+    return min(sides) < _FLATTEST_WORD or max(sides) < _SHORTEST_LETTER * letters
 
 
 def _is_tiny(handle: Any, bounds: Edges, frame: _Frame) -> bool:
@@ -302,6 +390,8 @@ def _multiply(
 
 
 def _transform(edges: Edges, matrix: tuple[float, float, float, float, float, float]) -> Edges:
+    if edges == _EVERYWHERE:
+        return edges
     a, b, c, d, e, f = matrix
     corners = [(x * a + y * c + e, x * b + y * d + f) for x in edges[::2] for y in edges[1::2]]
     xs, ys = zip(*corners, strict=True)
@@ -313,6 +403,7 @@ def _area(edges: Edges) -> float:
 
 
 def _overlap(one: Edges, other: Edges) -> Edges:
+    """The part that two rectangles share; without extent where there is none."""
     return max(one[0], other[0]), max(one[1], other[1]), min(one[2], other[2]), min(one[3], other[3])
 
 
