@@ -300,6 +300,8 @@ class _Look:
         middle = (bounds[across] + bounds[across + 2]) / 2
         bare, same = (1 << _SAMPLES) - 1, 0
         for edges, ground in reversed(self.grounds):
+            if not bare:
+                break
             if edges[across] <= middle <= edges[across + 2]:
                 covered = bare & _samples_within(bounds, edges, along)
                 bare ^= covered
