@@ -1,1 +1,1 @@
-"""Files to chunks to index: readers, chunking, the resumable pipeline."""
+"""Documents into the index: what a source holds now, the resumable pipeline, and the children that read files."""

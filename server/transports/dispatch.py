@@ -47,8 +47,8 @@ _MAX_REST = Size(tokens=2_500, bytes=8 * 1024)
 _MS_PER_SECOND = 1000
 _CORPUS_SECONDS = 60.0  # between two looks at the size of the corpus
 _CACHED_WRAPPERS = 256  # one is about 400 bytes, with warnings up to 3 KiB
-# Stand in for those of a call while its tokens are counted; most trace ids have three tokens more, which the two
-# counts of text and wrapper have where they meet.
+# Stand in for the trace id and the time of a call while the tokens of its wrapper are counted. Most trace ids have
+# three tokens more. Text and wrapper, counted apart, have three more than together, so that the sum is right.
 _USUAL_TRACE, _USUAL_MS = "015c33b2-df14-41aa-b8eb-18b900745130", 12.345
 
 

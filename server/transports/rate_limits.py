@@ -2,8 +2,8 @@
 
 A client can get a new session whenever it asks, and must not get a new limit with it. So all sessions from one
 address share one limit as well. A client with an access key is the key, whatever its sessions are; several keys
-may share an address, such as that of an office or a proxy, so the limit of their address is higher. A key with a
-rate of its own counts for itself alone.
+may share an address, such as that of an office or a proxy, so the limit of their address is higher. Direct
+calls of a key with a rate of its own count for the key alone.
 
 Over HTTP, a client that goes on calling while it is refused waits longer and longer: once it was refused as often
 as it may call in a minute, each further refusal within an hour doubles its wait, up to 15 minutes. On a pipe there

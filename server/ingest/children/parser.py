@@ -9,7 +9,7 @@ Where a tier of the sandbox's walls stands (``sandbox/walls/tiers.py``), each do
 behind them (``walled_children.py``), and a report names a tier that is not the full one. Where none stands, markup
 and texts are parsed in a process that limits itself (``confined_process.py``); files of other formats are not read
 unless the operator accepts that. A child has processor time by the document's size, and
-four times that on the clock. Its answers are checked like any foreign data (``answers.py``).
+four times that and half a minute on the clock. Its answers are checked like any foreign data (``answers.py``).
 """
 
 from __future__ import annotations

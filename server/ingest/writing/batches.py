@@ -12,7 +12,7 @@ from winnow.server.readers.documents import RawDocument
 from winnow.server.readers.reading import ReadFlaw
 from winnow.server.storage.base import CatalogueEntry
 
-# A document weighs as many chunks as are written for it, and one more for so many characters of its text.
+# A document weighs one, one for each chunk that is written for it, and one for so many characters of its text each.
 _CHARS_OF_WEIGHT = 8_192
 
 
