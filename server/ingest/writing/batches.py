@@ -12,7 +12,7 @@ from winnow.server.readers.documents import RawDocument
 from winnow.server.readers.reading import ReadFlaw
 from winnow.server.storage.base import CatalogueEntry
 
-# A document weighs one, one for each chunk that is written for it, and one for so many characters of its text each.
+# A document weighs one, one for each chunk that is written for it, and one each for so many characters of text.
 _CHARS_OF_WEIGHT = 8_192
 
 
