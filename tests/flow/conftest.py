@@ -53,7 +53,7 @@ def listed(settings: Settings) -> list[str]:
     application = Application(settings, make_knowledge_base(settings, wait_for_model=False))
     context = application.context("", _silent)
     usual = [one for one in TOOLS if one.listed and not one.pack]
-    offered = [one.name for one in usual if one.name == "execute_code" or one.is_offered(context)]
+    offered = [one.name for one in usual if one.name == "execute_code" or one.is_offered(context.settings)]
     return [name.replace(".", "_") for name in offered]
 
 

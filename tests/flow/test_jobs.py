@@ -174,7 +174,7 @@ async def test_a_bibliography_below_the_roots_gives_its_facts_to_the_documents(s
 
 async def test_writes_need_the_operators_switch_and_no_script_reaches_them(store: Path, files: Path) -> None:
     job = new_job(JobRequest(project="birds", path=str(files / "notes"), root=str(files)))
-    JobFiles(store).write(job.model_copy(update={"state": "done"}))
+    JobFiles(store).write(job.model_copy(update={"state": "cancelled"}))
     writes = {
         "ingest_from_source": {"project": "birds", "source": "notes"},
         "job_cancel": {"job_id": job.id},
@@ -184,7 +184,7 @@ async def test_writes_need_the_operators_switch_and_no_script_reaches_them(store
     try:
         for operation, arguments in writes.items():
             assert "--enable-writes" in (await refusal(kb, operation, **arguments)).message
-        assert (await ask(kb, "job_status", job_id=job.id))["state"] == "done"
+        assert (await ask(kb, "job_status", job_id=job.id))["state"] == "cancelled"
     finally:
         await kb.aclose()
     kb = knowledge_of(settings_of(store, files))
