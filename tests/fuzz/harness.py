@@ -38,7 +38,7 @@ from . import oracle
 
 _ROOT = Path(__file__).parents[2]
 # Of wall clock for one program. A program that loops is no finding; a compilation that does is one.
-_SECONDS = {"judge": 1.0, "probe": 60.0, "compile": 10.0, "compare": 5.0, "control": 5.0}
+_SECONDS = {"judge": 1.0, "probe": 60.0, "compile": 10.0, "compare": 5.0, "control": 60.0}
 _MEMORY_BYTES = 1024 * MIB
 _PROGRAMS_PER_WORKER = 400
 _SPENT = 77  # how a worker ends that has served its number
