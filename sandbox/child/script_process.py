@@ -50,9 +50,8 @@ def warm_up(*, fence: bool) -> None:
 def prepare(*, fence: bool) -> Callable[[], None]:
     """Do what the walls forbid, in a new child; returns what it does behind them."""
     alarm.install()
-    return partial(
-        _run_script, socket.socket(fileno=RPC), fence=fence
-    )  # it asks the kernel for its type, which the walls forbid
+    end = socket.socket(fileno=RPC)  # it asks the kernel for its type, which the walls forbid
+    return partial(_run_script, end, fence=fence)
 
 
 def _run_script(end: socket.socket, *, fence: bool) -> None:

@@ -251,13 +251,9 @@ class RequestContext:
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """A payload as text for a model to read, and the sizes of both as they are sent: as JSON.
-
-    ``summary`` is the first line of the text.
-    """
+    """A payload as text for a model to read, and the sizes of both as they are sent: as JSON."""
 
     text: str
-    summary: str
     payload_size: tiers.Size
     text_size: tiers.Size
 

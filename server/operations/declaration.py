@@ -68,9 +68,9 @@ class ToolSpec:
     needs_scripts: bool = False
     pack: ToolPack | Literal[""] = ""
 
-    def lines_of(self, payload: dict[str, Any]) -> list[str]:
-        """The text of a payload, with what stands in documents marked; the summary first."""
-        return frame_answer(self.render(payload), payload)
+    def text_of(self, payload: dict[str, Any]) -> str:
+        """The text of a payload, with what stands in documents marked; the first line is the summary."""
+        return "\n".join(frame_answer(self.render(payload), payload))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,8 @@ def render_answer(context: RequestContext, answer: Answer, tool: ToolSpec | None
 
 def _render(answer: Answer, tool: ToolSpec) -> AnswerText:
     """The text of an answer and both sizes."""
-    lines = tool.lines_of(answer.payload)
-    text = "\n".join(lines)
-    return AnswerText(text, lines[0], _measure_payload(answer), measure(text) + _WITHOUT_QUOTES)
+    text = tool.text_of(answer.payload)
+    return AnswerText(text, _measure_payload(answer), measure(text) + _WITHOUT_QUOTES)
 
 
 def _measure_payload(answer: Answer) -> Size:
@@ -128,12 +127,10 @@ def _with_payload(
     rendered: AnswerText, before: dict[str, Any], payload: dict[str, Any], tool: ToolSpec
 ) -> AnswerText:
     """The text of a payload that differs from the rendered one by its estimate alone, without counting again."""
-    lines = tool.lines_of(payload)
-    text = "\n".join(lines)
+    text = tool.text_of(payload)
     more = len(str(payload["estimated_tokens"])) - len(str(before["estimated_tokens"]))
     return AnswerText(
         text,
-        lines[0],
         rendered.payload_size + Size(0, more),
         rendered.text_size + Size(0, len(text) - len(rendered.text)),
     )

@@ -112,11 +112,11 @@ class Tool(ToolSpec):
     def result_of(self, answer: Answer) -> ToolResult:
         """The result of a call that its operation answered so."""
         rendered = answer.rendered
-        lines = [] if rendered else self.lines_of(answer.payload)
+        text = rendered.text if rendered else self.text_of(answer.payload)
         return ToolResult(
             answer.payload,
-            rendered.text if rendered else "\n".join(lines),
-            rendered.summary if rendered else lines[0],
+            text,
+            text.partition("\n")[0],
             warnings=answer.warnings,
             cache_hit=answer.cache_hit,
             links=answer.links,

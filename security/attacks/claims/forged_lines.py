@@ -25,7 +25,7 @@ def rendered():
     answers += call_all(open_application(load_settings(**SETTINGS), wait_for_model=False), [read])
     by_operation = {tool.operation.name: tool for tool in TOOLS if tool.operation}
     names = [name for name, _ in [*calls, read]]
-    return [by_operation[name].lines_of(answer) for name, answer in zip(names, answers)]
+    return [by_operation[name].text_of(answer).split("\n") for name, answer in zip(names, answers)]
 
 
 def control():

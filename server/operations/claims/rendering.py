@@ -96,6 +96,7 @@ def render_written(payload: dict[str, Any]) -> list[str]:
 
 
 def render_search(payload: dict[str, Any]) -> list[str]:
+    """Entries that were found, each with its claims."""
     lines = [f"{payload['count']} entries ({payload['mode']})"]
     for row in payload["results"]:
         near = (f"similarity {row['similarity']:.2f}",) if "similarity" in row else ()
@@ -104,6 +105,7 @@ def render_search(payload: dict[str, Any]) -> list[str]:
 
 
 def render_related(payload: dict[str, Any]) -> list[str]:
+    """Entries beside another, each with what contradicts it."""
     lines = [f"{payload['count']} related entries"]
     for row in payload["results"]:
         between = (f"between them {row['friction']:.2f}",) if row["friction"] else ()
@@ -114,6 +116,7 @@ def render_related(payload: dict[str, Any]) -> list[str]:
 
 
 def render_claims(payload: dict[str, Any]) -> list[str]:
+    """Entries with all of their claims."""
     lines = [f"{len(payload['entries'])} entries"]
     for row in payload["entries"]:
         differ = len({claim["confidence"] for claim in row["claims"]}) > 1
@@ -124,6 +127,7 @@ def render_claims(payload: dict[str, Any]) -> list[str]:
 
 
 def render_read(payload: dict[str, Any]) -> list[str]:
+    """An entry with everything that is known of it, or the claims that were asked for."""
     head = f"entry {payload['entry_id']}, revision {payload['revision']}: {payload['integration_status']}"
     if is_whole := bool(payload["revisions"]):
         head += f" ({payload['status_why']}), friction {payload['max_friction']:.2f}, {payload['claims_status']}"
@@ -150,6 +154,7 @@ def render_read(payload: dict[str, Any]) -> list[str]:
 
 
 def render_topics(payload: dict[str, Any]) -> list[str]:
+    """Topics with their numbers of entries and their friction."""
     lines = [f"{payload['count']} topics"]
     for row in payload["topics"]:
         lines += frame_text(f"{row['topic']}: {row['entry_count']} entries, friction {row['avg_friction']:.2f}")
@@ -157,6 +162,7 @@ def render_topics(payload: dict[str, Any]) -> list[str]:
 
 
 def render_friction(payload: dict[str, Any]) -> list[str]:
+    """Entries that are contradicted, each with its worst contradiction."""
     lines = [f"{payload['count']} entries"]
     for row in payload["results"]:
         several = f" | {row['contradiction_count']} contradictions" if row["contradiction_count"] > 1 else ""
@@ -170,6 +176,7 @@ def render_friction(payload: dict[str, Any]) -> list[str]:
 
 
 def render_recent(payload: dict[str, Any]) -> list[str]:
+    """Entries with their last change."""
     lines = [f"{payload['count']} changes; next_sequence {payload['next_sequence']}"]
     for row in payload["changes"]:
         lines += render_entry(row, f"{row['kind']} {row['at']} ({row['sequence']})")
@@ -177,6 +184,7 @@ def render_recent(payload: dict[str, Any]) -> list[str]:
 
 
 def render_status(payload: dict[str, Any]) -> list[str]:
+    """The numbers of a notebook, and the topics with most friction."""
     integration = ", ".join(f"{count} {status}" for status, count in payload["integration"].items())
     opposed = f"; {payload['contradictions']} contradictions" if payload.get("contradictions") else ""
     lines = [

@@ -378,6 +378,7 @@ def _closest_fields(text: _Text, near: ClosestText) -> dict[str, Any]:
 
 
 def render_audit(payload: dict[str, Any]) -> list[str]:
+    """The counts, each quote with its status, then the citekeys."""
     counts = ", ".join(f"{number} {status}" for status, number in payload["counts"].items() if number)
     lines = [f"{counts or 'no quotes'}{partial_note(payload)}"]
     for row in payload["results"]:

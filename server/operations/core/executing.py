@@ -254,6 +254,7 @@ def _size_limit(context: RequestContext, request: ExecuteResearch) -> Size:
 
 
 def render_research(payload: dict[str, Any]) -> list[str]:
+    """Quotes by perspective, then the outline and the gaps."""
     headline = (
         f"{len(payload['results'])} quotes from {payload['documents']} documents for "
         f"{len(payload['perspectives'])} perspectives{partial_note(payload, 'max_tokens')}"

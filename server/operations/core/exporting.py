@@ -174,6 +174,7 @@ def _attribution(checked: _Checked) -> str:
 
 
 def render_export(payload: dict[str, Any]) -> list[str]:
+    """Quotes that are not verified, the citekeys, then the Markdown."""
     unverified = ", ".join(f"{each['number']} {each['status']}" for each in payload["unverified"])
     return [
         f"{payload['quotes']} quotes; not verified: {unverified or 'none'}",

@@ -83,6 +83,7 @@ def _pieces(context: RequestContext, request: LoadDocument, start: int) -> Itera
 
 
 def render_chunks(payload: dict[str, Any]) -> list[str]:
+    """The document, then its chunks with their places."""
     facts = (payload["uri"], payload["title"], payload["type"], cite_work(payload))
     count, note = len(payload["results"]), partial_note(payload, "max_chunks")
     lines = [

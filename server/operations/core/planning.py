@@ -69,6 +69,7 @@ def render_perspectives(payload: dict[str, Any]) -> list[str]:
 
 
 def render_plan(payload: dict[str, Any]) -> list[str]:
+    """The perspectives, their outline and how they hang together."""
     edges = payload["graph"]["edges"]
     return [
         f"{payload['count']} perspectives, each with its query",

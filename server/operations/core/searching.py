@@ -64,6 +64,7 @@ def _build_row(
 
 
 def render_results(payload: dict[str, Any]) -> list[str]:
+    """Results, each with its snippet."""
     lines = [f"{payload['count']} results{partial_note(payload, 'top_k')}"]
     for row in payload["results"]:
         lines += _render_row(row)

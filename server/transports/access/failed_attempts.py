@@ -1,9 +1,9 @@
 """Failed attempts by name: after some, each further one makes its owner wait twice as long.
 
 The name of whose attempts these are is an address for wrong keys, and a client or an address for calls beyond a
-limit; all parameters call it ``address``. An address with wrong
-keys that is waiting is refused without a look at its key. Clients there whose keys were verified before are not
-affected: who shares an address with an attacker, behind one router or proxy, goes on working.
+limit; all parameters call it ``address``. An address with wrong keys that is waiting is refused without a look at
+its key. Clients there whose keys were verified before are not affected: who shares an address with an attacker,
+behind one router or proxy, goes on working.
 """
 
 from __future__ import annotations
