@@ -13,7 +13,7 @@ from pathlib import Path
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.selection.file_rules import ALL_FILES, FileRules
 from winnow.server.ingest.selection.ignore_files import FolderRules, rules_down_to, rules_of
-from winnow.server.readers.bounded_files import describe_type
+from winnow.server.readers.bounded_files import describe_type, open_folder
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.reading import DocumentParser, ReaderOutput, is_document, kind_of, read
 
@@ -149,17 +149,18 @@ def resolve_roots(
     Raises ``WinnowError("INVALID_REQUEST")`` for a path that does not exist, unless ``allows_missing`` and it is
     one of the ``sources``.
     """
-    roots: dict[Root, None] = {}
     gone = [path for path in paths if not path.exists() and str(path.resolve()) in sources]
     if gone and not allows_missing:
         raise WinnowError("INVALID_REQUEST", _GONE.format(path=name_of(str(gone[0])), project=project))
     check_paths(path for path in paths if path not in gone)
-    for path in paths:
-        whole = path.resolve()
-        outer = next((source for source in sources if whole.is_relative_to(source)), str(whole))
-        below = whole.relative_to(outer).as_posix()
-        roots[Root(outer, "" if below == "." else below)] = None
-    return list(roots)
+    return list(dict.fromkeys(root_of(path.resolve(), sources) for path in paths))
+
+
+def root_of(path: Path, sources: Sequence[str]) -> Root:
+    """The root of a path as it is, as of one that was resolved: a link that replaced it since is not followed."""
+    outer = next((source for source in sources if path.is_relative_to(source)), str(path))
+    below = path.relative_to(outer).as_posix()
+    return Root(outer, "" if below == "." else below)
 
 
 def check_paths(paths: Iterable[Path]) -> None:
@@ -247,11 +248,11 @@ def _report_duplicate_names(listing: Listing) -> None:
 def _walk(root: Root, rules: FileRules, listing: Listing) -> Iterator[Path]:
     """The files below a root that no rule leaves out."""
 
-    def report_unreadable(error: OSError) -> None:
-        listing.unreadable.append((_uri(Path(error.filename), root), error.strerror or "unreadable"))
+    def report_unreadable(place: str, error: OSError) -> None:
+        listing.unreadable.append((_uri(Path(place), root), error.strerror or "unreadable"))
 
     in_force: dict[str, FolderRules] = {}
-    for place, folders, names in os.walk(root.path, onerror=report_unreadable):
+    for place, folders, names in _walk_folders(str(root.path), report_unreadable):
         try:
             here = _rules_in(place, names, root, rules, in_force)
         except UnreadableFile as error:
@@ -271,6 +272,24 @@ def _walk(root: Root, rules: FileRules, listing: Listing) -> Iterator[Path]:
             folders.clear()
         in_force.update((os.path.join(place, name), here) for name in folders)
         yield from _files_to_read(place, names, here, root, listing)
+
+
+def _walk_folders(
+    top: str, report_unreadable: Callable[[str, OSError], None]
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """As ``os.walk``, but no folder is reached through a link, not even one that replaced a folder on the way."""
+    pending = [top]
+    while pending:
+        place, folders, names = pending.pop(), [], []
+        try:
+            with open_folder(Path(place)) as descriptor, os.scandir(descriptor) as entries:
+                for entry in entries:
+                    (folders if entry.is_dir() else names).append(entry.name)
+        except OSError as error:
+            report_unreadable(place, error)
+            continue
+        yield place, folders, names
+        pending += [os.path.join(place, name) for name in reversed(folders)]
 
 
 def _rules_in(
@@ -328,7 +347,7 @@ def _uri(path: Path, root: Root) -> str:
 
 def _add(listing: Listing, path: Path, uri: str) -> None:
     try:
-        status = path.stat()
+        status = path.lstat()
     except OSError as error:
         listing.unreadable.append((uri, error.strerror or "unreadable"))
         return

@@ -9,7 +9,7 @@ from pathlib import Path
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.backends.opening import Backends
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.file_discovery import SourcePart, find_files, resolve_roots
+from winnow.server.ingest.file_discovery import SourcePart, find_files, root_of
 from winnow.server.ingest.pipeline import ingest_parts
 from winnow.server.ingest.references.reference_report import ReferenceReport
 from winnow.server.ingest.report import IngestReport, Progress, group_failures
@@ -56,9 +56,8 @@ def run_ingest(
     if request.ingest.zotero:
         report = ingest_zotero(target, request.ingest, own.store, on_progress)
     else:
-        roots = resolve_roots(
-            request.ingest.paths, target.catalogue.sources(request.project), project=request.project
-        )
+        sources = target.catalogue.sources(request.project)
+        roots = [root_of(path, sources) for path in request.ingest.paths]
         parts = [SourcePart(each, find_files(each)) for each in roots]
         _check_unmoved(request)
         report = ingest_parts(target, parts, request.ingest, on_progress)

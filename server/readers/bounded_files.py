@@ -1,4 +1,4 @@
-"""Opens and reads files within bounds: regular files only, no links, lines of bounded length.
+"""Opens and reads files and folders within bounds: regular files only, no links, lines of bounded length.
 
 Opening never blocks (a named pipe without a writer would) and never follows a link that replaced a file, or a
 folder above it, after the folder was listed. A file that grows while it is read is read up to its size at opening.
@@ -6,6 +6,7 @@ folder above it, after the folder was listed. A file that grows while it is read
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -20,6 +21,7 @@ for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"): 
     _FLAGS |= getattr(os, _name, 0)
 # To pass through a folder; systems without ``O_PATH`` open only what may be listed, so they check the file alone.
 _THROUGH = getattr(os, "O_PATH", 0) and os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = _FLAGS | getattr(os, "O_DIRECTORY", 0)
 _MIB = 1024 * 1024
 _HEAD_BYTES = 64 * 1024
 _LINK = "a link, not a file"
@@ -45,7 +47,7 @@ def open_file(path: Path) -> BinaryIO:
     Raises ``UnreadableFile`` if it is not a regular file, ``OSError`` if it cannot be opened.
     """
     try:
-        descriptor = _open_without_links(path) if _THROUGH else os.open(path, _FLAGS)
+        descriptor = _open_without_links(path, _FLAGS)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise UnreadableFile(_LINK) from None
@@ -57,8 +59,23 @@ def open_file(path: Path) -> BinaryIO:
     return open(descriptor, "rb")
 
 
-def _open_without_links(path: Path) -> int:
-    """A descriptor of the file, reached folder by folder from the root."""
+@contextlib.contextmanager
+def open_folder(path: Path) -> Iterator[int]:
+    """A descriptor of the folder at ``path``, reached as ``open_file`` reaches a file.
+
+    Raises ``OSError`` if it cannot be opened; a link is not followed, and counts as no folder.
+    """
+    descriptor = _open_without_links(path, _FOLDER)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _open_without_links(path: Path, flags: int) -> int:
+    """A descriptor of what is at ``path``, reached folder by folder from the root."""
+    if not _THROUGH:
+        return os.open(path, flags)
     whole = path.absolute()
     folder = os.open(whole.anchor, _THROUGH)
     try:
@@ -66,7 +83,7 @@ def _open_without_links(path: Path) -> int:
             inner = os.open(name, _THROUGH, dir_fd=folder)
             os.close(folder)
             folder = inner
-        return os.open(whole.name, _FLAGS, dir_fd=folder)
+        return os.open(whole.name or whole.anchor, flags, dir_fd=folder)
     finally:
         os.close(folder)
 

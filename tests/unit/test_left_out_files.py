@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from winnow.server.commands.ingest.report import print_report
-from winnow.server.ingest.file_discovery import Root, find_files
+from winnow.server.ingest.file_discovery import Root, find_files, root_of
 from winnow.server.ingest.report import IngestReport
 from winnow.server.settings.loading import load_settings
 
@@ -34,6 +34,20 @@ def test_links_and_hidden_files_are_counted_and_named(folder: Path) -> None:
     assert [file.uri for file in listing.files] == ["page.md"]
     assert (listing.links.count, sorted(listing.links.first)) == (2, ["link.md", "linked"])
     assert (listing.hidden.count, sorted(listing.hidden.first)) == (2, [".git/", ".hidden.md"])
+
+
+@pytest.mark.parametrize("below", ["", "part"], ids=["the folder", "a folder above it"])
+def test_a_resolved_path_that_has_become_a_link_is_not_followed(folder: Path, tmp_path: Path, below: str) -> None:
+    """Neither its files nor their names are listed, whatever was compared before."""
+    private = tmp_path / "private"
+    (private / below).mkdir(parents=True, exist_ok=True)
+    (private / below / "key.md").write_text("# Key", "utf-8")
+    (resolved := tmp_path / "notes").symlink_to(private)
+    root = root_of(resolved / below, [])
+    assert root == Root(str(resolved / below), "")
+    listing = find_files(root)
+    assert ([file.uri for file in listing.files], listing.folders) == ([], [])
+    assert listing.unreadable == [(".", "Not a directory")]
 
 
 def test_of_many_links_the_first_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -142,7 +142,7 @@ def ingest(
             ignore_files=not no_ignore,
             keeps_hidden=hidden == "keep",
             uses_ocr=ocr,
-            references=references and references.absolute(),
+            references=references and references.resolve(),
             passwords=_read_passwords(password_file),
             allow_deletions=allow_deletions,
         )

@@ -36,10 +36,9 @@ _NOT_FOUND = "its file is not among the documents: {path}"
 
 
 def read_references(parser: ParserProcess, path: Path) -> References:
-    """The bibliography in a file. Raises ``WinnowError("INVALID_REQUEST")`` where it cannot be read."""
-    whole = path.resolve()
+    """The bibliography at a resolved path. Raises ``WinnowError("INVALID_REQUEST")`` if it cannot be read."""
     try:
-        return References(parser.read_bibliography(whole), whole)
+        return References(parser.read_bibliography(path), path)
     except (OSError, UnreadableFile) as error:
         reason = f"{name_of(str(path))}: {reason_of(error)}"
         raise WinnowError("INVALID_REQUEST", f"--references: {reason}") from None

@@ -30,7 +30,7 @@ class IngestRequest(BaseModel):
 
     Labels (``doc_tag``, ``environment``, ``repository``, ``forced``) are those of ``DefaultLabels``; ``include``,
     ``exclude`` and ``ignore_files`` those of ``FileRules``; ``keeps_hidden``, ``passwords`` and ``uses_ocr`` those
-    of ``ReadOptions``. ``references`` is the absolute path of a bibliography. ``allow_deletions``: any deletion is
+    of ``ReadOptions``. ``references`` is the resolved path of a bibliography. ``allow_deletions``: any deletion is
     made. ``linked_below``: the folders below which linked files of Zotero are read, None for everywhere.
     """
 

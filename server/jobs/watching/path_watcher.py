@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from winnow.server.ingest.file_discovery import Root, SourcePart, resolve_roots
+from winnow.server.ingest.file_discovery import Root, SourcePart, root_of
 from winnow.server.ingest.report import IngestReport
 from winnow.server.ingest.selection.deletions import DeletionRule
 from winnow.server.jobs.watching.events import EventsUnavailable, FolderEvents
@@ -104,7 +104,7 @@ class PathWatcher(SourceWatcher):
         source = self.source
         confirmed = source.confirmed if source.confirmed_at > self._status.confirmed_at else 0
         known = self._store.known_sources(self.source.project)
-        self._root = resolve_roots([self._path], known, project=self.source.project)[0]
+        self._root = root_of(self._path, known)
         self._parts.clear()
         self._follow([self._root.below])
         parts = self._list([self._root.below])
