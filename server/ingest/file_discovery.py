@@ -280,7 +280,9 @@ def _walk_folders(
     """As ``os.walk``, but no folder is reached through a link, not even one that replaced a folder on the way."""
     pending = [top]
     while pending:
-        place, folders, names = pending.pop(), [], []
+        place = pending.pop()
+        folders: list[str] = []
+        names: list[str] = []
         try:
             with open_folder(Path(place)) as descriptor, os.scandir(descriptor) as entries:
                 for entry in entries:
