@@ -286,12 +286,19 @@ def _walk_folders(
         try:
             with open_folder(Path(place)) as descriptor, os.scandir(descriptor) as entries:
                 for entry in entries:
-                    (folders if entry.is_dir() else names).append(entry.name)
+                    (folders if _is_folder(entry) else names).append(entry.name)
         except OSError as error:
             report_unreadable(place, error)
             continue
         yield place, folders, names
         pending += [os.path.join(place, name) for name in reversed(folders)]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads back to itself
+        return False
 
 
 def _rules_in(

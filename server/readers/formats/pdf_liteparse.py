@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, groupby
 from statistics import median
 from typing import Any, BinaryIO
@@ -25,33 +26,41 @@ from winnow.server.readers.pdf.hidden_text import Cleaned, clean
 from winnow.server.readers.pdf.layout import Box, Rules
 from winnow.server.readers.pdf.line_layout import DrawnPage, lay_out_pages
 from winnow.server.readers.pdf.lines import (
+    CELL_GAP,
     Cell,
     Line,
     are_equally_wide,
     font_at,
+    has_gap_at,
     has_one_width,
     split_cells,
     word_places,
 )
 from winnow.server.readers.pdf_characters.lost_text import LostText
+from winnow.server.readers.pdf_characters.printed_signs import as_in_programs, find_printed, has_signs
 from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, drawn_size, find_raised
 from winnow.server.text.markup.shaped_text import raise_number
 
 # A word, and where it begins and ends; a vertical line: its place, and where it begins and ends.
 Word = tuple[str, float, float]
 Bar = tuple[float, float, float]
+# Whether nothing of a word is at this place of a line.
+HasGap = Callable[[float, Box], bool]
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd|-Medi(?:Ital)?\b", re.I)
 _MONO = re.compile(
     r"mono|monaco|andale|letter ?gothic|nimbusmon|cursor|courier|cmtt|tt\d+\b|typewriter|consol|menlo|inconsolata|"
-    r"fixed|terminal|code|cmsltt|cmitt|txtt|pcr|\b(?:SF|EC)(?:IT|ST|TC)\d",
+    r"fixed|terminal|code|cmsltt|cmitt|txb?tt|\bt[1c]x(?:b|sl|it|sc)*tt|pcr|\b(?:SF|EC)(?:IT|ST|TC)\d",
     re.I,
 )
 # How much the widths of letters differ, word by word, in a font of one width; and where its name does not say so.
 _MONO_SPREAD, _EXACT_SPREAD = 1.12, 1.01
 # In points: drawn lines that are shorter or thicker are no rules.
 _SHORTEST_RULE, _THICKEST_RULE, _MOST_RULES = 12.0, 3.0, 400
-_BAR_ROOM = 6.0
+_BAR_ROOM, _BESIDE_BAR = 6.0, 7.0
+# In sizes of the text: two cells are farther apart. Of the width of a word beside a vertical line so much stays,
+# since cells that stand below each other overlap.
+_CELLS_APART, _LEFT_OF_WORD = CELL_GAP + 0.1, 0.5
 # In sizes of the text a box behind a word is no higher; in points, pieces of one bar are no farther apart.
 _BOX_LINES, _BAR_GAP = 1.9, 1.5
 # So much of a bold line is bold: text that follows a term makes it none.
@@ -73,7 +82,7 @@ _MINUS = "\u2212"
 _POWER = re.compile(r"(?P<base>\d)\s?\^\s?\{?\s?(?P<exponent>[-+\u2212]?\s?\d{1,10})(?!\d)")
 # In widths of a letter: words of a program that are nearer have no space between them.
 _TOUCHING = 0.3
-_SOFT_HYPHEN = "\xad"
+_HYPHENS = re.compile("-?\xad-?")
 _STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
 _SMALLEST_PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
@@ -132,7 +141,8 @@ def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> Draw
 
 def _page_lines(page: Any, opened: OpenPdf, rules: Rules) -> Iterator[Line]:
     links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
-    raised = _raised_words(page, opened)
+    has_gap = partial(_has_gap, opened, page.page_num)
+    printed = {**_printed_words(page, opened), **_raised_words(page, opened)}
     formulas = []
     known: dict[tuple[str, float], float] = {}
     for item in page.text_items:
@@ -141,7 +151,8 @@ def _page_lines(page: Any, opened: OpenPdf, rules: Rules) -> Iterator[Line]:
             formulas.append(item)
         elif text:
             is_bold = _is_bold(item, opened, page.page_num)
-            lines = _lines(item, _size(item, page.page_num, opened, known), is_bold, links, rules, raised)
+            size = _size(item, page.page_num, opened, known)
+            lines = _lines(item, size, is_bold, links, rules, printed, has_gap)
             yield from lines if item.font_name else _with_true_widths(lines, opened, page.page_num)
     if formulas:
         yield from _formula_lines(opened, page, formulas)
@@ -261,6 +272,15 @@ def _length(run: Sequence[Bar]) -> float:
     return max(end for _, _, end in run) - run[0][1]
 
 
+def _printed_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], str]:
+    """The words that are printed with other signs than the parser writes, by their places."""
+    words = [
+        word for item in page.text_items if has_signs(item.text) for word in item.words if has_signs(word.text)
+    ]
+    texts = find_printed(opened, page.page_num, [(word.text, _box(word)) for word in words])
+    return {(word.x, word.y): text for word, text in zip(words, texts, strict=True) if text != word.text}
+
+
 def _raised_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], str]:
     """The words with raised digits by their places: those that are higher than others of their font."""
     numbered = [item for item in page.text_items if MAY_BE_RAISED.search(item.text)]
@@ -288,7 +308,8 @@ def _lines(
     is_bold: bool,
     links: Sequence[tuple[Box, str]],
     rules: Rules,
-    raised: Mapping[tuple[float, float], str],
+    printed: Mapping[tuple[float, float], str],
+    has_gap: HasGap,
 ) -> Iterator[Line]:
     """An item of text with its cells: words with a wide gap or a drawn line between them are two.
 
@@ -296,7 +317,7 @@ def _lines(
     """
     font = item.font_name or ""
     box = _box(item)
-    words = whole_words(item, raised)
+    words = whole_words(item, printed)
     if not words:
         yield Line(box, size, is_bold, (Cell(_shown(item.text.strip()), box.left, box.right),))
         return
@@ -309,27 +330,30 @@ def _lines(
             size, font, is_bold = round(min(size * heights[1] / heights[0], heights[1]), 1), "", False
     is_mono = _is_mono(words, font, size)
     if is_mono:
-        words = list(join_touching(words))
+        words = [(as_in_programs(text), left, right) for text, left, right in join_touching(words)]
     if rules.vertical:
-        words = list(_part_at_bars(list(_split_at_bars(words, box, rules)), box, rules, size))
+        words = list(_part_at_bars(list(_split_at_bars(words, box, rules, has_gap)), box, rules, size))
     if links:
         words = _with_links(words, box, links)
     yield Line(box, size, is_bold, tuple(split_cells(words, size)), is_mono)
 
 
-def whole_words(item: Any, raised: Mapping[tuple[float, float], str]) -> list[Word]:
-    """The words of an item; those without a blank between them in its text are one that was torn."""
+def whole_words(item: Any, printed: Mapping[tuple[float, float], str]) -> list[Word]:
+    """The words of an item; those without a blank between them in its text are one that was torn.
+
+    ``printed``: the words that are printed otherwise than the parser writes them, by their places.
+    """
     text, at = item.text.strip(), 0
     words = item.words
     texts = [word.text for word in words]
-    if not raised and text.split() == texts:
+    if not printed and text.split() == texts:
         return [(_shown(shown), word.x, word.x + word.width) for shown, word in zip(texts, words, strict=True)]
     apart: list[Word] = []
     whole: list[Word] = []
     is_torn = is_known = True
     for word, found in zip(words, texts, strict=True):
         left = word.x
-        shown, right = _shown(raised.get((left, word.y), found)), left + word.width
+        shown, right = _shown(printed.get((left, word.y), found)), left + word.width
         apart.append((shown, left, right))
         is_known = is_known and text.startswith(found, at)
         if whole and is_torn:
@@ -366,30 +390,42 @@ def join_touching(words: Sequence[Word]) -> Iterator[Word]:
 
 
 def _shown(text: str) -> str:
-    """The text as it is printed: some programs write each hyphen and minus sign as a soft hyphen."""
-    return text.replace(_SOFT_HYPHEN, "-")
+    """The text as it is printed: some programs write a hyphen as a soft one, or as both in one place."""
+    return _HYPHENS.sub("-", text)
 
 
-def _split_at_bars(words: Sequence[Word], box: Box, rules: Rules) -> Iterator[Word]:
-    """The words; one that stands on both sides of a vertical line of a table is two."""
+def _has_gap(opened: OpenPdf, number: int, x: float, box: Box) -> bool:
+    textpage, height = opened.texts.of(number)
+    return has_gap_at(textpage, x, height - box.middle, box.height)
+
+
+def _split_at_bars(words: Sequence[Word], box: Box, rules: Rules, has_gap: HasGap) -> Iterator[Word]:
+    """The words; one that stands on both sides of a vertical line is two, unless it only runs over its cell."""
     bars = _bars(box, rules)
     for text, left, right in words:
         for bar in bars:
             place = round((bar - left) / max(right - left, 0.1) * len(text)) if left + 3 < bar < right - 3 else 0
-            if 0 < place < len(text):
+            if 0 < place < len(text) and has_gap(bar, box):
                 yield text[:place], left, bar - _BAR_ROOM
                 text, left = text[place:], bar + _BAR_ROOM
         yield text, left, right
 
 
 def _part_at_bars(words: Sequence[Word], box: Box, rules: Rules, size: float) -> Iterator[Word]:
-    """The words; two with a vertical line between them are as far apart as cells are."""
+    """The words; two with a vertical line between them are as far apart as cells are, if their widths allow it."""
     bars = _bars(box, rules)
-    room = max(_BAR_ROOM, size / 2)
-    for place, (text, left, right) in enumerate(words):
-        before = [bar for bar in bars if place and words[place - 1][2] <= bar <= left]
-        after = [bar for bar in bars if place + 1 < len(words) and right <= bar <= words[place + 1][1]]
-        yield text, max([left, *(bar + room for bar in before)]), min([right, *(bar - room for bar in after)])
+    lefts, rights = [left for _, left, _ in words], [right for _, _, right in words]
+    for then in range(1, len(words)):
+        first = then - 1
+        # A word that runs over its cell ends behind the bar, and the next one begins close to it.
+        if any(
+            rights[first] <= bar <= lefts[then] or lefts[first] < bar <= lefts[then] <= bar + _BESIDE_BAR
+            for bar in bars
+        ):
+            room = max(0.0, (_CELLS_APART * size - (lefts[then] - rights[first])) / 2)
+            rights[first] -= min(room, _LEFT_OF_WORD * (rights[first] - lefts[first]))
+            lefts[then] += min(room, _LEFT_OF_WORD * (rights[then] - lefts[then]))
+    return zip((text for text, _, _ in words), lefts, rights, strict=True)
 
 
 def _bars(box: Box, rules: Rules) -> list[float]:

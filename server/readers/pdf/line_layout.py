@@ -48,7 +48,7 @@ _LONGEST_LABEL = 40
 # A gap above a paragraph is wider than the one between its lines by this factor.
 _WIDER_GAP = 1.15
 _ITEM = re.compile(
-    r"(?:([•◦▪‣–·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)"
+    r"(?:([•◦▪‣–—−·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-])|(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]))\s+(?=\S)"
 )
 _BULLET = re.compile(r"[•◦▪‣·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]\s")
 # So many lines of an index have one that is short; or so many, whatever their lengths.
@@ -58,7 +58,7 @@ _ADDRESS_END = re.compile(r"\bhttps?:(?://\S*)?\Z")
 _BREAKS, _PATH = "-_#?=&:", re.compile(r"\S*\w[/._-]\w")
 _SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?|[A-Z](?:\.\d+)*\.?|[IVXLC]+\.?")
 # "-v", "--all", "[-m]": what a command takes is described below it, and is no heading.
-_OPTION = re.compile(r"\[?[-+–]{1,2}\w")
+_OPTION = re.compile(r"\[?[-+–—]{1,2}\w")
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
 _NOTE = re.compile(r"(?:\d{1,3}|[*∗†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
 

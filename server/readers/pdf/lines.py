@@ -18,6 +18,8 @@ from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, ra
 
 # A gap between two words that is wider than this, in sizes of the font, parts two cells.
 CELL_GAP = 0.9
+# In sizes of the font: letters of one word are nearer.
+_WORD_GAP = 0.15
 # What stands before the items of a list and is seldom anything else.
 BULLETS = frozenset("•◦▪‣●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8")
 _BOLD = 600
@@ -110,6 +112,21 @@ def word_places(textpage: Any, box: Box, height: float) -> Iterator[int]:
         if pdfium.FPDFText_GetUnicode(textpage, place) <= ord(" "):
             return
         yield place
+
+
+def has_gap_at(textpage: Any, x: float, y: float, size: float) -> bool:
+    """Whether no letter of a page of PDFium is at this place of a word, and its neighbours do not touch."""
+    near = pdfium.FPDFText_GetCharIndexAtPos(textpage, x, y, size / 2, size / 2)
+    if near < 0:
+        return True
+    area, ends = pdfium.FS_RECTF(), []
+    for place in range(max(near - 1, 0), min(near + 2, textpage.count_chars())):
+        if pdfium.FPDFText_GetUnicode(textpage, place) > ord(" "):
+            pdfium.FPDFText_GetLooseCharBox(textpage, place, area)
+            ends.append((area.left, area.right))
+    before = [right for left, right in ends if left <= x]
+    after = [left for left, right in ends if right >= x]
+    return not before or not after or min(after) - max(before) > _WORD_GAP * size
 
 
 def font_at(textpage: Any, box: Box, height: float) -> str:

@@ -41,6 +41,8 @@ _LETTERS = 0.3
 _LEVEL_SHARE, _WIDE_ROW, _FEWEST_GAPS = 0.9, 1.3, 3
 # The columns of a list differ by no more than this in width, of two columns.
 _EVEN = 0.06
+# Lines of so many cells, beside most lines of the other side, are rows of a table.
+_TABLE_CELLS, _TABLE_SHARE = 3, 0.5
 # The line of a heading is larger than others by this factor.
 _LARGER = 1.1
 # In points: what is narrower has no two lists beside each other.
@@ -338,13 +340,17 @@ def _are_lists(
 def _are_level(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) -> bool:
     """Whether two sides are cells of one table: the lines of one stand beside lines of the other.
 
-    Either most have a second cell below that of the others, or most gaps of the sides are at the same heights:
-    two lists would have them in different places. Two lists also have headings of their own.
+    Most stand beside a line of several cells, or have a second cell below that of the others, or most gaps of the
+    sides are at the same heights: two lists would have them in different places. Two lists also have headings of
+    their own.
     """
     few, many = sorted((left, right), key=len)
+    wide = [row for row in many if sum(len(piece.cells) for piece in row) >= _TABLE_CELLS]
+    if wide and _level_share(few, wide) > _TABLE_SHARE:
+        return True
     if _level_share(few, many) < _LEVEL_SHARE or _has_own_headings(left, right):
         return False
-    if _has_second_cells(left, right, right) or _has_second_cells(left, right, left):
+    if any(_has_second_cells(left, right, side) for side in (left, right)):
         return True
     distances = [then[0].box.middle - first[0].box.middle for first, then in pairwise(few)]
     gaps = [
@@ -416,15 +422,19 @@ def _rows(pieces: Iterable[Line]) -> list[list[Line]]:
 
 
 def _join_level(pieces: Sequence[Line]) -> list[Line]:
-    return [row[0] if len(row) == 1 else _join_row(row) for row in _rows(pieces)]
+    rows = _rows(pieces)
+    return [
+        row[0] if len(row) == 1 else _join_row(row, [*rows[max(place - 1, 0) : place], *rows[place + 1 : place + 2]])
+        for place, row in enumerate(rows)
+    ]
 
 
-def _join_row(row: Sequence[Line]) -> Line:
-    """One line of pieces; those without a wide gap between them are one cell."""
+def _join_row(row: Sequence[Line], others: Sequence[Sequence[Line]]) -> Line:
+    """One line of pieces; those without a wide gap between them are one cell. ``others``: those above and below."""
     main = max(row, key=lambda piece: len(piece.text))
     # A raised number does not make its line begin higher.
     box = replace(main.box, left=row[0].box.left, right=max(piece.box.right for piece in row))
-    widest = _WIDEST_STRETCH if _is_stretched(row) else CELL_GAP
+    widest = _WIDEST_STRETCH if _is_stretched(row) and not _stands_below(row, others) else CELL_GAP
     cells: list[Cell] = []
     for piece in row:
         cell = piece.cells[0]
@@ -451,6 +461,12 @@ def _is_mono(row: Sequence[Line]) -> bool:
     words = row[1:] if row[0].text.isdigit() else row
     letters = sum(len(piece.text) for piece in words)
     return words[0].is_mono and sum(len(piece.text) for piece in words if piece.is_mono) >= _MONO_SHARE * letters
+
+
+def _stands_below(row: Sequence[Line], others: Sequence[Sequence[Line]]) -> bool:
+    """Whether most pieces after the first begin where pieces of the line above or below do, as cells do."""
+    lefts = {round(piece.box.left) for other in others for piece in other[1:]}
+    return sum(round(piece.box.left) in lefts for piece in row[1:]) * 2 > len(row) - 1
 
 
 def _is_stretched(row: Sequence[Line]) -> bool:

@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from math import inf
 
 from winnow.server.readers.pdf.layout import Block, BlockKind, Box, Rules
 from winnow.server.readers.pdf.lines import Cell, Line
@@ -19,7 +20,7 @@ from winnow.server.readers.pdf.lines import Cell, Line
 ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
 # "•", "1.", "(a)", "2.4": what stands before the text of an item or a heading is no cell.
 MARKER = re.compile(
-    r"(?:[•◦▪‣–·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)"
+    r"(?:[•◦▪‣–—−·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)"
 )
 LEADERS = re.compile(r"(?:\s?[.…·]){4,}")
 # Fewest rows of a table without rules, with rules, and with three columns or more.
@@ -32,14 +33,14 @@ _NEAR_ROW, _FAR_ROW = 1.15, 1.3
 # So many of the lines of groups of rows have a first cell.
 _NAMED_SHARE = 0.8
 # A cell seldom has as many lines, of which each stands beside one of its neighbour.
-_BODY_LINES = 5
+_BODY_LINES, _MANY_CELLS = 5, 4
 _LONG_CELL = 45
 # In sizes of the font: words of a cell that are stretched to its width are no farther apart.
 _STRETCHED = 2.5
 # In heights of a line: a cell that is set in the middle of its row stands between two lines of another.
 _BETWEEN = 0.8
-# What begins an alternative of a grammar; "::=" may stand beside its name.
-_ALTERNATIVE = re.compile(r"(?:\||::=|:=)(?:\s|\Z)")
+# What begins an alternative of a grammar, or an option without a short form; "::=" may stand beside its name.
+_ALTERNATIVE = re.compile(r"(?:\||::=|:=)(?:\s|\Z)|[-–—]{1,2}\w")
 # So many lines of contents, whose titles are this far from their pages, in sizes of the font.
 _CONTENTS, _TITLE_GAP = 4, 4.0
 _PAGE = re.compile(r"\d{1,4}|[ivxlc]{1,7}")
@@ -77,7 +78,8 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
     if not is_row(lines[start]) and not _is_within(lines[start], columns):
         return None
     if columns:
-        lines = [*lines[:start], *_in_columns(lines[start:], columns)]
+        columns = [*_part_columns(columns, lines[start:], rules)]
+        lines = [*lines[:start], *_in_columns(lines[start:], columns, rules)]
     else:
         columns = [_Column(cell.left, cell.right) for cell in lines[start].cells]
     count = _count_lines(lines, start, columns, rules)
@@ -100,9 +102,34 @@ def _between_bars(line: Line, rules: Rules) -> list[_Column]:
     for x, top, bottom in rules.vertical:
         if top <= line.box.middle <= bottom and (not bars or x - bars[-1] > _BAR_ROOM):
             bars.append(x)
-    if len(bars) < 3 or line.box.left < bars[0] - 1 or line.box.right > bars[-1] + 1:
+    if len(bars) < 3 or line.box.left < bars[0] - 1 or line.cells[-1].left >= bars[-1] - 1:
         return []
     return [_Column(left, right) for left, right in pairwise(bars)]
+
+
+def _part_columns(columns: Sequence[_Column], lines: Iterable[Line], rules: Rules) -> Iterator[_Column]:
+    """The columns; one between bars is several where most of its lines have cells that stand below each other."""
+    inside = [*takewhile(lambda line: _between_bars(line, rules), lines)]
+    for column in columns:
+        held = [[cell for cell in line.cells if _met(cell, [column])] for line in inside]
+        several = [cells for cells in held if len(cells) > 1]
+        edges = [*_join_spans(sorted((cell.left, cell.right) for cells in several for cell in cells))]
+        if len(several) >= _ROWS and len(several) * 2 > sum(map(bool, held)) and len(edges) > 1:
+            parts = [(right + left) / 2 for (_, right), (left, _) in pairwise(edges)]
+            yield from (_Column(*ends) for ends in pairwise([column.left, *parts, column.right]))
+        else:
+            yield column
+
+
+def _join_spans(spans: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """The spans, sorted by where they begin; those that overlap are one."""
+    begin, end = -inf, -inf
+    for left, right in spans:
+        if left > end and end > -inf:
+            yield begin, end
+        begin, end = (left, right) if left > end else (begin, max(end, right))
+    if end > -inf:
+        yield begin, end
 
 
 def _is_within(line: Line, columns: Sequence[_Column]) -> bool:
@@ -130,19 +157,23 @@ def _is_framed(box: Box, rules: Rules) -> bool:
     )
 
 
-def _in_columns(lines: Iterable[Line], columns: Sequence[_Column]) -> Iterator[Line]:
-    """The lines up to the first that has a cell in several columns; cells in one column are one."""
+def _in_columns(lines: Iterable[Line], columns: Sequence[_Column], rules: Rules) -> Iterator[Line]:
+    """The lines up to the first below the bars that has a cell in several columns; cells in one column are one.
+
+    A cell over several columns belongs to the first of them.
+    """
     is_table = True
     for line in lines:
         places = [_met(cell, columns) for cell in line.cells]
-        is_table = is_table and all(len(met) == 1 for met in places)
+        is_table = is_table and all(len(met) == 1 or (met and _between_bars(line, rules)) for met in places)
         if not is_table:
             yield line
             continue
         cells: dict[int, Cell] = {}
-        for cell, (place,) in zip(line.cells, places, strict=True):
-            held = cells.get(place)
-            cells[place] = cell if held is None else Cell(f"{held.text} {cell.text}", held.left, cell.right)
+        for cell, (place, *others) in zip(line.cells, places, strict=True):
+            held = cells.get(place, replace(cell, text=""))
+            right = columns[place].right if others else cell.right
+            cells[place] = Cell(f"{held.text} {cell.text}".strip(), held.left, right)
         yield replace(line, cells=tuple(cells.values()))
 
 
@@ -460,7 +491,12 @@ def _barred_rows(
 
 
 def _are_rows(texts: Sequence[Sequence[str]]) -> bool:
-    """Whether lines between two rules are rows: many, and nearly all with a first cell and most of the others."""
+    """Whether lines between two rules are rows: many, and nearly all with a first cell and most of the others.
+
+    Fewer are enough if they have all of many cells.
+    """
+    if len(texts) >= _ROWS and len(texts[0]) >= _MANY_CELLS and all(all(cells) for cells in texts):
+        return True
     full = sum(cells[0] != "" and sum(map(bool, cells)) * 2 > len(cells) for cells in texts)
     return len(texts) >= _BODY_LINES and full > _NAMED_SHARE * len(texts)
 

@@ -1,0 +1,82 @@
+"""Dashes, minus signs and quotation marks as they are printed: liteparse writes them in ASCII, PDFium does not."""
+
+from __future__ import annotations
+
+import ctypes
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
+
+from winnow.server.readers.pdf.document import OpenPdf
+from winnow.server.readers.pdf.layout import Box
+
+# ASCII -> the signs that liteparse writes as it. A hyphen is the same sign in ASCII.
+_PRINTED: Mapping[str, str] = MappingProxyType(
+    {"-": "\u2012\u2013\u2014\u2015\u2212", "'": "\u2018\u2019\u201a\u201b", '"': "\u201c\u201d\u201e\u201f"}
+)
+_ASCII: Mapping[str, str] = MappingProxyType(
+    {sign: ascii for ascii, signs in _PRINTED.items() for sign in (*signs, ascii)} | {"\u2010": "-", "\u2011": "-"}
+)
+_CODES = frozenset(map(ord, _ASCII))
+_IN_PROGRAMS: Mapping[int, str] = MappingProxyType(str.maketrans({**_ASCII}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """A sign, and the middle of its place on the page."""
+
+    x: float
+    y: float
+    text: str
+
+
+def has_signs(text: str) -> bool:
+    """Whether a text of liteparse may be printed with other signs."""
+    return not _PRINTED.keys().isdisjoint(text)
+
+
+def as_in_programs(text: str) -> str:
+    """The text with the signs of a program, which has those of ASCII however they are printed."""
+    return text.translate(_IN_PROGRAMS)
+
+
+def find_printed(opened: OpenPdf, number: int, words: Sequence[tuple[str, Box]]) -> list[str]:
+    """These words of a page as they are printed; one whose signs PDFium does not have there stays as it is."""
+    textpage, height = opened.texts.of(number)
+    if not words or not _has_printed(textpage):
+        return [text for text, _ in words]
+    signs = sorted(_find_signs(textpage, height), key=lambda sign: sign.x)
+    places = [sign.x for sign in signs]
+    return [_print(text, _within(box, signs, places)) for text, box in words]
+
+
+def _has_printed(textpage: Any) -> bool:
+    text = textpage.get_text_range()
+    return any(sign in text for signs in _PRINTED.values() for sign in signs)
+
+
+def _find_signs(textpage: Any, height: float) -> Iterator[_Sign]:
+    area = pdfium.FS_RECTF()
+    for place in range(textpage.count_chars()):
+        code = pdfium.FPDFText_GetUnicode(textpage, place)
+        if code in _CODES and pdfium.FPDFText_GetLooseCharBox(textpage, place, ctypes.byref(area)):
+            yield _Sign((area.left + area.right) / 2, height - (area.top + area.bottom) / 2, chr(code))
+
+
+def _within(box: Box, signs: Sequence[_Sign], places: Sequence[float]) -> Iterable[_Sign]:
+    near = signs[bisect_left(places, box.left) : bisect_left(places, box.right)]
+    return [sign for sign in near if box.top <= sign.y <= box.bottom]
+
+
+def _print(text: str, signs: Iterable[_Sign]) -> str:
+    """The word with these signs, if they are its own from left to right."""
+    printed = [sign.text for sign in signs]
+    if [_ASCII[sign] for sign in printed] != [letter for letter in text if letter in _PRINTED]:
+        return text
+    following = iter(printed)
+    kept = (next(following) if letter in _PRINTED else letter for letter in text)
+    return "".join("-" if letter in "\u2010\u2011" else letter for letter in kept)
