@@ -235,9 +235,9 @@ class _Conversation:
     _next_look: float = 0.0
 
     def hold(self) -> ProgramEnd:
-        """Start the program, feed it and read it; returns how it ended."""
+        """Start the program, feed it and read it; returns how it ended. Its time begins when its walls stand."""
+        self.processes.wait_message(_START_SECONDS)
         until = time.monotonic() + self.call.wall_seconds
-        self.processes.wait_message(min(_START_SECONDS, self.call.wall_seconds))
         with selectors.DefaultSelector() as selector:
             self._register(selector)
             while selector.get_map():
