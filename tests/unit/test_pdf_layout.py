@@ -258,6 +258,27 @@ def test_soft_hyphens_within_a_line_are_hyphens(reader: FormatReader) -> None:
     assert "x2 - x1 for each row-wise line" in reader(io.BytesIO(file), ReadOptions()).text
 
 
+@pytest.mark.parametrize(
+    ("text", "printed"), [("-\xadin", "-in"), ("a \xad b", "a - b"), ("\xad\xadout", "--out"), ("a-b", "a-b")]
+)
+def test_a_hyphen_and_a_soft_one_in_one_place_are_one(text: str, printed: str) -> None:
+    assert pdf_liteparse._shown(text) == printed
+
+
+@READERS
+def test_dashes_and_quotation_marks_are_as_they_are_printed(reader: FormatReader) -> None:
+    """In a program they are those of ASCII, which its author wrote."""
+    page = paragraph(
+        50, 700, ["“A store” – pages 3–5 – is the reader’s: it’s a ‘well-known’ rule — and it", "is no other."]
+    )
+    page += [Text(50, 600 - 12 * at, "print(‘hello’, “–v”)", mono=True) for at in range(3)]
+    text = reader(io.BytesIO(build_pdf(PdfFile([page]))), ReadOptions()).text
+    assert text.split("\n\n") == [
+        "“A store” – pages 3–5 – is the reader’s: it’s a ‘well-known’ rule — and it is no other.",
+        "\n".join(["```", *["print('hello', \"-v\")"] * 3, "```"]),
+    ]
+
+
 def test_cells_are_what_stands_between_two_bars() -> None:
     """A value at the left of its column may lie outside of a header that is centred, and near the cell before."""
     rows = [("Old", "Hit", "New"), ("0 (for each line)", "Line", "1"), ("1", "-", "2")]
@@ -276,6 +297,103 @@ def test_cells_are_what_stands_between_two_bars() -> None:
         "| --- | --- | --- |",
         "| 0 (for each line) | Line | 1 |",
         "| 1 | - | 2 |",
+    ]
+
+
+def test_text_that_runs_over_the_bars_of_its_cell_stays_whole() -> None:
+    """Also beyond the frame of its table; what stands behind the bar that it runs over is the next cell."""
+    rows = [
+        ("Maker", "Model", "Time", "Manual"),
+        ("A", "OEM", "200", "http://www.example.org/manuals/oem.pdf"),
+        ("Burkhard", "Step", "6000", "http://www.example.org/manuals/step.pdf"),
+        ("C", "Pro", "300", "none"),
+    ]
+    texts = [
+        Text(55 + 50 * column, 700 - 20 * row, cell)
+        for row, cells in enumerate(rows)
+        for column, cell in enumerate(cells)
+    ]
+    drawn = [Box(50, 714 - 20 * row, 200, 0.5, (0, 0, 0)) for row in range(5)]
+    drawn += [Box(x, 634, 0.5, 80, (0, 0, 0)) for x in (50, 93, 150, 200, 250)]
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([[*texts, *drawn]]))), ReadOptions()).text
+    assert text.split("\n") == [
+        "| Maker | Model | Time | Manual |",
+        "| --- | --- | --- | --- |",
+        *(f"| {' | '.join(cells)} |" for cells in rows[1:]),
+    ]
+
+
+def test_columns_without_bars_of_their_own_are_columns() -> None:
+    """Bars stand beside the first column and around the others, rules beside the header and the last row."""
+    rows = [
+        ["", "one", "line", "grid"],
+        *([name, "s", "r", "s"] for name in ("point", "line", "area", "grid")),
+    ]
+    lines = [piece for at, cells in enumerate(rows) for piece in grid([cells], 100 + 14 * at) if piece.text]
+    rules = Rules(
+        tuple((y, 46.0, 230.0) for y in (97.0, 112.0, 154.0, 170.0)),
+        tuple((x, 97.0, 170.0) for x in (46.0, 86.0, 230.0)),
+    )
+    assert read_pages(lines, rules=rules)[0][1].split("\n")[2:] == [
+        f"| {name} | s | r | s |" for name in ("point", "line", "area", "grid")
+    ]
+
+
+def test_numbers_beside_a_bar_are_below_each_other() -> None:
+    """One of them has a single digit, at the right."""
+    numbers = [("2", "2.4", "2.3"), ("16", "18.9", "18.8"), ("128", "150.0", "151.5"), ("512", "600.0", "602.5")]
+    rights, bars = (100, 160, 220), (104, 164)
+    texts = [
+        Text(right - 5.56 * len(cell.replace(".", "")) - 2.78 * cell.count("."), 700 - 14 * row, cell)
+        for row, cells in enumerate(numbers)
+        for right, cell in zip(rights, cells, strict=True)
+    ]
+    drawn = [Box(x, 650, 0.5, 62, (0, 0, 0)) for x in bars]
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([[*texts, *drawn]]))), ReadOptions()).text
+    assert [line for line in text.split("\n") if "---" not in line] == [
+        f"| {' | '.join(row)} |" for row in numbers
+    ]
+
+
+def test_a_table_of_many_columns_is_not_parted_into_two() -> None:
+    """Its gap in the middle is as wide as one between columns of text."""
+    notes = "cdefgahijklmnop"
+    lefts = (72, 123, 230, 270, 310, 345, 380, 415)
+    lines = [
+        piece
+        for at, note in enumerate(notes)
+        for piece in row(
+            [(f"{note}{end}", left) for left, end in zip(lefts, "abcdefgh", strict=True)], 100 + 14 * at
+        )
+    ]
+    table = read_pages(lines)[0][1].split("\n")
+    assert (len(table), table[0]) == (16, "| ca | cb | cc | cd | ce | cf | cg | ch |")
+
+
+def test_words_with_even_gaps_that_stand_below_each_other_are_cells() -> None:
+    rows = [
+        ("sharp", "sostenido", "diesis", "cis"),
+        ("flat", "bemol", "bemolle", "ces"),
+        ("none", "do", "do", "c"),
+    ]
+    lines = [
+        piece
+        for at, cells in enumerate(rows)
+        for piece in row(list(zip(cells, (50, 90, 150, 195), strict=True)), 100 + 14 * at)
+    ]
+    assert read_pages(lines)[0][1].split("\n")[0] == "| sharp | sostenido | diesis | cis |"
+
+
+def test_an_option_without_a_short_form_is_a_row() -> None:
+    rows = [("-c", "–config", "Show it."), ("-y", "–extended", "Enable more."), ("", "–strict", "Enable less.")]
+    lines = [
+        piece
+        for at, cells in enumerate(rows)
+        for piece in row([cell for cell in zip(cells, (50, 120, 220), strict=True) if cell[0]], 100 + 14 * at)
+    ]
+    assert read_pages(lines)[0][1].split("\n")[-2:] == [
+        "| -y | –extended | Enable more. |",
+        "|  | –strict | Enable less. |",
     ]
 
 
@@ -485,7 +603,9 @@ def test_notes_in_the_margin_stand_beside_a_program_that_is_wider_than_the_text(
 # --- programs
 
 
-@pytest.mark.parametrize("font", ["SFST0800", "ABCDEF+SFIT1000", "Monaco", "CMSLTT10"])
+@pytest.mark.parametrize(
+    "font", ["SFST0800", "ABCDEF+SFIT1000", "Monaco", "CMSLTT10", "t1xtt", "ABCDEF+t1xbtt", "tcxtt", "txbtt"]
+)
 def test_fonts_of_one_width_are_known_by_their_names(font: str) -> None:
     assert pdf_liteparse._is_mono([("data(dune)", 50, 92)], font, 8)
 

@@ -36,15 +36,16 @@ from winnow.server.readers.pdf.lines import (
     split_cells,
     word_places,
 )
+from winnow.server.readers.pdf_characters.letters import as_in_programs
 from winnow.server.readers.pdf_characters.lost_text import LostText
-from winnow.server.readers.pdf_characters.printed_signs import as_in_programs, find_printed, has_signs
+from winnow.server.readers.pdf_characters.printed_signs import find_printed, has_signs
 from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, drawn_size, find_raised
 from winnow.server.text.markup.shaped_text import raise_number
 
 # A word, and where it begins and ends; a vertical line: its place, and where it begins and ends.
 Word = tuple[str, float, float]
 Bar = tuple[float, float, float]
-# Whether nothing of a word is at this place of a line.
+# Whether no letter of a word reaches over this place of a line.
 HasGap = Callable[[float, Box], bool]
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd|-Medi(?:Ital)?\b", re.I)
@@ -403,9 +404,10 @@ def _split_at_bars(words: Sequence[Word], box: Box, rules: Rules, has_gap: HasGa
     """The words; one that stands on both sides of a vertical line is two, unless it only runs over its cell."""
     bars = _bars(box, rules)
     for text, left, right in words:
-        for bar in bars:
-            place = round((bar - left) / max(right - left, 0.1) * len(text)) if left + 3 < bar < right - 3 else 0
-            if 0 < place < len(text) and has_gap(bar, box):
+        over = [bar for bar in bars if left + 3 < bar < right - 3]
+        for bar in over if all(has_gap(bar, box) for bar in over) else ():
+            place = round((bar - left) / max(right - left, 0.1) * len(text))
+            if 0 < place < len(text):
                 yield text[:place], left, bar - _BAR_ROOM
                 text, left = text[place:], bar + _BAR_ROOM
         yield text, left, right

@@ -13,13 +13,13 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 from winnow.server.readers.pdf.layout import Box
 from winnow.server.readers.pdf.torn_words import HYPHEN
 from winnow.server.readers.pdf.visibility import PageObjects
-from winnow.server.readers.pdf_characters.letters import read_codes, read_letters
+from winnow.server.readers.pdf_characters.letters import as_in_programs, read_codes, read_letters
 from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, raise_digits, read_sign
 
 # A gap between two words that is wider than this, in sizes of the font, parts two cells.
 CELL_GAP = 0.9
-# In sizes of the font: letters of one word are nearer.
-_WORD_GAP = 0.15
+# In points: an edge of a letter that is as near to a place is at this place.
+_AT_EDGE = 0.6
 # What stands before the items of a list and is seldom anything else.
 BULLETS = frozenset("•◦▪‣●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8")
 _BOLD = 600
@@ -115,18 +115,14 @@ def word_places(textpage: Any, box: Box, height: float) -> Iterator[int]:
 
 
 def has_gap_at(textpage: Any, x: float, y: float, size: float) -> bool:
-    """Whether no letter of a page of PDFium is at this place of a word, and its neighbours do not touch."""
+    """Whether no letter of a page of PDFium reaches over this place of a word."""
     near = pdfium.FPDFText_GetCharIndexAtPos(textpage, x, y, size / 2, size / 2)
-    if near < 0:
-        return True
-    area, ends = pdfium.FS_RECTF(), []
-    for place in range(max(near - 1, 0), min(near + 2, textpage.count_chars())):
-        if pdfium.FPDFText_GetUnicode(textpage, place) > ord(" "):
-            pdfium.FPDFText_GetLooseCharBox(textpage, place, area)
-            ends.append((area.left, area.right))
-    before = [right for left, right in ends if left <= x]
-    after = [left for left, right in ends if right >= x]
-    return not before or not after or min(after) - max(before) > _WORD_GAP * size
+    area = pdfium.FS_RECTF()
+    for place in range(max(near - 1, 0), min(near + 2, textpage.count_chars())) if near >= 0 else ():
+        pdfium.FPDFText_GetLooseCharBox(textpage, place, area)
+        if area.left < x - _AT_EDGE and area.right > x + _AT_EDGE:
+            return False
+    return True
 
 
 def font_at(textpage: Any, box: Box, height: float) -> str:
@@ -195,7 +191,9 @@ class _Characters:
             box = _box_of_line(boxes, size)
         bold = pdfium.FPDFText_GetFontWeight(self.textpage, middle) >= _BOLD
         words = list(self._words(signs))
-        yield Line(box, size, bold, tuple(split_cells(words, size)), self._is_mono(seen, words, size))
+        if is_mono := self._is_mono(seen, words, size):
+            words = [(as_in_programs(text), left, right) for text, left, right in words]
+        yield Line(box, size, bold, tuple(split_cells(words, size)), is_mono)
 
     def _is_mono(self, seen: Sequence[int], words: Sequence[tuple[str, float, float]], size: float) -> bool:
         """Whether all letters have one width: that of usual fonts, or one that narrow letters have, too."""

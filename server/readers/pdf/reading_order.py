@@ -424,13 +424,15 @@ def _rows(pieces: Iterable[Line]) -> list[list[Line]]:
 def _join_level(pieces: Sequence[Line]) -> list[Line]:
     rows = _rows(pieces)
     return [
-        row[0] if len(row) == 1 else _join_row(row, [*rows[max(place - 1, 0) : place], *rows[place + 1 : place + 2]])
+        row[0]
+        if len(row) == 1
+        else _join_row(row, [*rows[max(place - 1, 0) : place], *rows[place + 1 : place + 2]])
         for place, row in enumerate(rows)
     ]
 
 
 def _join_row(row: Sequence[Line], others: Sequence[Sequence[Line]]) -> Line:
-    """One line of pieces; those without a wide gap between them are one cell. ``others``: those above and below."""
+    """One line of pieces; those without a wide gap between them are one cell. ``others``: the lines beside it."""
     main = max(row, key=lambda piece: len(piece.text))
     # A raised number does not make its line begin higher.
     box = replace(main.box, left=row[0].box.left, right=max(piece.box.right for piece in row))

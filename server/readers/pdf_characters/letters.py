@@ -30,7 +30,21 @@ _TEX_LETTERS: Mapping[int, str] = MappingProxyType(
     }
 )
 _UNKNOWN = "\ufffd"
+# ASCII -> the signs that are printed for it, and each of them in ASCII. A hyphen is the same sign in both.
+PRINTED: Mapping[str, str] = MappingProxyType(
+    {"-": "\u2012\u2013\u2014\u2015\u2212", "'": "\u2018\u2019\u201a\u201b", '"': "\u201c\u201d\u201e\u201f"}
+)
+AS_ASCII: Mapping[str, str] = MappingProxyType(
+    {sign: ascii for ascii, signs in PRINTED.items() for sign in (*signs, ascii)}
+    | dict.fromkeys("\u2010\u2011", "-")
+)
+_IN_PROGRAMS = str.maketrans(dict(AS_ASCII))
 _UNNAMED_LIGATURE = re.compile(r"(?<=[A-Za-z])[\x1b-\x1f]|[\x1b-\x1f](?=[a-z])")
+
+
+def as_in_programs(text: str) -> str:
+    """The text with the signs of a program, which has those of ASCII however they are printed."""
+    return text.translate(_IN_PROGRAMS)
 
 
 def read_codes(textpage: Any, most: int) -> list[int]:

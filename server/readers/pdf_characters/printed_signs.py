@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from winnow.server.readers.pdf.document import OpenPdf
 from winnow.server.readers.pdf.layout import Box
+from winnow.server.readers.pdf_characters.letters import AS_ASCII, PRINTED
 
-# ASCII -> the signs that liteparse writes as it. A hyphen is the same sign in ASCII.
-_PRINTED: Mapping[str, str] = MappingProxyType(
-    {"-": "\u2012\u2013\u2014\u2015\u2212", "'": "\u2018\u2019\u201a\u201b", '"': "\u201c\u201d\u201e\u201f"}
-)
-_ASCII: Mapping[str, str] = MappingProxyType(
-    {sign: ascii for ascii, signs in _PRINTED.items() for sign in (*signs, ascii)} | {"\u2010": "-", "\u2011": "-"}
-)
-_CODES = frozenset(map(ord, _ASCII))
-_IN_PROGRAMS: Mapping[int, str] = MappingProxyType(str.maketrans({**_ASCII}))
+_CODES = frozenset(map(ord, AS_ASCII))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +28,7 @@ class _Sign:
 
 def has_signs(text: str) -> bool:
     """Whether a text of liteparse may be printed with other signs."""
-    return not _PRINTED.keys().isdisjoint(text)
-
-
-def as_in_programs(text: str) -> str:
-    """The text with the signs of a program, which has those of ASCII however they are printed."""
-    return text.translate(_IN_PROGRAMS)
+    return not PRINTED.keys().isdisjoint(text)
 
 
 def find_printed(opened: OpenPdf, number: int, words: Sequence[tuple[str, Box]]) -> list[str]:
@@ -56,7 +43,7 @@ def find_printed(opened: OpenPdf, number: int, words: Sequence[tuple[str, Box]])
 
 def _has_printed(textpage: Any) -> bool:
     text = textpage.get_text_range()
-    return any(sign in text for signs in _PRINTED.values() for sign in signs)
+    return any(sign in text for signs in PRINTED.values() for sign in signs)
 
 
 def _find_signs(textpage: Any, height: float) -> Iterator[_Sign]:
@@ -75,8 +62,8 @@ def _within(box: Box, signs: Sequence[_Sign], places: Sequence[float]) -> Iterab
 def _print(text: str, signs: Iterable[_Sign]) -> str:
     """The word with these signs, if they are its own from left to right."""
     printed = [sign.text for sign in signs]
-    if [_ASCII[sign] for sign in printed] != [letter for letter in text if letter in _PRINTED]:
+    if [AS_ASCII[sign] for sign in printed] != [letter for letter in text if letter in PRINTED]:
         return text
     following = iter(printed)
-    kept = (next(following) if letter in _PRINTED else letter for letter in text)
+    kept = (next(following) if letter in PRINTED else letter for letter in text)
     return "".join("-" if letter in "\u2010\u2011" else letter for letter in kept)
