@@ -47,8 +47,8 @@ def launch(program: ForkServerProgram, limits: Limits) -> tuple[subprocess.Popen
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen(
-            _command(theirs.fileno(), program, limits),
-            env={**_ENVIRONMENT, **program.environment},
+            command_of(theirs.fileno(), program, limits),
+            env=environment_of(program),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -88,7 +88,12 @@ def report_walls(ready: ForkServerReady) -> tuple[WallReport, ...]:
     )
 
 
-def _command(control: int, program: ForkServerProgram, limits: Limits) -> list[str]:
+def environment_of(program: ForkServerProgram) -> dict[str, str]:
+    """The environment of a fork server."""
+    return {**_ENVIRONMENT, **program.environment}
+
+
+def command_of(control: int, program: ForkServerProgram, limits: Limits) -> list[str]:
     """The command line of the fork server: without site, with our paths only.
 
     Without -I, which would ignore the environment; the child gets no variable of ours.

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.patience import LIMIT
+from tests.patience import LIMIT, until
 from tests.starts import forking
 from tests.starts.client import ServerKind, Starter, find_program, warm_starts
 from tests.starts.shells import folder_of_commands
@@ -256,6 +256,44 @@ def surface():
         forks.is_on = False
     assert (done.stdout.decode().splitlines(), done.stderr) == (["Starter winnow 0 1", "HELD"], b"")
     assert done.returncode == -signal.SIGKILL  # of its group, with its template
+
+
+READS = b"""
+import os
+from pathlib import Path
+from winnow.server.ingest.children.reader_pool import start_walled_children
+from winnow.server.readers.formats.parsed_file import ReadOptions
+def surface():
+    started = start_walled_children(ReadOptions())
+    process = started.children._children._process
+    parent = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[1])
+    request = {"do": "parse", "kind": "html", "text": "<p>words", "uri": "a.html"}
+    facts, text = started.children.ask(request, 10.0, None)
+    is_running = process.poll() is None and started.is_idle
+    print(parent == os.getpid(), is_running, text.decode().strip(), started.tier, started.missing, sep="|")
+    HOW_IT_ENDS
+    print(process.pid)
+"""
+
+
+@pytest.mark.walls
+@pytest.mark.parametrize("end", [b"started.close()", b"pass"], ids=["closed", "left behind"])
+def test_a_fork_server_of_a_fork_is_a_fork_and_ends_with_it(forks: Starter, tmp_path: Path, end: bytes) -> None:
+    """It is a child of another process, since only one that has warmed up could fork it."""
+    command = [sys.executable, "-I", "-B", surface.__file__, "surface"]
+    program = READS.replace(b"HOW_IT_ENDS", end)
+
+    def run() -> tuple[Any, ...]:
+        done = subprocess.run(
+            command, input=program, capture_output=True, cwd=tmp_path, start_new_session=True, timeout=LIMIT
+        )
+        said, number, _ = done.stdout.decode().splitlines()
+        until(lambda: not Path(f"/proc/{number}").exists())
+        is_child, *rest = said.split("|")
+        return is_child, rest, done.stderr
+
+    (started, *wanted), (forked, *found) = _run_twice(forks, run)
+    assert (started, forked, found) == ("True", "False", wanted)
 
 
 @pytest.mark.walls

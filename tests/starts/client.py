@@ -17,6 +17,7 @@ import ctypes
 import os
 import re
 import resource
+import secrets
 import socket
 import subprocess
 import sys
@@ -27,14 +28,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.starts import forking, requests
+from tests.starts import adoption, forking, requests
+from winnow.sandbox.protocol.limits import Limits
+from winnow.sandbox.runners import launch
+from winnow.server.ingest.children.walled_children import program_of_readers
 
 _ROOT = Path(__file__).parents[2]
 _TEMPLATE = """
 import sys
 sys.path.insert(0, {root!r})
 from tests.starts import template
-template.main({number})
+template.main({number}, {shared!r})
 """
 _WINNOW = Path(sys.executable).with_name("winnow")
 _SURFACE = _ROOT / "winnow" / "security" / "surface.py"
@@ -57,6 +61,8 @@ _EARLY = re.compile(
 _ISOLATED = ("-I", "-B")
 # A fork server (sandbox/runners/launch.py): its options, and the parts of its program.
 _FORK_SERVER = ("-P", "-s", "-S", "-B", "-X", "utf8", "-c")
+# The ends of pipes whose closing ends the shared templates.
+_LIVES: list[int] = []
 _SERVING = re.compile(
     r"(?P<paths>import sys; sys\.path\[:0\] = .+\n)"
     r"(?P<source>from winnow\.sandbox\.child\.zygote import main\n"
@@ -64,6 +70,9 @@ _SERVING = re.compile(
 )
 _SERVERS_TEMPLATE = """{paths}from tests.starts.fork_servers import main
 main({number}, {program!r}, {options})
+"""
+_SHARED_TEMPLATE = """{paths}from tests.starts.fork_servers import main_shared
+main_shared({number}, {life}, {program!r}, {options})
 """
 
 
@@ -190,6 +199,43 @@ class Template:
             os.waitpid(self.number, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class SharedTemplate:
+    """A template of fork servers for all that have its address: commands, whose children these are not."""
+
+    address: str
+    kind: ServerKind
+    process: tuple[Any, ...]
+
+    def fits(self, environment: Mapping[bytes, bytes]) -> bool:
+        """Whether a fork would be what a start would be."""
+        early = find_early(dict(self.kind.environment), self.kind)
+        return find_early(environment, self.kind) == early and _describe_process() == self.process
+
+    def start(self, request: requests.Request, descriptors: Sequence[int]) -> int:
+        """The number of the new process, a child of another one."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+            channel.connect(self.address)
+            requests.send(channel, request, descriptors)
+            pid = int.from_bytes(requests.read(channel, 4), "little")
+        adoption.adopt(pid)
+        return pid
+
+    def pack(self) -> tuple[Any, ...]:
+        """The template as literals of Python, from which ``SharedTemplate.unpack`` makes it again."""
+        kind = (self.kind.paths, self.kind.program, self.kind.options, self.kind.environment)
+        return self.address, kind, self.process
+
+    @classmethod
+    def unpack(cls, packed: tuple[Any, ...]) -> SharedTemplate:
+        """The template that was packed."""
+        address, kind, process = packed
+        return cls(address, ServerKind(*kind), process)
+
+    def close(self) -> None:
+        """It ends with the process that started it."""
+
+
 # The arguments of `subprocess._fork_exec` that are of interest, by place; the others must be as these.
 _COMMAND, _CLOSES, _KEPT, _FOLDER, _ENVIRONMENT = 0, 2, 3, 4, 5
 _INPUT, _OUTPUT, _ERRORS, _ERROR_PIPE, _OWN_SESSION, _GROUP = 6, 9, 11, 13, 15, 16
@@ -201,7 +247,8 @@ class Starter:
     """Forks and executes, in the place of `subprocess._fork_exec`."""
 
     execute: Callable[..., int]
-    templates: dict[Kind | ServerKind, Template] = field(default_factory=dict)
+    templates: dict[Kind | ServerKind, Template | SharedTemplate] = field(default_factory=dict)
+    shared: SharedTemplate | None = None
     makes_templates: bool = False
     is_on: bool = True
     sources: Collection[str] = _SOURCES
@@ -232,9 +279,11 @@ class Starter:
         opened = [number if each < 0 else each for number, each in enumerate(streams)]
         return template.start(request, [*opened, *kept])
 
-    def _find_template(self, kind: Kind | ServerKind) -> Template | None:
+    def _find_template(self, kind: Kind | ServerKind) -> Template | SharedTemplate | None:
         if kind not in self.templates and self.makes_templates:
-            self.templates[kind] = start_template(kind)
+            if isinstance(kind, Kind) and self.shared is None:
+                self.shared = start_readers()
+            self.templates[kind] = start_template(kind, self.shared)
         return self.templates.get(kind)
 
 
@@ -244,10 +293,10 @@ def _read_environment(variables: Sequence[bytes] | None) -> dict[bytes, bytes]:
     return {name: value for name, _, value in (each.partition(b"=") for each in variables)}
 
 
-def install(template: Template) -> None:
-    """Let this template fork from now on."""
+def install(*templates: Template | SharedTemplate) -> None:
+    """Let these templates fork from now on."""
     replaced: Any = subprocess
-    replaced._fork_exec = Starter(replaced._fork_exec, {template.kind: template})
+    replaced._fork_exec = Starter(replaced._fork_exec, {each.kind: each for each in templates})
 
 
 @contextmanager
@@ -264,11 +313,37 @@ def warm_starts() -> Iterator[Starter]:
             template.close()
 
 
-def start_template(kind: Kind | ServerKind) -> Template:
-    """Start a template. It ends with this process."""
+def start_readers() -> SharedTemplate:
+    """Start a shared template of the fork servers of readers. It ends with this process."""
+    program = program_of_readers()
+    environment = {os.fsencode(name): os.fsencode(value) for name, value in launch.environment_of(program).items()}
+    found = find_program(launch.command_of(0, program, Limits()), environment)
+    assert found is not None
+    assert isinstance(found.kind, ServerKind)
+    kind, address = found.kind, f"\0winnow-{secrets.token_hex(16)}"
+    life, theirs = os.pipe()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(address)
+        listener.listen(128)
+        source = _SHARED_TEMPLATE.format(
+            paths=kind.paths, number=listener.fileno(), life=life, program=kind.program, options=kind.options
+        )
+        subprocess.Popen(
+            [sys.executable, *_FORK_SERVER, source],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[listener.fileno(), life],
+        ).returncode = 0  # it outlives what asks whether it has ended
+    os.close(life)
+    _LIVES.append(theirs)
+    return SharedTemplate(address, kind, _describe_process())
+
+
+def start_template(kind: Kind | ServerKind, shared: SharedTemplate | None = None) -> Template:
+    """Start a template; ``shared`` is for what it forks. It ends with this process."""
     ours, theirs = socket.socketpair()
     with theirs, _adoption():
-        command, environment = _command_of_template(kind, theirs.fileno())
+        command, environment = _command_of_template(kind, theirs.fileno(), shared)
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
         theirs.close()
         number = int.from_bytes(requests.read(ours, 4), "little")
@@ -290,10 +365,12 @@ def _adoption() -> Iterator[None]:
         prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
-def _command_of_template(kind: Kind | ServerKind, number: int) -> tuple[list[str], dict[bytes, bytes] | None]:
+def _command_of_template(
+    kind: Kind | ServerKind, number: int, shared: SharedTemplate | None
+) -> tuple[list[str], dict[bytes, bytes] | None]:
     """The command line and the environment of a template; None for this process's own."""
     if isinstance(kind, Kind):
-        source = _TEMPLATE.format(root=str(_ROOT), number=number)
+        source = _TEMPLATE.format(root=str(_ROOT), number=number, shared=shared and shared.pack())
         return [sys.executable, *kind.options, "-c", source], None
     source = _SERVERS_TEMPLATE.format(paths=kind.paths, number=number, program=kind.program, options=kind.options)
     return [sys.executable, *_FORK_SERVER, source], dict(kind.environment)

@@ -20,7 +20,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,8 +54,11 @@ _OF_INTERPRETER = frozenset({"__main__", *sys.builtin_module_names})
 _imported: list[str] = []
 
 
-def main(number: int) -> None:
-    """Import winnow, and fork for each request on this socket. Returns in forks alone, at their end."""
+def main(number: int, shared: tuple[Any, ...] | None) -> None:
+    """Import winnow, and fork for each request on this socket. Returns in forks alone, at their end.
+
+    ``shared``: a template for the fork servers that forks start.
+    """
     channel = socket.socket(fileno=number)
     early = client.find_early(os.environb, _kind())
     os.environ[_THREADS] = "1"
@@ -70,14 +73,16 @@ def main(number: int) -> None:
     gc.collect()
     gc.freeze()  # what is never looked at again stays shared
     channel.sendall(os.getpid().to_bytes(4, "little"))
-    _run(_serve(channel, early))
+    _run(_serve(channel, early, [client.SharedTemplate.unpack(shared)] if shared else []))
 
 
 def _kind() -> client.Kind:
     return client.Kind(isolated=bool(sys.flags.isolated))
 
 
-def _serve(channel: socket.socket, early: Mapping[bytes, bytes]) -> requests.Request:
+def _serve(
+    channel: socket.socket, early: Mapping[bytes, bytes], shared: Sequence[client.SharedTemplate]
+) -> requests.Request:
     while (received := requests.receive(channel)) is not None:
         request, descriptors = received
         pid = forking.fork_for_parent()
@@ -85,8 +90,10 @@ def _serve(channel: socket.socket, early: Mapping[bytes, bytes]) -> requests.Req
             forking.arrange_descriptors(request.numbers, descriptors)
             channel.detach()
             forking.take_place(request.folder, has_own_session=request.has_own_session, group=request.group)
-            inner = _leave_template(early) if request.starts_others else None
+            inner = _leave_template(early, shared) if request.starts_others else None
             if inner is None:
+                if shared and not request.starts_others:
+                    client.install(*shared)
                 _dress(request)
                 return request
             channel = inner
@@ -97,13 +104,13 @@ def _serve(channel: socket.socket, early: Mapping[bytes, bytes]) -> requests.Req
     os._exit(0)
 
 
-def _leave_template(early: Mapping[bytes, bytes]) -> socket.socket | None:
+def _leave_template(early: Mapping[bytes, bytes], shared: Sequence[client.SharedTemplate]) -> socket.socket | None:
     """Leave a fork as the template of what this process will start. The fork's channel there; None here."""
     ours, theirs = socket.socketpair()
     pid = os.fork()
     if pid != 0:
         theirs.close()
-        client.install(client.Template(ours, _kind(), early))
+        client.install(client.Template(ours, _kind(), early), *shared)
         return None
     ours.close()
     nowhere = os.open(os.devnull, os.O_RDWR)

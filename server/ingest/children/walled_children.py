@@ -46,14 +46,19 @@ MODULE = "winnow.server.readers.child"
 _PACKAGES = ("site-packages", "dist-packages")
 
 
+def program_of_readers(*, uses_ocr: bool = False) -> ForkServerProgram:
+    """The program of the fork server, with all readers."""
+    return ForkServerProgram(
+        MODULE, READER, {"uses_ocr": uses_ocr}, folders=_package_folders(), environment=_ENVIRONMENT
+    )
+
+
 class WalledChildren:
     """The fork server, started at once, and one child for each document. For one thread at a time."""
 
     def __init__(self, *, uses_ocr: bool = False) -> None:
         """Start the fork server. Raises SandboxUnavailable where it does not start."""
-        self._program = ForkServerProgram(
-            MODULE, READER, {"uses_ocr": uses_ocr}, folders=_package_folders(), environment=_ENVIRONMENT
-        )
+        self._program = program_of_readers(uses_ocr=uses_ocr)
         self._memory_bytes = _OCR_MEMORY_BYTES if uses_ocr else _MEMORY_BYTES
         self._is_closed = False
         self._children = self._start()
