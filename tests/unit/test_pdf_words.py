@@ -50,6 +50,21 @@ def test_ligatures_of_one_character_become_letters() -> None:
     assert expand_ligatures("e\ufb03cient \ufb02ow") == "efficient flow"
 
 
+@pytest.mark.parametrize(
+    ("text", "composed"),
+    [
+        ("re b´emol, ut di`ese", "re bémol, ut dièse"),
+        ("peut ˆetre r´egl´e `a z´ero", "peut être réglé à zéro"),
+        ("l’´etat `a part", "l’´etat `a part"),  # none of its accents stands within a word, or begins one
+        ("r´egl´e, ´etat `a HAUT", "réglé, état à HAUT"),
+        ("the sign `a’ of it", "the sign `a’ of it"),
+    ],
+)
+def test_accents_that_stand_before_their_letters_are_composed(text: str, composed: str) -> None:
+    """A grave accent is one where others are; alone it is a quotation mark."""
+    assert expand_ligatures(text) == composed
+
+
 @given(st.lists(st.text("of fiteln-" + HYPHEN, max_size=40), max_size=8))
 def test_mending_removes_only_spaces_and_hyphens_and_adds_hyphens(texts: list[str]) -> None:
     mender = Mender(texts)

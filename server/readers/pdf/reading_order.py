@@ -345,9 +345,10 @@ def _are_level(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) 
     their own.
     """
     few, many = sorted((left, right), key=len)
-    wide = [row for row in many if sum(len(piece.cells) for piece in row) >= _TABLE_CELLS]
-    if wide and _level_share(few, wide) > _TABLE_SHARE:
-        return True
+    for side, other in ((few, many), (many, few)):
+        wide = [row for row in side if sum(len(piece.cells) for piece in row) >= _TABLE_CELLS]
+        if wide and _level_share(other, wide) > _TABLE_SHARE:
+            return True
     if _level_share(few, many) < _LEVEL_SHARE or _has_own_headings(left, right):
         return False
     if any(_has_second_cells(left, right, side) for side in (left, right)):

@@ -70,21 +70,30 @@ _ACCENTS = {
     "\u02da": "\u030a",
     "\u00b8": "\u0327",
 }
+_COMBINING = {**_ACCENTS, "`": "\u0300"}
 _ACCENTED = re.compile(
-    rf"(?:(?<=[^\W\d_])|(?<![^\s(])(?=[\u00a8\u02c7]))(?P<accent>[{''.join(_ACCENTS)}])(?P<letter>[A-Za-z\u0131])"
+    rf"(?:(?<=[^\W\d_])|(?<![^\s(])(?=[\u00a8\u02c7]))(?P<accent>[{''.join(_ACCENTS)}])"
+    r"(?P<letter>[A-Za-z\u0131])"
+)
+# These are accents among others that stand before their letters; elsewhere they are quotation marks.
+_LIKELY_ACCENTED = re.compile(
+    r"(?:(?<=[^\W\d_])(?=`)|(?<![^\s(\u2019']))(?P<accent>[`\u00b4\u02c6])(?P<letter>[aeiouAEIOU\u0131])"
 )
 
 
 def expand_ligatures(text: str) -> str:
     """The letters of ligatures that a font has as one character, and those whose accent stands before them."""
     text = text.translate(_EXPANDED)
-    return text if text.isascii() else _ACCENTED.sub(_compose, text)
+    if text.isascii():
+        return text
+    text, count = _ACCENTED.subn(_compose, text)
+    return _LIKELY_ACCENTED.sub(_compose, text) if count else text
 
 
 def _compose(found: re.Match[str]) -> str:
     """One letter for an accent and the letter after it, if there is one."""
     letter = "i" if found["letter"] == "ı" else found["letter"]
-    composed = unicodedata.normalize("NFC", letter + _ACCENTS[found["accent"]])
+    composed = unicodedata.normalize("NFC", letter + _COMBINING[found["accent"]])
     return composed if len(composed) == 1 else found[0]
 
 
