@@ -33,12 +33,14 @@ def has_signs(text: str) -> bool:
 
 def find_printed(opened: OpenPdf, number: int, words: Sequence[tuple[str, Box]]) -> list[str]:
     """These words of a page as they are printed; one whose signs PDFium does not have there stays as it is."""
+    if not words:  # to load a page costs most
+        return []
     textpage, height = opened.texts.of(number)
-    if not words or not _has_printed(textpage):
+    if not _has_printed(textpage):
         return [text for text, _ in words]
-    signs = sorted(_find_signs(textpage, height), key=lambda sign: sign.x)
-    places = [sign.x for sign in signs]
-    return [_print(text, _within(box, signs, places)) for text, box in words]
+    signs = sorted(_find_signs(textpage, height), key=lambda sign: sign.y)
+    heights = [sign.y for sign in signs]
+    return [_print(text, _within(box, signs, heights)) for text, box in words]
 
 
 def _has_printed(textpage: Any) -> bool:
@@ -54,9 +56,10 @@ def _find_signs(textpage: Any, height: float) -> Iterator[_Sign]:
             yield _Sign((area.left + area.right) / 2, height - (area.top + area.bottom) / 2, chr(code))
 
 
-def _within(box: Box, signs: Sequence[_Sign], places: Sequence[float]) -> Iterable[_Sign]:
-    near = signs[bisect_left(places, box.left) : bisect_left(places, box.right)]
-    return [sign for sign in near if box.top <= sign.y <= box.bottom]
+def _within(box: Box, signs: Sequence[_Sign], heights: Sequence[float]) -> Sequence[_Sign]:
+    """The signs in a box, from left to right."""
+    level = signs[bisect_left(heights, box.top) : bisect_left(heights, box.bottom)]
+    return sorted((sign for sign in level if box.left <= sign.x <= box.right), key=lambda sign: sign.x)
 
 
 def _print(text: str, signs: Iterable[_Sign]) -> str:
