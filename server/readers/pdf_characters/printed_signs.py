@@ -12,9 +12,11 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from winnow.server.readers.pdf.document import OpenPdf
 from winnow.server.readers.pdf.layout import Box
-from winnow.server.readers.pdf_characters.letters import AS_ASCII, PRINTED
+from winnow.server.readers.pdf_characters.letters import AS_ASCII, PRINTED, read_codes
 
 _CODES = frozenset(map(ord, AS_ASCII))
+# The codes of hyphens, which are the same sign in ASCII.
+_HYPHENS = {0x2010: "-", 0x2011: "-"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,10 @@ def _has_printed(textpage: Any) -> bool:
 
 def _find_signs(textpage: Any, height: float) -> Iterator[_Sign]:
     area = pdfium.FS_RECTF()
-    for place in range(textpage.count_chars()):
-        code = pdfium.FPDFText_GetUnicode(textpage, place)
+    for place, code in enumerate(read_codes(textpage, textpage.count_chars())):
         if code in _CODES and pdfium.FPDFText_GetLooseCharBox(textpage, place, ctypes.byref(area)):
-            yield _Sign((area.left + area.right) / 2, height - (area.top + area.bottom) / 2, chr(code))
+            sign = _HYPHENS.get(code, chr(code))
+            yield _Sign((area.left + area.right) / 2, height - (area.top + area.bottom) / 2, sign)
 
 
 def _within(box: Box, signs: Sequence[_Sign], heights: Sequence[float]) -> Sequence[_Sign]:
@@ -68,5 +70,4 @@ def _print(text: str, signs: Iterable[_Sign]) -> str:
     if [AS_ASCII[sign] for sign in printed] != [letter for letter in text if letter in PRINTED]:
         return text
     following = iter(printed)
-    kept = (next(following) if letter in PRINTED else letter for letter in text)
-    return "".join("-" if letter in "\u2010\u2011" else letter for letter in kept)
+    return "".join(next(following) if letter in PRINTED else letter for letter in text)
