@@ -1,9 +1,9 @@
 """A temporary process that runs programs behind the fence alone and reports what the oracles found.
 
 ``python -m tests.fuzz.harness`` reads one request a line (JSON: what to do, and with which program) and writes one
-line of findings. Each request is served by a worker, forked from a process in which everything is imported, as
-the children of the sandbox are; a program that takes too long is ended by the kernel's own timer, which no script
-can catch, and the next worker goes on.
+line of findings. A worker serves each request, forked from a process in which everything is imported, as the
+children of the sandbox are; a program that takes too long is ended by the kernel's own timer, which no script can
+catch, and the next worker goes on. Only the first process answers, once for each request, however a worker ends.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import io
 import json
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType, TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from tests.patience import LIMIT
 from winnow.sandbox.child import script, script_process
@@ -41,7 +42,6 @@ _ROOT = Path(__file__).parents[2]
 _SECONDS = {"judge": 1.0, "probe": 60.0, "compile": 10.0, "compare": 5.0, "control": 60.0}
 _MEMORY_BYTES = 1024 * MIB
 _PROGRAMS_PER_WORKER = 400
-_SPENT = 77  # how a worker ends that has served its number
 
 LIMITS = Limits()
 _ROW = {
@@ -90,8 +90,8 @@ class Worker:
         self._listener = oracle.Listener()
         self._fingerprint = oracle.Fingerprint()
 
-    def serve(self) -> None:
-        """Read, run, answer; until there is no more to read, or this process is no longer as good as new."""
+    def serve(self, asked: int, told: int) -> None:
+        """Read, run, answer, until there is no more to read; ``asked`` and ``told`` are ends of pipes."""
         services = {
             "judge": self.judge,
             "probe": self.judge,
@@ -99,7 +99,8 @@ class Worker:
             "compare": self.compare,
             "control": self.control,
         }
-        for number, request in enumerate(_requests()):
+        for line in _lines(asked):
+            request = json.loads(line)
             signal.setitimer(signal.ITIMER_REAL, _SECONDS[request["do"]])
             try:
                 answer = services[request["do"]](request["source"])
@@ -107,9 +108,7 @@ class Worker:
                 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
                 answer = {"ending": "memory", "findings": []}
             signal.setitimer(signal.ITIMER_REAL, 0)
-            _write(answer)
-            if number + 1 >= _PROGRAMS_PER_WORKER or answer["ending"] == "memory" or answer["findings"]:
-                os._exit(_SPENT)
+            _write(told, answer)
 
     # --- compiled programs never hold a key ---
 
@@ -243,42 +242,96 @@ def _line_of(trace: TracebackType | None) -> int | None:
 # --- the process -----------------------------------------------------------------------------------------------
 
 
-def _requests() -> Iterator[Any]:
+def _lines(descriptor: int) -> Iterator[bytes]:
     pending = b""
-    while data := os.read(0, 1 << 20):
+    while data := os.read(descriptor, 1 << 20):
         pending += data
-        if pending.endswith(b"\n"):  # one request at a time is on its way
-            yield json.loads(pending)
+        if pending.endswith(b"\n"):  # one line at a time is on its way
+            yield pending
             pending = b""
 
 
-def _write(answer: dict[str, Any]) -> None:
-    data = json.dumps(answer).encode() + b"\n"
-    while data:
-        data = data[os.write(1, data) :]
+def _write(descriptor: int, answer: dict[str, Any]) -> None:
+    _write_line(descriptor, json.dumps(answer).encode() + b"\n")
+
+
+def _write_line(descriptor: int, line: bytes) -> None:
+    while line:
+        line = line[os.write(descriptor, line) :]
+
+
+class _Fork:
+    """A forked worker, which answers until it is no longer as good as new."""
+
+    def __init__(self, worker: Worker) -> None:
+        asked, self._ask = os.pipe()
+        self._told, told = os.pipe()
+        self._served = 0
+        self._process = os.fork()
+        if not self._process:
+            os.close(self._ask)
+            os.close(self._told)
+            _serve_and_end(worker, asked, told)
+        os.close(asked)
+        os.close(told)
+        self._answers = _lines(self._told)
+
+    def answer(self, line: bytes) -> dict[str, Any]:
+        """What it says of a program. A crash, or the timer, is contained: nothing that a script could hold."""
+        self._served += 1
+        with contextlib.suppress(BrokenPipeError):  # it ended: there is no answer to read either
+            _write_line(self._ask, line)
+        told = next(self._answers, None)
+        return json.loads(told) if told else {"ending": "signal", "findings": []}
+
+    def is_spent(self, answer: dict[str, Any]) -> bool:
+        """Whether the next program needs another one."""
+        is_as_new = answer["ending"] not in ("memory", "signal") and not answer["findings"]
+        return not is_as_new or self._served >= _PROGRAMS_PER_WORKER
+
+    def is_gone(self) -> bool:
+        """Whether it ended while nothing was asked of it."""
+        return bool(select.select([self._told], [], [], 0)[0])
+
+    def end(self) -> int:
+        """End it; the number of the signal that had ended it, or 0."""
+        os.close(self._ask)
+        os.close(self._told)
+        _, status = os.waitpid(self._process, 0)
+        return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+
+
+def _serve_and_end(worker: Worker, asked: int, told: int) -> NoReturn:
+    try:
+        worker.serve(asked, told)
+    except BaseException as error:
+        _write(told, {"ending": "failed", "findings": [f"the harness failed: {_describe(error)}"]})
+    os._exit(0)
 
 
 def main() -> None:
-    """Fork workers for as long as they end before their time."""
+    """Answer each request by a worker, and fork another one where it is spent."""
     warnings.simplefilter("ignore")  # generated programs call integers, and the compiler says so
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, resource.RLIM_INFINITY))
     worker = Worker()
-    while True:
-        process = os.fork()
-        if not process:
-            try:
-                worker.serve()
-            except BaseException as error:
-                _write({"ending": "failed", "findings": [f"the harness failed: {_describe(error)}"]})
-                os._exit(_SPENT)
-            os._exit(0)
-        _, status = os.waitpid(process, 0)
-        if os.WIFSIGNALED(status):
-            # Ended by its timer, or crashed: contained either way, and nothing that a script could hold.
-            _write({"ending": f"signal {os.WTERMSIG(status)}", "findings": []})
-        elif os.WEXITSTATUS(status) != _SPENT:
-            sys.exit(os.WEXITSTATUS(status))
+    fork = _Fork(worker)
+    for line in _lines(0):
+        found = []
+        if fork.is_gone():
+            found, fork = _left_behind(fork.end()), _Fork(worker)
+        answer = fork.answer(line)
+        answer["findings"] += found
+        if fork.is_spent(answer):
+            fork.end()
+            fork = _Fork(worker)
+        _write(1, answer)
+    fork.end()
+
+
+def _left_behind(number: int) -> list[str]:
+    """What a worker that ended between two programs says of the first; a kernel short of memory kills, too."""
+    return [] if number == signal.SIGKILL else [f"signal {number} ended the worker after an answer"]
 
 
 # The recursion limit and its message depend on the surrounding interpreter.
@@ -339,6 +392,11 @@ class Harness:
         assert answer, "the harness is gone"
         found: dict[str, Any] = json.loads(answer)
         return found
+
+    @property
+    def process_id(self) -> int:
+        """Of the process that forks the workers."""
+        return self._process.pid
 
     def close(self) -> None:
         """End it."""
