@@ -26,9 +26,11 @@ from winnow.server.readers.pdf.hidden_text import Cleaned, clean
 from winnow.server.readers.pdf.layout import Box, Rules
 from winnow.server.readers.pdf.line_layout import DrawnPage, lay_out_pages
 from winnow.server.readers.pdf.lines import (
+    BESIDE_BAR,
     CELL_GAP,
     Cell,
     Line,
+    Word,
     are_equally_wide,
     font_at,
     has_gap_at,
@@ -42,8 +44,7 @@ from winnow.server.readers.pdf_characters.printed_signs import find_printed, has
 from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, drawn_size, find_raised
 from winnow.server.text.markup.shaped_text import raise_number
 
-# A word, and where it begins and ends; a vertical line: its place, and where it begins and ends.
-Word = tuple[str, float, float]
+# A vertical line: its place, and where it begins and ends.
 Bar = tuple[float, float, float]
 # Whether no letter of a word reaches over this place of a line.
 HasGap = Callable[[float, Box], bool]
@@ -58,7 +59,7 @@ _MONO = re.compile(
 _MONO_SPREAD, _EXACT_SPREAD = 1.12, 1.01
 # In points: drawn lines that are shorter or thicker are no rules.
 _SHORTEST_RULE, _THICKEST_RULE, _MOST_RULES = 12.0, 3.0, 400
-_BAR_ROOM, _BESIDE_BAR = 6.0, 7.0
+_BAR_ROOM = 6.0
 # In sizes of the text: two cells are farther apart. Of the width of a word beside a vertical line so much stays,
 # since cells that stand below each other overlap.
 _CELLS_APART, _LEFT_OF_WORD = CELL_GAP + 0.1, 0.5
@@ -421,7 +422,7 @@ def _part_at_bars(words: Sequence[Word], box: Box, rules: Rules, size: float) ->
         first = then - 1
         # A word that runs over its cell ends behind the bar, and the next one begins close to it.
         if any(
-            rights[first] <= bar <= lefts[then] or lefts[first] < bar <= lefts[then] <= bar + _BESIDE_BAR
+            rights[first] <= bar <= lefts[then] or lefts[first] < bar <= lefts[then] <= bar + BESIDE_BAR
             for bar in bars
         ):
             room = max(0.0, (_CELLS_APART * size - (lefts[then] - rights[first])) / 2)
@@ -431,7 +432,7 @@ def _part_at_bars(words: Sequence[Word], box: Box, rules: Rules, size: float) ->
 
 
 def _bars(box: Box, rules: Rules) -> list[float]:
-    return [x for x, top, bottom in rules.vertical if top <= box.middle <= bottom and box.left < x < box.right]
+    return [x for x in rules.bars_at(box.middle) if box.left < x < box.right]
 
 
 def _with_links(words: list[Word], box: Box, links: Sequence[tuple[Box, str]]) -> list[Word]:

@@ -81,6 +81,10 @@ class Rules:
     horizontal: tuple[tuple[float, float, float], ...] = ()
     vertical: tuple[tuple[float, float, float], ...] = ()
 
+    def bars_at(self, height: float) -> list[float]:
+        """The places of the vertical lines at this height of the page."""
+        return [x for x, top, bottom in self.vertical if top <= height <= bottom]
+
 
 NO_RULES = Rules()
 

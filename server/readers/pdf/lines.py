@@ -20,6 +20,8 @@ from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, ra
 CELL_GAP = 0.9
 # In points: an edge of a letter that is as near to a place is at this place.
 _AT_EDGE = 0.6
+# In points: the word after a vertical line begins no farther from it.
+BESIDE_BAR = 7.0
 # What stands before the items of a list and is seldom anything else.
 BULLETS = frozenset("•◦▪‣●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8")
 _BOLD = 600
@@ -39,13 +41,23 @@ _ADVANCES, _ADVANCE_ROOM, _FEWEST_LETTERS = (0.525, 0.6), 0.012, 8
 _NARROW, _SPREAD, _TELLING = frozenset("iljtfr.,:;'!()|[]"), 1.03, 60
 
 
+# A word, and where it begins and ends.
+Word = tuple[str, float, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Words of a line without a wide gap, and where they begin and end."""
+    """Words of a line without a wide gap, and where they begin and end; ``words`` are known of most cells."""
 
     text: str
     left: float
     right: float
+    words: tuple[Word, ...] = ()
+
+    def join(self, other: Cell, space: str = " ") -> Cell:
+        """The cell of both, of which the other one is at the right."""
+        words = (*self.words, *other.words) if self.words and other.words and space else ()
+        return Cell(f"{self.text}{space}{other.text}", self.left, max(self.right, other.right), words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,30 +76,32 @@ class Line:
         return " ".join(cell.text for cell in self.cells)
 
 
-def split_cells(words: Iterable[tuple[str, float, float]], size: float) -> Iterator[Cell]:
-    """The words as cells, parted at the wide gaps. A word is its text, and where it begins and ends."""
-    cell: list[str] = []
-    left = right = 0.0
-    for text, start, end in words:
-        if cell and start - right > CELL_GAP * size:
-            yield Cell(" ".join(cell), left, right)
+def split_cells(words: Iterable[Word], size: float) -> Iterator[Cell]:
+    """The words as cells, parted at the wide gaps."""
+    cell: list[Word] = []
+    for word in words:
+        if cell and word[1] - cell[-1][2] > CELL_GAP * size:
+            yield cell_of(cell)
             cell = []
-        left = left if cell else start
-        cell.append(text)
-        right = end
+        cell.append(word)
     if cell:
-        yield Cell(" ".join(cell), left, right)
+        yield cell_of(cell)
+
+
+def cell_of(words: Sequence[Word]) -> Cell:
+    """The cell of these words, of which there is one at least."""
+    return Cell(" ".join(text for text, _, _ in words), words[0][1], words[-1][2], tuple(words))
 
 
 def has_one_width(
-    words: Sequence[tuple[str, float, float]],
+    words: Sequence[Word],
     size: float,
     room: float = _ADVANCE_ROOM,
     fewest: int = _FEWEST_LETTERS,
 ) -> bool:
     """Whether the letters of all words are as wide as those of usual fonts of one width.
 
-    A word is its text, and where it begins and ends. Fewer than ``fewest`` letters tell nothing.
+    Fewer than ``fewest`` letters tell nothing.
     """
     if sum(len(text) for text, _, _ in words) < fewest:
         return False
@@ -195,7 +209,7 @@ class _Characters:
             words = [(as_in_programs(text), left, right) for text, left, right in words]
         yield Line(box, size, bold, tuple(split_cells(words, size)), is_mono)
 
-    def _is_mono(self, seen: Sequence[int], words: Sequence[tuple[str, float, float]], size: float) -> bool:
+    def _is_mono(self, seen: Sequence[int], words: Sequence[Word], size: float) -> bool:
         """Whether all letters have one width: that of usual fonts, or one that narrow letters have, too."""
         text = "".join(word for word, _, _ in words)
         is_likely = len(text) >= _FEWEST_LETTERS and not _NARROW.isdisjoint(text) and any(map(str.isalpha, text))
@@ -218,7 +232,7 @@ class _Characters:
         left, right = min(box.left for box in boxes), max(box.right for box in boxes)
         return size, Box(left, middle - _ABOVE * size, right, middle + _BELOW * size)
 
-    def _words(self, signs: list[tuple[int, str]]) -> Iterator[tuple[str, float, float]]:
+    def _words(self, signs: list[tuple[int, str]]) -> Iterator[Word]:
         """Each run of letters between spaces, and where it begins and ends."""
         for is_space, group in groupby(signs, lambda sign: sign[1].isspace()):
             if not is_space:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
+from winnow.server.readers.pdf.aligned_cells import part_aligned
 from winnow.server.readers.pdf.layout import NO_RULES, Box, Rules
-from winnow.server.readers.pdf.lines import BULLETS, CELL_GAP, Cell, Line
+from winnow.server.readers.pdf.lines import BESIDE_BAR, BULLETS, CELL_GAP, Cell, Line
 
 # More lines are no text.
 _MOST_LINES = 3_000
@@ -41,6 +42,12 @@ _LETTERS = 0.3
 _LEVEL_SHARE, _WIDE_ROW, _FEWEST_GAPS = 0.9, 1.3, 3
 # The columns of a list differ by no more than this in width, of two columns.
 _EVEN = 0.06
+# In sizes of the font: what no piece covers over such a width may be a gutter. Labels are nearer to their text.
+_FREE = 2.0
+# Two tables beside each other have gaps of one width, to so many points, and are farther apart by this factor.
+_SAME_GAP, _TWINS_APART = 3.0, 3.0
+# Labels that end at one edge, to so many points, begin at so many places.
+_FLUSH, _FEWEST_STARTS = 1.0, 4
 # Lines of so many cells, beside most lines of the other side, are rows of a table.
 _TABLE_CELLS, _TABLE_SHARE = 3, 0.5
 # The line of a heading is larger than others by this factor.
@@ -85,9 +92,9 @@ def columns_of(page: PartedPage, gutters: Sequence[float] = ()) -> list[list[Lin
     ``gutters`` are those of the other pages (``usual_gutters``): there, fewer lines need be prose.
     """
     if len(page.text) > _MOST_LINES:
-        return [_join_level(page.text)]
+        return [_join_level(page.text, page.rules)]
     columns = _divide(page.text, page.rules, 0, page.gutter, gutters)
-    return [_join_level(column) for column in (*columns, page.notes) if column]
+    return [_join_level(column, page.rules) for column in (*columns, page.notes) if column]
 
 
 def usual_gutters(pages: Sequence[PartedPage]) -> list[float]:
@@ -224,6 +231,7 @@ def _find_gutter(pieces: Sequence[Line], rules: Rules, gutters: Sequence[float] 
     margin = _SIDE_SHARE * (end - start)
     starts = Counter(round(piece.box.left) for piece in pieces)
     likely = [left - 1.5 for left, count in starts.most_common(_MOST_GUTTERS) if count >= _FEWEST_LINES]
+    likely += [place for place in _free_places(pieces) if place not in likely]
     least = _USUAL_SHARE if gutters else 0.0
     best: tuple[int, float] | None = None
     for gutter in (place for place in gutters or likely if start + margin < place < end - margin):
@@ -236,6 +244,15 @@ def _find_gutter(pieces: Sequence[Line], rules: Rules, gutters: Sequence[float] 
         if held:
             best = max(best or (held, gutter), (held, gutter))
     return best
+
+
+def _free_places(pieces: Iterable[Line]) -> Iterator[float]:
+    """The right ends of what no piece covers: first cells that are set flush right begin at many places."""
+    covered = float("inf")
+    for piece in sorted(pieces, key=lambda piece: piece.box.left):
+        if piece.box.left - covered > _FREE * piece.size:
+            yield piece.box.left - 1.5
+        covered = max(covered, piece.box.right) if covered < float("inf") else piece.box.right
 
 
 def _width(pieces: Iterable[Line]) -> tuple[float, float]:
@@ -264,7 +281,7 @@ def _are_columns(
     if min(len(left), len(right)) < _INDEX_LINES or _is_ruled(left, right, gutter, rules):
         return False
     sides = _rows(left), _rows(right)
-    return _are_lists(*sides, gutter, width) and not _are_level(*sides)
+    return _are_twins(*sides) or (_are_lists(*sides, gutter, width) and not _are_level(*sides))
 
 
 def _are_prose(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules, least: float) -> bool:
@@ -337,6 +354,20 @@ def _are_lists(
     return max(lengths) <= _LIST_RATIO * min(lengths) and min(letters) > (0.3 if is_index else 0.6)
 
 
+def _are_twins(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) -> bool:
+    """Whether two sides are tables of the same two columns, such as signs and their names, set beside each other.
+
+    Each has gaps of one width between its cells, far narrower than the one between the sides.
+    """
+    gaps = [[row[1].box.left - row[0].box.right for row in side if len(row) == 2] for side in (left, right)]
+    if min(map(len, gaps)) < _INDEX_LINES or sum(map(len, gaps)) * 2 < len(left) + len(right):
+        return False
+    usual = median(gaps[0])
+    near = [abs(gap - usual) < _SAME_GAP for side in gaps for gap in side]
+    between = min(row[0].box.left for row in right) - max(row[-1].box.right for row in left)
+    return sum(near) > _LEVEL_SHARE * len(near) and between > _TWINS_APART * usual
+
+
 def _are_level(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) -> bool:
     """Whether two sides are cells of one table: the lines of one stand beside lines of the other.
 
@@ -349,7 +380,11 @@ def _are_level(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) 
         wide = [row for row in side if sum(len(piece.cells) for piece in row) >= _TABLE_CELLS]
         if wide and _level_share(other, wide) > _TABLE_SHARE:
             return True
-    if _level_share(few, many) < _LEVEL_SHARE or _has_own_headings(left, right):
+    if _level_share(few, many) < _LEVEL_SHARE:
+        return False
+    if _are_labels(left, right):
+        return True
+    if _has_own_headings(left, right):
         return False
     if any(_has_second_cells(left, right, side) for side in (left, right)):
         return True
@@ -363,6 +398,16 @@ def _are_level(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) 
         not any(first[0].box.bottom < row[0].box.middle < then[0].box.top for row in many) for first, then in gaps
     )
     return shared >= _FEWEST_GAPS and shared * 2 > len(gaps)
+
+
+def _are_labels(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) -> bool:
+    """Whether the last cells of the left side are set flush right, close to the text of the right side."""
+    cells = [row[-1] for row in left if not row[-1].text[-1:].isdigit()]
+    edge = max((cell.box.right for cell in cells), default=0.0)
+    flush = [cell for cell in cells if cell.box.right > edge - _FLUSH]
+    is_near = min(row[0].box.left for row in right) - edge < _FREE * right[0][0].size
+    starts = {round(cell.box.left) for cell in flush}
+    return is_near and len(flush) > _LEVEL_SHARE * len(left) and len(starts) >= _FEWEST_STARTS
 
 
 def _has_second_cells(
@@ -422,35 +467,44 @@ def _rows(pieces: Iterable[Line]) -> list[list[Line]]:
     return rows
 
 
-def _join_level(pieces: Sequence[Line]) -> list[Line]:
+def _join_level(pieces: Sequence[Line], rules: Rules) -> list[Line]:
     rows = _rows(pieces)
-    return [
+    lines = [
         row[0]
         if len(row) == 1
-        else _join_row(row, [*rows[max(place - 1, 0) : place], *rows[place + 1 : place + 2]])
+        else _join_row(row, [*rows[max(place - 1, 0) : place], *rows[place + 1 : place + 2]], rules)
         for place, row in enumerate(rows)
     ]
+    return [*part_aligned(lines)]
 
 
-def _join_row(row: Sequence[Line], others: Sequence[Sequence[Line]]) -> Line:
-    """One line of pieces; those without a wide gap between them are one cell. ``others``: the lines beside it."""
+def _join_row(row: Sequence[Line], others: Sequence[Sequence[Line]], rules: Rules) -> Line:
+    """One line of pieces; those without a wide gap or a bar between them are one cell.
+
+    ``others``: the lines beside it.
+    """
     main = max(row, key=lambda piece: len(piece.text))
     # A raised number does not make its line begin higher.
     box = replace(main.box, left=row[0].box.left, right=max(piece.box.right for piece in row))
     widest = _WIDEST_STRETCH if _is_stretched(row) and not _stands_below(row, others) else CELL_GAP
+    bars = rules.bars_at(box.middle)
     cells: list[Cell] = []
     for piece in row:
         cell = piece.cells[0]
         gap = cell.left - cells[-1].right if cells else 0.0
         room = _BULLET_GAP if cells and cells[-1].text in BULLETS and cell.text not in BULLETS else widest
-        if cells and gap <= room * main.size:
+        # A word that runs over its cell ends behind the bar, and the next one begins close to it.
+        if cells and gap <= room * main.size and not any(_parts(bar, cells[-1], cell) for bar in bars):
             space = "" if gap < 0.08 * main.size and gap > -main.size else " "
-            cells[-1] = Cell(
-                f"{cells[-1].text}{space}{cell.text}", cells[-1].left, max(cells[-1].right, cell.right)
-            )
+            cells[-1] = cells[-1].join(cell, space)
         else:
             cells.append(cell)
     return Line(box, main.size, _is_bold(row), tuple(cells), _is_mono(row))
+
+
+def _parts(bar: float, cell: Cell, then: Cell) -> bool:
+    """Whether a bar stands between two cells, close to where the second one begins."""
+    return cell.left < bar <= then.left <= bar + BESIDE_BAR
 
 
 def _is_bold(row: Sequence[Line]) -> bool:
@@ -467,9 +521,11 @@ def _is_mono(row: Sequence[Line]) -> bool:
 
 
 def _stands_below(row: Sequence[Line], others: Sequence[Sequence[Line]]) -> bool:
-    """Whether most pieces after the first begin where pieces of the line above or below do, as cells do."""
-    lefts = {round(piece.box.left) for other in others for piece in other[1:]}
-    return sum(round(piece.box.left) in lefts for piece in row[1:]) * 2 > len(row) - 1
+    """Whether most pieces after the first begin or end where pieces of the line above or below do, as cells do."""
+    boxes = [piece.box for other in others for piece in other[1:]]
+    lefts, rights = {round(box.left) for box in boxes}, {round(box.right) for box in boxes}
+    below = sum(round(piece.box.left) in lefts or round(piece.box.right) in rights for piece in row[1:])
+    return below * 2 > len(row) - 1
 
 
 def _is_stretched(row: Sequence[Line]) -> bool:

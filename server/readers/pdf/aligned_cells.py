@@ -1,0 +1,65 @@
+"""Parts cells at a word that begins where cells of other lines do, after a gap that is wider than others.
+
+Such a gap is narrow where a label nearly fills its column. Words of prose do not begin where cells of the lines
+around them do, and the gaps of a line that is stretched are wide alike.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import median
+
+from winnow.server.readers.pdf.lines import Cell, Line, Word, cell_of
+
+# In points: edges that are as near stand below each other. In sizes of the font: how far away lines are looked at.
+_BELOW, _AROUND = 0.75, 5.0
+# So many cells begin there, of lines above or below.
+_FEWEST_EDGES = 2
+# A gap is wider than the others of its cell by this factor; in sizes of the font, how wide a space is.
+_WIDER, _NARROWEST_SPACE, _WIDEST_SPACE = 1.25, 0.22, 0.4
+
+# The left edge of a cell, and the height of its line.
+_Edge = tuple[float, float]
+
+
+def part_aligned(lines: Sequence[Line]) -> Iterator[Line]:
+    """The lines with their cells parted; those of programs stay, whose words stand below each other anyway."""
+    edges = sorted((cell.left, line.box.middle) for line in lines for cell in line.cells)
+    for line in lines:
+        if line.is_mono or all(len(cell.words) < 2 for cell in line.cells):
+            yield line
+        else:
+            yield replace(line, cells=tuple(part for cell in line.cells for part in _parts(cell, line, edges)))
+
+
+def _parts(cell: Cell, line: Line, edges: Sequence[_Edge]) -> Iterator[Cell]:
+    words = cell.words
+    gaps = [then[1] - first[2] for first, then in pairwise(words)]
+    start = 0
+    for place, gap in enumerate(gaps, 1):
+        if gap > _WIDER * _usual_gap(gaps, place - 1, line.size) and _is_edge(words[place], line, edges):
+            yield cell_of(words[start:place])
+            start = place
+    yield cell_of(words[start:]) if start else cell
+
+
+def _usual_gap(gaps: Sequence[float], place: int, size: float) -> float:
+    """The median of the other gaps, but no less than a space; the widest space where there are none."""
+    others = [*gaps[:place], *gaps[place + 1 :]]
+    return max(median(others), _NARROWEST_SPACE * size) if others else _WIDEST_SPACE * size
+
+
+def _is_edge(word: Word, line: Line, edges: Sequence[_Edge]) -> bool:
+    """Whether other lines near this one have cells that begin where this word does."""
+    left, room = word[1], _AROUND * line.size
+    found = 0
+    for place in range(bisect_left(edges, (left - _BELOW, 0.0)), len(edges)):
+        edge, height = edges[place]
+        if edge > left + _BELOW:
+            break
+        distance = abs(height - line.box.middle)
+        found += line.size / 2 < distance < room
+    return found >= _FEWEST_EDGES
