@@ -15,7 +15,8 @@ from winnow.server.readers.pdf.document import open_pdf
 from winnow.server.readers.pdf.layout import NO_RULES, BlockKind, Rules
 from winnow.server.readers.pdf.layout import Box as PageBox
 from winnow.server.readers.pdf.line_layout import DrawnPage, lay_out_pages
-from winnow.server.readers.pdf.lines import Cell, Line
+from winnow.server.readers.pdf.lines import Cell, Line, cell_of
+from winnow.server.readers.pdf.tables import table_markdown
 from winnow.server.readers.pdf_characters.lost_text import LostText
 
 pytestmark = pytest.mark.both_users
@@ -323,6 +324,20 @@ def test_text_that_runs_over_the_bars_of_its_cell_stays_whole() -> None:
     ]
 
 
+def test_a_word_that_ends_beyond_the_last_bar_is_one_wherever_the_bars_stand() -> None:
+    """Both bars that it runs over are where two of its letters meet."""
+    rows = [("Maker", "Manual"), ("A", "oem_manual_of_2026.pdf"), ("B", "none"), ("C", "none")]
+    texts = [
+        Text(left, 700 - 20 * row, cell, mono=True)
+        for row, cells in enumerate(rows)
+        for left, cell in zip((60, 152), cells, strict=True)
+    ]
+    drawn = [Box(50, 714 - 20 * row, 198, 0.5, (0, 0, 0)) for row in range(5)]
+    drawn += [Box(x, 634, 0.5, 80, (0, 0, 0)) for x in (50, 146, 199.75, 247.75)]
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([[*texts, *drawn]]))), ReadOptions()).text
+    assert "| A | oem_manual_of_2026.pdf |" in text.split("\n")
+
+
 def test_columns_without_bars_of_their_own_are_columns() -> None:
     """Bars stand beside the first column and around the others, rules beside the header and the last row."""
     rows = [
@@ -395,6 +410,69 @@ def test_an_option_without_a_short_form_is_a_row() -> None:
         "| -y | –extended | Enable more. |",
         "|  | –strict | Enable less. |",
     ]
+
+
+def spaced(words: Sequence[tuple[str, float]], top: float) -> Line:
+    """A line of one cell; its words by their left edges, letters of five points."""
+    held = tuple((text, left, left + 5 * len(text)) for text, left in words)
+    return Line(PageBox(held[0][1], top, held[-1][2], top + 10), 10, False, (cell_of(held),))
+
+
+def test_a_label_that_nearly_fills_its_column_is_a_cell() -> None:
+    """Its gap is a little wider than those between words; so is that of the last word in a line of prose."""
+    labels = [("no", 50), ("yes", 50), ("nothing", 50), ("else", 50)]
+    lines = [
+        piece
+        for at, (text, left) in enumerate(labels)
+        if text != "nothing"
+        for piece in row([(text, left), ("a value of it", 90)], 100 + 14 * at)
+    ]
+    lines.append(spaced([("nothing", 50), ("a", 90), ("value", 98), ("of", 126), ("it", 139)], 128))
+    lines.append(spaced([("This", 50), ("is", 74), ("a", 87), ("sentence.", 96)], 220))
+    assert read_pages(lines) == [
+        (BlockKind.TABLE, table_markdown([[text, "a value of it"] for text, _ in labels])),
+        (BlockKind.PARAGRAPH, "This is a sentence."),
+    ]
+
+
+def test_a_word_over_its_bar_and_the_one_behind_the_bar_are_two_cells() -> None:
+    rows = [("Maker", "Model", "Time"), ("A", "OEM", "200"), ("Burkhard", "Step", "600"), ("C", "Pro", "300")]
+    lines = [
+        piece
+        for at, cells in enumerate(rows)
+        for piece in row(list(zip(cells, (50, 92, 140), strict=True)), 100 + 14 * at)
+    ]
+    rules = Rules(vertical=tuple((x, 95.0, 160.0) for x in (46.0, 88.0, 136.0, 170.0)))
+    assert read_pages(lines, rules=rules)[0][1] == table_markdown(rows)
+
+
+def test_two_tables_of_signs_and_names_beside_each_other_are_read_apart() -> None:
+    """Their signs are set flush right, and so begin at many places."""
+    signs = ["a", "abc", "ab", "abcd", "abcde", "a", "ab", "abcd", "abc", "abcde", "ab", "abcdef", "a"]
+    names = ["One", "Three", "Another", "Nothing"]
+    sides = {
+        "l": [(sign, names[at % 4]) for at, sign in enumerate(signs)],
+        "r": [(f"{sign}x", f"{names[at % 4]} name that is longer") for at, sign in enumerate(signs)],
+    }
+    lines = [
+        piece
+        for side, edge in (("l", 100), ("r", 330))
+        for at, (sign, name) in enumerate(sides[side])
+        for piece in row([(sign, edge - 5 * len(sign)), (name, edge + 12)], 100 + 14 * at)
+    ]
+    assert [text for _, text in read_pages(lines)] == [table_markdown(cells) for cells in sides.values()]
+
+
+def test_a_line_with_few_of_many_cells_goes_on_with_the_full_row_above_it() -> None:
+    rows = [[f"{name}{at}" for name in "abcdef"] for at in range(6)]
+    texts = [*rows[:3], ["rest", "", "more", "", "", ""], *rows[3:]]
+    lines = [
+        piece
+        for at, cells in enumerate(texts)
+        for piece in row([cell for cell in zip(cells, range(50, 350, 50), strict=True) if cell[0]], 100 + 14 * at)
+    ]
+    whole = ["a2 rest", "b2", "c2 more", *rows[2][3:]]
+    assert read_pages(lines)[0][1] == table_markdown([*rows[:2], whole, *rows[3:]])
 
 
 def test_a_bullet_is_no_column() -> None:

@@ -402,10 +402,15 @@ def _has_gap(opened: OpenPdf, number: int, x: float, box: Box) -> bool:
 
 
 def _split_at_bars(words: Sequence[Word], box: Box, rules: Rules, has_gap: HasGap) -> Iterator[Word]:
-    """The words; one that stands on both sides of a vertical line is two, unless it only runs over its cell."""
-    bars = _bars(box, rules)
+    """The words; one that stands on both sides of a vertical line is two, unless it only runs over its cell.
+
+    One that ends beyond the last line does.
+    """
+    bars = rules.bars_at(box.middle)
     for text, left, right in words:
         over = [bar for bar in bars if left + 3 < bar < right - 3]
+        if over and over[-1] == bars[-1]:
+            over = []
         for bar in over if all(has_gap(bar, box) for bar in over) else ():
             place = round((bar - left) / max(right - left, 0.1) * len(text))
             if 0 < place < len(text):

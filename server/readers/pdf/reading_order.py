@@ -472,7 +472,7 @@ def _join_level(pieces: Sequence[Line], rules: Rules) -> list[Line]:
     lines = [
         row[0]
         if len(row) == 1
-        else _join_row(row, [*rows[max(place - 1, 0) : place], *rows[place + 1 : place + 2]], rules)
+        else _join_row(row, [*rows[max(place - 2, 0) : place], *rows[place + 1 : place + 3]], rules)
         for place, row in enumerate(rows)
     ]
     return [*part_aligned(lines)]
@@ -481,7 +481,7 @@ def _join_level(pieces: Sequence[Line], rules: Rules) -> list[Line]:
 def _join_row(row: Sequence[Line], others: Sequence[Sequence[Line]], rules: Rules) -> Line:
     """One line of pieces; those without a wide gap or a bar between them are one cell.
 
-    ``others``: the lines beside it.
+    ``others``: the lines around it.
     """
     main = max(row, key=lambda piece: len(piece.text))
     # A raised number does not make its line begin higher.
@@ -521,7 +521,7 @@ def _is_mono(row: Sequence[Line]) -> bool:
 
 
 def _stands_below(row: Sequence[Line], others: Sequence[Sequence[Line]]) -> bool:
-    """Whether most pieces after the first begin or end where pieces of the line above or below do, as cells do."""
+    """Whether most pieces after the first begin or end where pieces of the lines around do, as cells do."""
     boxes = [piece.box for other in others for piece in other[1:]]
     lefts, rights = {round(box.left) for box in boxes}, {round(box.right) for box in boxes}
     below = sum(round(piece.box.left) in lefts or round(piece.box.right) in rights for piece in row[1:])

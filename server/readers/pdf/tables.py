@@ -35,6 +35,8 @@ _NAMED_SHARE = 0.8
 # A cell seldom has as many lines, of which each stands beside one of its neighbour.
 _BODY_LINES, _MANY_CELLS = 5, 4
 _LONG_CELL = 45
+# A line with so few of the cells of a full row goes on with it.
+_FEW_SHARE = 1 / 3
 # In sizes of the font: words of a cell that are stretched to its width are no farther apart.
 _STRETCHED = 2.5
 # In heights of a line: a cell that is set in the middle of its row stands between two lines of another.
@@ -362,6 +364,7 @@ def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> li
     for place, (line, cells) in enumerate(zip(lines, texts, strict=True)):
         if place and (
             _is_rest(line, lines[place - 1], cells, columns)
+            or _is_partial(cells, rows[-1], texts[place - 1])
             or _goes_on(cells, place, groups, distances, near if is_spread else 0.0, begins_large, whole[place])
         ):
             rows[-1] = _whole((rows[-1], cells))
@@ -428,6 +431,18 @@ def _is_rest(line: Line, above: Line, cells: Sequence[str], columns: Sequence[_C
     if not cells[0] or any(cells[1:]) or line.box.left < columns[0].left + 0.8 * line.size:
         return False
     return above.cells[0].text.endswith((",", "(", "=", "+", "\\"))
+
+
+def _is_partial(cells: Sequence[str], row: Sequence[str], above: Sequence[str]) -> bool:
+    """Whether a line has the rest of a few cells of a full row: of the first, and of those that it has, too."""
+    held = [place for place, text in enumerate(cells) if text]
+    return (
+        len(cells) >= _MANY_CELLS
+        and 1 < len(held) <= _FEW_SHARE * len(cells)
+        and held[0] == 0
+        and all(row)
+        and all(above[place] for place in held)
+    )
 
 
 def _goes_on(
