@@ -17,7 +17,7 @@ from winnow.server.engine.wire import Message, WireError
 from winnow.server.errors import WinnowError, internal_error
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.models import Chunk, Document, Passage, Place
-from winnow.server.operations.answers.tiers import Size
+from winnow.server.operations.answers.budget import Size
 from winnow.server.operations.base import Answer, AnswerText
 from winnow.server.runtime.sessions.passage_store import PassageLink, StoredPassage
 

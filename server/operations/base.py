@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from winnow.server.contracts.base import Mode, Tier
 from winnow.server.models import Document, Filters, Labels, Legs, Ranking
-from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers import budget
 from winnow.server.operations.answers.text_charges import ChargedText
 from winnow.server.runtime.caches import Cache, CacheCounters
 from winnow.server.runtime.reports.store_figures import StoreFigures
@@ -109,15 +109,15 @@ class Budget:
     bytes: int
     is_direct: bool
 
-    def of(self, tier: Tier) -> tiers.Size:
+    def of(self, tier: Tier) -> budget.Size:
         """The size limit of an answer of this tier."""
-        return tiers.Size(self.tokens[tier], self.bytes)
+        return budget.Size(self.tokens[tier], self.bytes)
 
 
-DIRECT = Budget(tiers.ANSWER_TOKENS, tiers.ANSWER_BYTES, is_direct=True)
+DIRECT = Budget(budget.ANSWER_TOKENS, budget.ANSWER_BYTES, is_direct=True)
 # A script's answers do not reach a model; their limit is the size of a frame.
 SCRIPT = Budget(
-    MappingProxyType(dict.fromkeys(tiers.ANSWER_TOKENS, 10_000_000)), tiers.SCRIPT_ANSWER_BYTES, is_direct=False
+    MappingProxyType(dict.fromkeys(budget.ANSWER_TOKENS, 10_000_000)), budget.SCRIPT_ANSWER_BYTES, is_direct=False
 )
 
 
@@ -254,8 +254,8 @@ class AnswerText:
     """A payload as text for a model to read, and the sizes of both as they are sent: as JSON."""
 
     text: str
-    payload_size: tiers.Size
-    text_size: tiers.Size
+    payload_size: budget.Size
+    text_size: budget.Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from winnow.server.operations.answers.tiers import AROUND_TOKENS, Size, dumps, estimate_warning_tokens, measure
+from winnow.server.operations.answers.budget import AROUND_TOKENS, Size, dumps, estimate_warning_tokens, measure
 from winnow.server.operations.base import OTHER_SECONDS, Answer, AnswerText, RequestContext
 from winnow.server.settings.settings import Settings
 from winnow.server.settings.value_types import ToolPack

@@ -11,9 +11,9 @@ from winnow.server.bibliographies.locators import cite_place, cited_fields
 from winnow.server.contracts import EvidenceAnswer, RetrievedEvidence
 from winnow.server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from winnow.server.operations.answers import text_charges
+from winnow.server.operations.answers.budget import Size
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.answers.rendering import partial_note
-from winnow.server.operations.answers.tiers import Size
 from winnow.server.operations.base import DIRECT, SEARCH_SECONDS, Answer, RequestContext
 from winnow.server.operations.corpus.sheet_rows import narrow_passage
 from winnow.server.operations.declaration import Operation, Script, ToolSpec, has_kb_tools, omit_without_scripts

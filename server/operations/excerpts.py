@@ -22,7 +22,7 @@ from winnow.server.contracts.kb import (
 )
 from winnow.server.errors import WinnowError
 from winnow.server.operations.answers import text_charges
-from winnow.server.operations.answers.tiers import cut_to_bytes
+from winnow.server.operations.answers.budget import cut_to_bytes
 from winnow.server.operations.base import DIRECT, Answer, RequestContext
 from winnow.server.operations.corpus.sheet_rows import narrow_passage
 from winnow.server.operations.declaration import Operation, Script, ToolSpec, has_kb_tools, omit_without_scripts

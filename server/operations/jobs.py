@@ -18,7 +18,7 @@ from winnow.server.jobs.admission import ZOTERO, admit, admit_zotero
 from winnow.server.jobs.queue import JobQueue
 from winnow.server.jobs.records import MAX_LANGUAGES, Job, JobRequest
 from winnow.server.jobs.reports import describe_job, is_final, render_job
-from winnow.server.operations.answers.tiers import Size
+from winnow.server.operations.answers.budget import Size
 from winnow.server.operations.base import SEARCH_SECONDS, Answer, RequestContext
 from winnow.server.operations.declaration import Operation, ToolSpec, may_write
 from winnow.server.operations.research.models import require_project

@@ -12,7 +12,7 @@ from winnow.server.bibliographies.locators import cite_place, cited_fields
 from winnow.server.contracts import KbSearchAnswer
 from winnow.server.contracts.kb import KbSearch, KbSearchOptions
 from winnow.server.models import Hit, Passage
-from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers import budget, text_charges, tiers
 from winnow.server.operations.answers.citing_claims import render_citing
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.answers.rendering import partial_note
@@ -70,7 +70,7 @@ def search_page(
         context, request.query, filters, wanted, options.max_per_doc, cursor.legs, options.mode, request.syntax
     )
     candidates = ranking.candidates[cursor.offset : cursor.offset + size]
-    rows: list[tiers.Row] = [
+    rows: list[budget.Row] = [
         row(context, request, ranking, number, candidate)
         for number, candidate in enumerate(candidates, cursor.offset + 1)
     ]

@@ -17,7 +17,7 @@ from winnow.server.contracts.base import MAX_TOP_K, SearchFilters
 from winnow.server.contracts.kb import MAX_PAGE_SIZE, KbSearch, KbSearchOptions
 from winnow.server.contracts.legacy import MAX_SECTION_BYTES, GetSectionText, LegacyFilters, SearchSections
 from winnow.server.models import Passage
-from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers import budget
 from winnow.server.operations.answers.paging import START, build_page
 from winnow.server.operations.answers.rendering import partial_note
 from winnow.server.operations.base import DIRECT, SEARCH_SECONDS, Answer, RequestContext
@@ -146,7 +146,7 @@ def _round_score(score: float | None) -> float | None:
 
 def _build_text_row(passage: Passage, max_bytes: int) -> dict[str, Any]:
     whole = printable(passage.chunk.text)
-    text = tiers.cut_to_bytes(whole, max_bytes)
+    text = budget.cut_to_bytes(whole, max_bytes)
     return {
         **_section_facts(passage),
         "text_truncated": text,

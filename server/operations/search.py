@@ -13,7 +13,7 @@ from winnow.server.contracts.base import Mode
 from winnow.server.contracts.search import SemanticSearch
 from winnow.server.ids import is_chunk_id
 from winnow.server.models import Filters
-from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers import budget, text_charges, tiers
 from winnow.server.operations.answers.citing_claims import render_citing
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.base import DIRECT, SEARCH_SECONDS, Answer, RequestContext
@@ -125,7 +125,7 @@ def build_answer(
     )
 
 
-def _add_document(row: tiers.Row, candidate: Candidate) -> tiers.Row:
+def _add_document(row: budget.Row, candidate: Candidate) -> budget.Row:
     """The row with the id of its document, which direct callers get in the metadata of previews and full texts."""
     if isinstance(row, str) or "metadata" in row:
         return row

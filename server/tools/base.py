@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from winnow import __version__
-from winnow.server.operations.answers.tiers import Size
+from winnow.server.operations.answers.budget import Size
 from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.knowledge import Answer, Caller, Knowledge
 from winnow.server.runtime.sessions.passage_store import PassageLink

@@ -11,7 +11,7 @@ from typing import Any
 from winnow.sandbox import Outcome, Usage
 from winnow.server.contracts import ExecuteCode, OutcomeAnswer, parse
 from winnow.server.errors import REASONS, WinnowError
-from winnow.server.operations.answers.tiers import Size, dumps
+from winnow.server.operations.answers.budget import Size, dumps
 from winnow.server.runtime.sessions.host_words import error_for
 from winnow.server.runtime.sessions.result_store import URI_TEMPLATE as RESULT_URI
 from winnow.server.settings.settings import Settings

@@ -10,7 +10,7 @@ from typing import Any
 from winnow.server.contracts import flat_schema, parse
 from winnow.server.contracts.help import Help, HelpAnswer
 from winnow.server.errors import WinnowError
-from winnow.server.operations.answers.tiers import Size
+from winnow.server.operations.answers.budget import Size
 from winnow.server.settings.value_types import ToolPack
 from winnow.server.text.suggestions import suggest
 from winnow.server.tools.base import Context, Tool, ToolResult

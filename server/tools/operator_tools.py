@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from winnow.server.contracts.schema import stated_model
-from winnow.server.operations.answers.tiers import Size, dumps
+from winnow.server.operations.answers.budget import Size, dumps
 from winnow.server.runtime.sessions.identities import identity_of
 from winnow.server.settings.settings import Settings
 from winnow.server.text.framing import frame_text

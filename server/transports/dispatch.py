@@ -15,7 +15,7 @@ from winnow import __version__
 from winnow.server.contracts import answer_schema, empty_answer, wire_schema
 from winnow.server.contracts.schema import MOST_SHORTENED
 from winnow.server.errors import WinnowError, internal_error
-from winnow.server.operations.answers.tiers import Size, bound_warnings, dumps
+from winnow.server.operations.answers.budget import Size, bound_warnings, dumps
 from winnow.server.operations.knowledge import Knowledge
 from winnow.server.runtime.audit import fingerprint, open_audit_log, trace_of_call
 from winnow.server.runtime.caches import Cache

@@ -23,7 +23,7 @@ from winnow.server.bibliographies.locators import cited_fields
 from winnow.server.contracts.kb import MAX_EXCERPT_BYTES
 from winnow.server.errors import WinnowError
 from winnow.server.models import Passage
-from winnow.server.operations.answers.tiers import cut_to_bytes
+from winnow.server.operations.answers.budget import cut_to_bytes
 from winnow.server.runtime.sessions.passage_store import URI_TEMPLATE, StoredPassage, parse_uri
 from winnow.server.runtime.sessions.result_store import URI_TEMPLATE as RESULT_TEMPLATE
 from winnow.server.runtime.sessions.result_store import parse_uri as parse_result

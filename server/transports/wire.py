@@ -8,7 +8,7 @@ from typing import Any
 from mcp_types import Annotations, CallToolResult, ResourceLink, TextContent, ToolAnnotations
 from mcp_types import Tool as WireTool
 
-from winnow.server.operations.answers.tiers import dumps
+from winnow.server.operations.answers.budget import dumps
 from winnow.server.runtime.sessions.passage_store import PassageLink
 from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line

@@ -16,7 +16,7 @@ from tests.ingesting import ingest_paths
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.jobs.target import target_of
-from winnow.server.operations.answers.tiers import measure
+from winnow.server.operations.answers.budget import measure
 from winnow.server.settings.loading import load_settings
 from winnow.server.text.limits import MAX_QUOTE_CHARS
 from winnow.server.text.words.tokens import count_tokens

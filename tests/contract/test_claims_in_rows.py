@@ -12,7 +12,7 @@ from mcp import Client
 from tests.claim_notebooks import OTHER_QUOTE, QUOTE, Opened, open_store, serving
 from winnow.server.commands.entry.app import Application
 from winnow.server.contracts.claims.citing import MAX_CITING
-from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers import budget
 from winnow.server.operations.answers.citing_claims import render_citing
 from winnow.server.operations.knowledge import DIRECT, SCRIPT, Caller
 from winnow.server.runtime.sessions.identities import key_name
@@ -100,7 +100,7 @@ async def test_a_row_shows_three_claims_at_most_those_of_the_latest_changes(appl
     assert [each["claim"] for each in row["claims"]] == [f"{entry}.1" for entry in reversed(entries[-MAX_CITING:])]
     assert row["claims_total"] == len(entries)
     payload = (await application.kb.call("semantic_search", SEARCH, one)).payload
-    assert tiers.measure(payload["results"]).tokens <= DIRECT.of("metadata").tokens
+    assert budget.measure(payload["results"]).tokens <= DIRECT.of("metadata").tokens
 
 
 async def test_claims_of_a_revised_entry_are_those_it_has_now(application: Application) -> None:

@@ -26,7 +26,7 @@ from winnow.server.errors import WinnowError
 from winnow.server.ids import entity_id, section_id
 from winnow.server.ingest.pipeline import Target
 from winnow.server.models import Chunk, Document
-from winnow.server.operations.answers.tiers import measure
+from winnow.server.operations.answers.budget import measure
 from winnow.server.retrieval.graph.records import DocumentGraph, Edge, Node, normalise_name
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings

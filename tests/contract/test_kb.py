@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, ResourceLink, TextContent
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts import flat_schema
 from winnow.server.contracts.kb import MAX_EXCERPT_TOKENS
-from winnow.server.operations.answers.tiers import measure
+from winnow.server.operations.answers.budget import measure
 from winnow.server.operations.excerpts import _build_bullets
 from winnow.server.settings.loading import load_settings
 from winnow.server.text.words.tokens import count_tokens

@@ -20,7 +20,7 @@ from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import Application, make_knowledge_base
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.pipeline import Target
-from winnow.server.operations.answers.tiers import ANSWER_TOKENS
+from winnow.server.operations.answers.budget import ANSWER_TOKENS
 from winnow.server.operations.knowledge import SCRIPT, Answer
 from winnow.server.runtime.sessions.identities import key_name
 from winnow.server.settings.loading import load_settings

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, PromptReference, TextContent
 
 from winnow.server.commands.entry.app import Application, open_application
-from winnow.server.operations.answers.tiers import measure
+from winnow.server.operations.answers.budget import measure
 from winnow.server.settings.loading import load_settings
 from winnow.server.text.words.tokens import count_tokens
 from winnow.server.tools.reference.guides import playbook

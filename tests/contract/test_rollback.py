@@ -18,7 +18,7 @@ from mcp_types import INVALID_PARAMS, TextContent
 from winnow.server.commands.entry.app import open_application
 from winnow.server.commands.terminal.flags import _spellings
 from winnow.server.contracts import answer_schema
-from winnow.server.operations.answers.tiers import dumps, measure
+from winnow.server.operations.answers.budget import dumps, measure
 from winnow.server.settings.loading import load_settings
 from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher

@@ -34,7 +34,7 @@ from winnow.server.engine.client import EngineKnowledge, _Link, query_engine
 from winnow.server.engine.compatibility import build_id, describe_settings
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.selection.request import IngestRequest
-from winnow.server.operations.answers.tiers import dumps
+from winnow.server.operations.answers.budget import dumps
 from winnow.server.operations.knowledge import SCRIPT, Knowledge
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings

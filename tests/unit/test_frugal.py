@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winnow.sandbox.protocol import smaller_results
-from winnow.server.operations.answers.tiers import dumps
+from winnow.server.operations.answers.budget import dumps
 from winnow.server.text.columns import convert_tables
 from winnow.server.tools.execute_code import remove_result
 

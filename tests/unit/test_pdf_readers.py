@@ -29,7 +29,7 @@ from winnow.server.readers.formats.parsed_file import FormatReader, ParsedFile, 
 from winnow.server.readers.pdf import ocr
 from winnow.server.readers.pdf.document import bounded_texts, open_pdf
 from winnow.server.readers.pdf.layout import Box as Edges
-from winnow.server.readers.pdf.torn_words import HYPHEN
+from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 
 Read = Callable[..., ParsedFile]
 LINES = (

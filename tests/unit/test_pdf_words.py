@@ -13,8 +13,8 @@ from winnow.server.readers.pdf.facts import find_doi, iso_date, split_authors
 from winnow.server.readers.pdf.layout import Block, BlockKind, Box, Page
 from winnow.server.readers.pdf.lines import Cell, Line
 from winnow.server.readers.pdf.reading_order import columns_of, part_page
-from winnow.server.readers.pdf.torn_words import HYPHEN, Mender, expand_ligatures
 from winnow.server.readers.pdf.visibility import _multiply, _transform
+from winnow.server.readers.pdf_characters.torn_words import HYPHEN, Mender, expand_ligatures
 
 # --- torn words
 

@@ -22,7 +22,7 @@ from winnow.server.ingest.pipeline import IngestReport, Progress, Target, ingest
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters, Hit
-from winnow.server.operations.answers.tiers import measure as size_of
+from winnow.server.operations.answers.budget import measure as size_of
 from winnow.server.operations.base import Answer, Caller
 from winnow.server.operations.knowledge import KnowledgeBase
 from winnow.server.readers.documents import RawDocument, UnreadableFile

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from winnow.server.errors import WinnowError
 from winnow.server.models import Legs
-from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers import budget
 from winnow.server.operations.ranking.candidates import BY_ID, WALKED
 
 # The beginning of the warning of a walk that stopped before its end.
@@ -131,7 +131,7 @@ def fingerprint(request: BaseModel) -> str:
 class AnswerPage:
     """The rows that fit into an answer. ``next_cursor`` is None on the last page."""
 
-    rows: tuple[tiers.Row, ...]
+    rows: tuple[budget.Row, ...]
     tokens: int
     limit_reason: str
     next_cursor: str | None
@@ -143,9 +143,9 @@ class AnswerPage:
 
 
 def build_page(
-    rows: Sequence[tiers.Row],
+    rows: Sequence[budget.Row],
     envelope: dict[str, Any],
-    allowed: tiers.Size,
+    allowed: budget.Size,
     here: Cursor | ScanCursor,
     *,
     more: bool,
@@ -154,8 +154,8 @@ def build_page(
 
     ``here``: the cursor of the first row. ``more``: whether there are rows after the given ones.
     """
-    overhead = tiers.measure({**envelope, **_LONGEST_ENDING, "next_cursor": here.encode()})
-    fitted = tiers.fit_rows(rows, allowed.tokens - overhead.tokens, allowed.bytes - overhead.bytes)
+    overhead = budget.measure({**envelope, **_LONGEST_ENDING, "next_cursor": here.encode()})
+    fitted = budget.fit_rows(rows, allowed.tokens - overhead.tokens, allowed.bytes - overhead.bytes)
     reason, has_more = fitted.limit_reason, more or len(fitted.rows) < len(rows)
     if reason == "none" and more:
         reason = "page_size"

@@ -11,7 +11,7 @@ from winnow.server.claims.store import View
 from winnow.server.contracts.claims.citing import MAX_CITING
 from winnow.server.errors import WinnowError
 from winnow.server.models import Passage
-from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers import budget
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.claims.notebooks import open_notebook
 from winnow.server.text.printable import one_line
@@ -37,8 +37,8 @@ def claims_view(context: RequestContext, project: str) -> View | None:
 
 
 def add_claims(
-    context: RequestContext, view: View | None, rows: Sequence[tiers.Row], passages: Sequence[Passage]
-) -> list[tiers.Row]:
+    context: RequestContext, view: View | None, rows: Sequence[budget.Row], passages: Sequence[Passage]
+) -> list[budget.Row]:
     """The rows of these passages with the claims that cite them. One query for all."""
     if view is None or not passages:
         return [*rows]

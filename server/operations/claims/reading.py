@@ -19,7 +19,7 @@ from winnow.server.contracts.claims.arguments import (
     RelatedEntries,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers import budget, text_charges
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.claims.notebooks import OpenNotebook, open_notebook
 from winnow.server.operations.claims.rows import change_row, contradiction_rows, entry_row, read_claim, share
@@ -41,7 +41,7 @@ def entry_claims(context: RequestContext, request: EntryClaims) -> Answer:
     book.bring_up_to_date()
     found = book.store.read(book.view, request.entry_ids)
     asked = list(dict.fromkeys(request.entry_ids))
-    rows: list[tiers.Row] = [
+    rows: list[budget.Row] = [
         entry_row(found[id]) | {"confidence_avg": _mean(found[id].claims)} for id in asked if id in found
     ]
     answer = answer_rows(context, rows, name="entries")
@@ -98,7 +98,7 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
     state = derive_state(book.store, entry)
     size = context.caller.budget.of("full")
     asked = choose_claims(entry.id, read_claims(book, entry), request.claims)
-    claims = tiers.fit_rows(asked, size.tokens // 2, size.bytes // 2)
+    claims = budget.fit_rows(asked, size.tokens // 2, size.bytes // 2)
     rest = (
         leave_out(entry.content)
         if request.claims
@@ -123,7 +123,7 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
     }
     is_cut = len(claims.rows) < len(asked)
     warnings = (CLAIMS_CUT.format(shown=len(claims.rows), found=len(asked)),) if is_cut else ()
-    pieces = [text_charges.piece(entry.id, text) for text in (payload["content"], tiers.dumps(payload["claims"]))]
+    pieces = [text_charges.piece(entry.id, text) for text in (payload["content"], budget.dumps(payload["claims"]))]
     return Answer(payload, "full", 1, claims.tokens, warnings, charged_text=text_charges.total(pieces))
 
 
@@ -204,7 +204,7 @@ def _comparison_rows(book: OpenNotebook, comparisons: Sequence[Comparison]) -> l
 def list_topics(context: RequestContext, request: ListTopics) -> Answer:
     """Answer with the topics by name."""
     book = open_notebook(context, request.project, request.prefix)
-    rows: list[tiers.Row] = [
+    rows: list[budget.Row] = [
         {
             "topic": one_line(each.topic),
             "entry_count": each.entries,
@@ -230,7 +230,7 @@ def find_friction(context: RequestContext, request: FindFriction) -> Answer:
     contested = book.store.most_contested(book.view, request.min_friction, request.limit)
     found = {entry.id: entry for entry in contested} | book.store.read(book.view, sorted(others))
     opposed_in = {entry.id: contradiction_rows(entry, _about(entry, verdicts), others) for entry in found.values()}
-    rows: list[tiers.Row] = []
+    rows: list[budget.Row] = []
     ordered = sorted(found.values(), key=lambda entry: (-entry.friction, not opposed_in[entry.id], entry.id))
     for entry in ordered[: request.limit]:
         opposed = opposed_in[entry.id]
@@ -267,7 +267,7 @@ def recent_changes(context: RequestContext, request: RecentChanges) -> Answer:
     book = open_notebook(context, request.project)
     book.bring_up_to_date()
     changes = book.store.recent(book.view, request.since_sequence, request.limit)
-    rows: list[tiers.Row] = [
+    rows: list[budget.Row] = [
         {**entry_row(entry, _CLAIMS_SHOWN), **change_row(change)} for change, entry in changes
     ]
     answer = answer_rows(context, rows, name="changes")

@@ -36,7 +36,7 @@ from winnow.server.contracts.claims.arguments import (
     WriteEntry,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers import budget, text_charges
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.claims.foreign_answers import by_entry, is_entry_id, read_rows, read_whole
 from winnow.server.operations.claims.notebooks import OpenNotebook, documents_of, open_notebook, require_writes
@@ -183,11 +183,11 @@ def read_entry(context: RequestContext, request: ReadEntry) -> Answer:
         found |= leave_out(found["content"])
         found["claims"] = choose_claims(found["entry_id"], found["claims"], request.claims)
     size = context.caller.budget.of("full")
-    claims = tiers.fit_rows(check_claims(far, found["claims"]), size.tokens // 2, size.bytes // 2)
+    claims = budget.fit_rows(check_claims(far, found["claims"]), size.tokens // 2, size.bytes // 2)
     cut = len(claims.rows) < len(found["claims"])
     payload = {**found, "claims": list(claims.rows), "status_why": _WHY[found["integration_status"]]}
     warnings = (CLAIMS_CUT.format(shown=len(claims.rows), found=len(found["claims"])),) if cut else ()
-    pieces = (found["content"], tiers.dumps(payload["claims"]))
+    pieces = (found["content"], budget.dumps(payload["claims"]))
     charged_text = text_charges.total([text_charges.piece(found["entry_id"], text) for text in pieces])
     return Answer(payload, "full", 1, claims.tokens, warnings, charged_text=charged_text)
 

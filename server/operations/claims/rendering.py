@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.operations.answers.budget import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.base import DIRECT
 from winnow.server.text.framing import frame_text
 

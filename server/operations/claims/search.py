@@ -7,7 +7,7 @@ from typing import Any
 
 from winnow.server.claims.store import View
 from winnow.server.contracts.claims.arguments import ClaimSearch
-from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers import budget
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.claims.notebooks import OpenNotebook, open_notebook
 from winnow.server.operations.claims.rows import entry_row, share
@@ -28,7 +28,7 @@ def search_claims(context: RequestContext, request: ClaimSearch) -> Answer:
         mode = "lexical"
     ranked, similarities, nearest = _rank(book, request, mode)
     entries = book.store.read(book.view, ranked)
-    rows: list[tiers.Row] = []
+    rows: list[budget.Row] = []
     for entry_id in ranked:
         if (entry := entries.get(entry_id)) is None:
             continue
@@ -41,14 +41,14 @@ def search_claims(context: RequestContext, request: ClaimSearch) -> Answer:
 
 def answer_rows(
     context: RequestContext,
-    rows: Sequence[tiers.Row],
+    rows: Sequence[budget.Row],
     more: dict[str, Any] | None = None,
     warnings: Sequence[str] = (),
     name: str = "results",
 ) -> Answer:
     """An answer with the rows that fit into its budget, and a warning where some do not."""
     size = context.caller.budget.of("metadata")
-    fitted = tiers.fit_rows(rows, size.tokens, size.bytes)
+    fitted = budget.fit_rows(rows, size.tokens, size.bytes)
     shown = len(fitted.rows)
     cut = (_CUT.format(shown=shown, found=len(rows)),) if shown < len(rows) else ()
     payload = {name: list(fitted.rows), "count": shown, **(more or {})}

@@ -17,9 +17,9 @@ from winnow.server.contracts.core.planning import MAX_EVIDENCE, ExecuteResearch,
 from winnow.server.contracts.kb import RetrieveEvidence
 from winnow.server.models import Filters, Passage
 from winnow.server.operations.answers import text_charges
+from winnow.server.operations.answers.budget import Size
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.answers.rendering import partial_note
-from winnow.server.operations.answers.tiers import Size
 from winnow.server.operations.base import DIRECT, Answer, RequestContext
 from winnow.server.operations.core.perspectives import Suggestion, suggest_perspectives
 from winnow.server.operations.core.planning import build_perspective, render_perspectives

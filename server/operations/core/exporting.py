@@ -20,7 +20,7 @@ from winnow.server.contracts.core.exporting import (
     RenderMarkdown,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.operations.answers.tiers import measure
+from winnow.server.operations.answers.budget import measure
 from winnow.server.operations.base import DIRECT, Answer, RequestContext
 from winnow.server.operations.citing import cite_rows
 from winnow.server.operations.core.auditing import Audit, claim_of

@@ -10,7 +10,7 @@ from winnow.server.bibliographies.locators import cite_work
 from winnow.server.contracts.core.loading import LoadAnswer, LoadDocument
 from winnow.server.contracts.documents import ReadDocument
 from winnow.server.errors import WinnowError
-from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers import budget, text_charges
 from winnow.server.operations.answers.paging import Cursor, fingerprint, resume
 from winnow.server.operations.answers.rendering import partial_note
 from winnow.server.operations.base import DIRECT, Answer, RequestContext
@@ -49,8 +49,8 @@ def load_document(context: RequestContext, request: LoadDocument) -> Answer:
     allowed = context.caller.budget.of("full")
     # Rows are measured with the longest ending that an answer may have.
     ending = {"next_cursor": "9" * 60, "partial": False, "limit_reason": "page_size"}
-    around = tiers.measure({"uri": first["file"], **facts, **ending, "results": []})
-    fitted = tiers.fit_rows(rows, allowed.tokens - around.tokens, allowed.bytes - around.bytes)
+    around = budget.measure({"uri": first["file"], **facts, **ending, "results": []})
+    fitted = budget.fit_rows(rows, allowed.tokens - around.tokens, allowed.bytes - around.bytes)
     last = pieces[len(fitted.rows) - 1]
     has_more = last["next"] is not None
     reason = "page_size" if has_more and fitted.limit_reason == "none" else fitted.limit_reason

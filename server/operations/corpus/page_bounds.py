@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from winnow.server.operations.answers.tiers import Size
+from winnow.server.operations.answers.budget import Size
 from winnow.server.operations.base import RequestContext
 
 DIRECT_ROWS = 200  # no more fit into a direct answer

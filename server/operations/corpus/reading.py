@@ -11,7 +11,7 @@ from winnow.server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from winnow.server.errors import WinnowError
 from winnow.server.models import Document, Filters
 from winnow.server.operations.answers import text_charges
-from winnow.server.operations.answers.tiers import ANSWER_BYTES, ANSWER_TOKENS, Size
+from winnow.server.operations.answers.budget import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.corpus.pages import find_numbers, find_pages, list_pages, name_pages
 from winnow.server.operations.corpus.sheet_rows import narrow_to_rows

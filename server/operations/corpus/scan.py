@@ -10,6 +10,7 @@ from winnow.server.bibliographies.locators import address_of, cite_work, locator
 from winnow.server.contracts.corpus import MAX_MATCH_CHARS, Scan, ScanAnswer
 from winnow.server.models import Place
 from winnow.server.operations.answers import text_charges
+from winnow.server.operations.answers.budget import SCRIPT_ANSWER_BYTES
 from winnow.server.operations.answers.paging import (
     TIME_ENDED,
     AnswerPage,
@@ -19,7 +20,6 @@ from winnow.server.operations.answers.paging import (
     resume_scan,
 )
 from winnow.server.operations.answers.rendering import partial_note
-from winnow.server.operations.answers.tiers import SCRIPT_ANSWER_BYTES
 from winnow.server.operations.base import DIRECT, Answer, RequestContext
 from winnow.server.operations.corpus.matched_text import ShownLength, require_handed_over, shown_length
 from winnow.server.operations.corpus.page_bounds import DIRECT_ROWS, size_limit

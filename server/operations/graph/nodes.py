@@ -17,7 +17,7 @@ from winnow.server.contracts.graph import MAX_WEIGHT, SNIPPET_CHARS
 from winnow.server.errors import WinnowError
 from winnow.server.ids import entity_id, is_chunk_id
 from winnow.server.models import Filters, Passage
-from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers import budget, text_charges
 from winnow.server.operations.answers.paging import AnswerPage, Cursor, build_page, fingerprint, resume
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.claims.claim_graph import ClaimGraph, is_claim_name, is_of_notebook
@@ -344,13 +344,13 @@ def end_of_page(page: AnswerPage, cut: int) -> dict[str, Any]:
     return page.ending
 
 
-def size_limit(context: RequestContext, size: int, usual: int) -> tiers.Size:
+def size_limit(context: RequestContext, size: int, usual: int) -> budget.Size:
     """The maximum size of an answer with this many rows."""
     allowed = context.caller.budget.of("metadata")
     if not context.caller.budget.is_direct:
         return allowed
-    wanted = max(tiers.GRAPH_TOKENS, tiers.GRAPH_TOKENS * size // usual)
-    return tiers.Size(min(tiers.MOST_GRAPH_TOKENS, wanted), allowed.bytes)
+    wanted = max(budget.GRAPH_TOKENS, budget.GRAPH_TOKENS * size // usual)
+    return budget.Size(min(budget.MOST_GRAPH_TOKENS, wanted), allowed.bytes)
 
 
 def texts_of(view: GraphView, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from winnow.server.contracts.base import Mode, Scope
 from winnow.server.errors import WinnowError
 from winnow.server.models import Passage
-from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers import budget
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.graph.nodes import GraphView, shorten, view_of
 from winnow.server.operations.graph.walks import MENTION_TYPES
@@ -14,11 +14,11 @@ MAX_RELATIONSHIPS = 10  # of one row
 _NONE = "include_relationships: there are no relationships: {why}"
 _TOO_SMALL = "include_relationships: rows have relationships with response_mode preview or full"
 
-Rendered = tuple[list[tiers.Row], tuple[str, ...]]
+Rendered = tuple[list[budget.Row], tuple[str, ...]]
 
 
 def add_relationships(
-    context: RequestContext, scope: Scope | None, mode: Mode, passages: list[Passage], rows: list[tiers.Row]
+    context: RequestContext, scope: Scope | None, mode: Mode, passages: list[Passage], rows: list[budget.Row]
 ) -> Rendered:
     """Add at most ten relationships to each row; if there are none, the rows unchanged and a warning."""
     try:
@@ -30,7 +30,7 @@ def add_relationships(
         return rows, (_NONE.format(why=error.message),)
 
 
-def _add_to_row(row: tiers.Row, view: GraphView, passage: Passage) -> tiers.Row:
+def _add_to_row(row: budget.Row, view: GraphView, passage: Passage) -> budget.Row:
     if not isinstance(row, dict):
         return row
     ids = [passage.chunk.id, passage.document.id]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from winnow.server.bibliographies.locators import cite_place
+from winnow.server.operations.answers.budget import ANSWER_BYTES, MOST_GRAPH_TOKENS, Size
 from winnow.server.operations.answers.rendering import partial_note
-from winnow.server.operations.answers.tiers import ANSWER_BYTES, MOST_GRAPH_TOKENS, Size
 from winnow.server.text.framing import frame_text
 
 # Every description of a graph tool contains these sentences verbatim.

@@ -10,7 +10,7 @@ from typing import Any
 from winnow.server.contracts import VendorAnswer
 from winnow.server.contracts.graph import DEFAULT_VENDOR_ROWS, FindVendorInfo
 from winnow.server.errors import WinnowError
-from winnow.server.operations.answers import text_charges, tiers
+from winnow.server.operations.answers import budget, text_charges
 from winnow.server.operations.answers.paging import AnswerPage, Cursor, build_page, fingerprint, resume
 from winnow.server.operations.answers.rendering import partial_note
 from winnow.server.operations.base import GRAPH_SECONDS, Answer, RequestContext
@@ -202,7 +202,7 @@ def _build_page(
     if request.include_content:
         texts = texts_of(view, entities)
         rows = [_add_content(row, texts) for row in rows]
-        allowed = tiers.Size(max(allowed.tokens, tiers.MOST_GRAPH_TOKENS), allowed.bytes)
+        allowed = budget.Size(max(allowed.tokens, budget.MOST_GRAPH_TOKENS), allowed.bytes)
     empty = {"entity_count": 100, "entities": [], "relationships": []}
     return build_page(rows, {**facts, **empty}, allowed, here, more=False)
 

@@ -18,7 +18,7 @@ from winnow.server.contracts.graph import (
     GraphPaths,
     SectionsForEntities,
 )
-from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers import budget
 from winnow.server.operations.answers.paging import resume
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.graph.nodes import (
@@ -148,7 +148,7 @@ def _describe_graph(view: GraphView) -> Answer:
     }
     has_mentions = bool(MENTION_TYPES & counts.edge_types.keys())
     warnings = (MENTIONS_ONLY,) if has_mentions else ()
-    return Answer(payload, "metadata", 1, tiers.measure(payload).tokens, warnings)
+    return Answer(payload, "metadata", 1, budget.measure(payload).tokens, warnings)
 
 
 def _mention_warnings(nodes: Sequence[Node], types: Types) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from winnow.server.contracts.base import Scope
 from winnow.server.contracts.research import SECTION_CHARS, CollectionAnswer, InspectCollection
 from winnow.server.errors import WinnowError
 from winnow.server.models import CollectionFacts, Filters, Passage
-from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers import budget
 from winnow.server.operations.base import DIRECT, GRAPH_SECONDS, Answer, RequestContext
 from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.ranking.scope import filters_of
@@ -165,8 +165,8 @@ def _authors(stated: Any) -> list[str]:
 
 
 def _with_samples(context: RequestContext, payload: dict[str, Any], samples: list[dict[str, Any]]) -> Answer:
-    allowed, around = context.caller.budget.of("full"), tiers.measure({**payload, "sample_payloads": []})
-    fitted = tiers.fit_rows(samples, allowed.tokens - around.tokens, allowed.bytes - around.bytes)
+    allowed, around = context.caller.budget.of("full"), budget.measure({**payload, "sample_payloads": []})
+    fitted = budget.fit_rows(samples, allowed.tokens - around.tokens, allowed.bytes - around.bytes)
     shown = len(fitted.rows)
     if shown < len(samples):
         context.warnings.append(_CUT.format(shown=shown, found=len(samples)))
@@ -178,7 +178,7 @@ def render_collection(payload: dict[str, Any]) -> list[str]:
     lines = [f"project {payload['project']}: {payload['size']} passages in {payload['collection']}"]
     lines += _render_facts(payload)
     for number, sample in enumerate(payload["sample_payloads"], start=1):
-        lines += [f"sample {number}:", *frame_text(tiers.dumps(sample))]
+        lines += [f"sample {number}:", *frame_text(budget.dumps(sample))]
     return lines
 
 

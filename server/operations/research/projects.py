@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from winnow.server.contracts.research import MAX_PROJECTS, ListProjects, ProjectsAnswer
-from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers import budget
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.research.models import bound_models, collection_of, projects_in_reach
 
-_TOKENS = tiers.ANSWER_TOKENS["metadata"]
+_TOKENS = budget.ANSWER_TOKENS["metadata"]
 _CUT = "{shown} of {found} projects are listed; name the first characters of the others in prefix"
 
 
@@ -20,7 +20,7 @@ def list_projects(context: RequestContext, request: ListProjects) -> Answer:
     names = projects_in_reach(context)
     found = [name for name in names if name.startswith(request.prefix or "")]
     rows = [_build_row(context, name, names) for name in found[:MAX_PROJECTS]]
-    fitted = tiers.fit_rows(rows, _TOKENS, tiers.ANSWER_BYTES)
+    fitted = budget.fit_rows(rows, _TOKENS, budget.ANSWER_BYTES)
     shown = len(fitted.rows)
     warnings = (_CUT.format(shown=shown, found=len(found)),) if shown < len(found) else ()
     return Answer({"projects": list(fitted.rows), "count": shown}, "metadata", shown, fitted.tokens, warnings)
@@ -69,7 +69,7 @@ LIST_PROJECTS = Operation(
         description=_LIST_PROJECTS_DESCRIPTION,
         answer=ProjectsAnswer,
         render=render_projects,
-        max_size=tiers.Size(_TOKENS + 1_000, tiers.ANSWER_BYTES),
+        max_size=budget.Size(_TOKENS + 1_000, budget.ANSWER_BYTES),
         is_repeatable=True,
         pack="research",
     ),

@@ -15,7 +15,7 @@ from winnow.server.contracts.base import Scope
 from winnow.server.contracts.research import HybridQueryAnswer, QueryAnswer, QueryProject, QueryProjectHybrid
 from winnow.server.errors import WinnowError
 from winnow.server.models import SPARSE_MODEL, Filters, Hit, Passage
-from winnow.server.operations.answers import tiers
+from winnow.server.operations.answers import budget
 from winnow.server.operations.base import DENSE_SECONDS, DIRECT, SEARCH_SECONDS, Answer, RequestContext
 from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.ranking.candidates import load_candidates
@@ -174,8 +174,8 @@ def _load(
 
 def _build_answer(context: RequestContext, rows: Sequence[dict[str, Any]], facts: dict[str, Any]) -> Answer:
     """The rows that fit, and their number; a warning says that some do not."""
-    allowed, around = context.caller.budget.of("full"), tiers.measure({"items": [], "count": 100, **facts})
-    fitted = tiers.fit_rows(rows, allowed.tokens - around.tokens, allowed.bytes - around.bytes)
+    allowed, around = context.caller.budget.of("full"), budget.measure({"items": [], "count": 100, **facts})
+    fitted = budget.fit_rows(rows, allowed.tokens - around.tokens, allowed.bytes - around.bytes)
     shown = len(fitted.rows)
     if shown < len(rows):
         context.warnings.append(_CUT.format(shown=shown, found=len(rows)))

@@ -14,7 +14,7 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ReadOptions
 from winnow.server.readers.pdf.layout import Box
-from winnow.server.readers.pdf.torn_words import HYPHEN, HYPHENS
+from winnow.server.readers.pdf_characters.torn_words import HYPHEN, HYPHENS
 
 MOST_PAGES = 20_000
 # PDF 1.7, annex C: the largest page, 200 inches on each side.

@@ -26,7 +26,7 @@ from winnow.server.readers.pdf.tables import (
     has_leaders,
     is_barred,
 )
-from winnow.server.readers.pdf.torn_words import HYPHEN
+from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 from winnow.server.text.markup.captions import begins_caption
 
 _LONGEST_HEADING, _LONGEST_MARKED, _MOST_LEVELS = 200, 110, 4

@@ -11,10 +11,10 @@ from typing import Any
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from winnow.server.readers.pdf.layout import Box
-from winnow.server.readers.pdf.torn_words import HYPHEN
 from winnow.server.readers.pdf.visibility import PageObjects
 from winnow.server.readers.pdf_characters.letters import as_in_programs, read_codes, read_letters
 from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, raise_digits, read_sign
+from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 
 # A gap between two words that is wider than this, in sizes of the font, parts two cells.
 CELL_GAP = 0.9

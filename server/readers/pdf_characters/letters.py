@@ -9,7 +9,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
-from winnow.server.readers.pdf.torn_words import HYPHEN, HYPHENS
+from winnow.server.readers.pdf_characters.torn_words import HYPHEN, HYPHENS
 
 _HYPHEN_CODES = frozenset(map(ord, HYPHENS))
 # Bitmap fonts of TeX (Type 3) do not name their letters: PDFium gives the codes of the encoding T1 (Cork), and

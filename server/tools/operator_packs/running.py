@@ -13,7 +13,7 @@ from typing import Any
 from winnow.sandbox.protocol.outcome import SandboxUnavailable
 from winnow.sandbox.runners.programs import ProgramEnd, run_program
 from winnow.server.errors import WinnowError
-from winnow.server.operations.answers.tiers import dumps
+from winnow.server.operations.answers.budget import dumps
 from winnow.server.runtime.caches import Cache
 from winnow.server.runtime.logs import log
 from winnow.server.text.printable import ending, one_line, printable_data

@@ -10,7 +10,7 @@ from typing import Any
 
 from winnow import __version__
 from winnow.server.contracts import empty_answer
-from winnow.server.operations.answers.tiers import dumps
+from winnow.server.operations.answers.budget import dumps
 from winnow.server.transports.call_results import CallResult, Wrapper
 from winnow.server.transports.facade.problems import FacadeProblem, problem_of
 

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from winnow.server.errors import WinnowError
-from winnow.server.operations.answers.tiers import dumps
+from winnow.server.operations.answers.budget import dumps
 from winnow.server.runtime.reports.traces import continued, span
 from winnow.server.runtime.sessions.identities import unproven_name
 from winnow.server.text.printable import one_line

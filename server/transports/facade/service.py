@@ -13,7 +13,7 @@ from typing import Any
 
 from winnow import __version__
 from winnow.server.errors import WinnowError, error_of, internal_error
-from winnow.server.operations.answers.tiers import dumps
+from winnow.server.operations.answers.budget import dumps
 from winnow.server.operations.knowledge import DIRECT
 from winnow.server.runtime.logs import log
 from winnow.server.runtime.sessions.host_words import error_for
