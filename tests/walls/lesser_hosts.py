@@ -239,20 +239,17 @@ def _exit_code(raised: Sequence[Wall], attempt: Callable[[WallResources], None])
 def _read() -> dict[str, Any]:
     """What is missing around readers of files, whether they are behind the walls that are left, and a page."""
     from winnow.server.ingest.children.parser import ParserProcess
-    from winnow.server.ingest.children.reader_pool import start_walled_children
-    from winnow.server.readers.formats.parsed_file import ReadOptions
 
-    started = start_walled_children(ReadOptions())
-    started.close()
     with ParserProcess() as readers:
         (page,) = readers.parse("html", "<p>Words.</p>", "a.html")
-    is_walled = started.children is not None
-    return {
-        "missing": started.missing,
-        "tier": started.tier,
-        "walled": is_walled,
-        "text": getattr(page, "text", ""),
-    }
+        started = readers._walled
+        assert started is not None
+        return {
+            "missing": started.missing,
+            "tier": started.tier,
+            "walled": started.children is not None,
+            "text": getattr(page, "text", ""),
+        }
 
 
 def _attack_readers() -> dict[str, Any]:
