@@ -18,6 +18,8 @@ from winnow.server.contracts.base import (
     Scope,
     SearchFilters,
 )
+from winnow.server.contracts.evidence import EvidenceAnswer, ExtractEvidence, RetrievedEvidence, RetrieveEvidence
+from winnow.server.contracts.excerpts import ExcerptAnswer, ExcerptOptions, ExpandExcerpt, ReadExcerpt
 from winnow.server.contracts.graph import (
     DescribeAnswer,
     EntitiesForSections,
@@ -32,18 +34,7 @@ from winnow.server.contracts.graph import (
     SectionsForEntities,
     VendorAnswer,
 )
-from winnow.server.contracts.kb import (
-    EvidenceAnswer,
-    ExcerptAnswer,
-    ExcerptOptions,
-    ExpandExcerpt,
-    ExtractEvidence,
-    KbSearch,
-    KbSearchAnswer,
-    ReadExcerpt,
-    RetrievedEvidence,
-    RetrieveEvidence,
-)
+from winnow.server.contracts.kb import KbSearch, KbSearchAnswer
 from winnow.server.contracts.legacy import GetSectionText, SearchSections, SectionsAnswer, SectionTextsAnswer
 from winnow.server.contracts.parsing import parse
 from winnow.server.contracts.schema import answer_schema, empty_answer, flat_schema, wire_schema

@@ -22,8 +22,8 @@ from winnow.server.contracts.base import (
     Payload,
     SearchFilters,
 )
+from winnow.server.contracts.excerpts import MAX_EXCERPT_BYTES
 from winnow.server.contracts.kb import (
-    MAX_EXCERPT_BYTES,
     MAX_PAGE_SIZE,
     MAX_ROWS,
     MAX_SNIPPET_CHARS,

@@ -9,7 +9,7 @@ from typing import Any
 
 from winnow.server.bibliographies.locators import cite_place, cited_fields
 from winnow.server.contracts import EvidenceAnswer, RetrievedEvidence
-from winnow.server.contracts.kb import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
+from winnow.server.contracts.evidence import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from winnow.server.operations.answers import text_charges
 from winnow.server.operations.answers.budget import Size
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume

@@ -14,12 +14,7 @@ from typing import Any
 
 from winnow.server.bibliographies.locators import address_of, cite_place, cited_fields, locator_fields, work_fields
 from winnow.server.contracts import ExcerptAnswer
-from winnow.server.contracts.kb import (
-    MAX_EXCERPT_BYTES,
-    MAX_EXCERPT_TOKENS,
-    ExpandExcerpt,
-    ReadExcerpt,
-)
+from winnow.server.contracts.excerpts import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS, ExpandExcerpt, ReadExcerpt
 from winnow.server.errors import WinnowError
 from winnow.server.operations.answers import text_charges
 from winnow.server.operations.answers.budget import cut_to_bytes

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from winnow.server.contracts.kb import MAX_MISSING_TERMS
+from winnow.server.contracts.evidence import MAX_MISSING_TERMS
 from winnow.server.errors import WinnowError
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.ranking.candidates import CandidateList

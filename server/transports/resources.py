@@ -20,7 +20,7 @@ from mcp_types import (
 )
 
 from winnow.server.bibliographies.locators import cited_fields
-from winnow.server.contracts.kb import MAX_EXCERPT_BYTES
+from winnow.server.contracts.excerpts import MAX_EXCERPT_BYTES
 from winnow.server.errors import WinnowError
 from winnow.server.models import Passage
 from winnow.server.operations.answers.budget import cut_to_bytes

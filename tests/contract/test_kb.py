@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, ResourceLink, TextContent
 
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts import flat_schema
-from winnow.server.contracts.kb import MAX_EXCERPT_TOKENS
+from winnow.server.contracts.excerpts import MAX_EXCERPT_TOKENS
 from winnow.server.operations.answers.budget import measure
 from winnow.server.operations.excerpts import _build_bullets
 from winnow.server.settings.loading import load_settings

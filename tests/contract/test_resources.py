@@ -26,7 +26,7 @@ from mcp_types import (
 
 from tests.serving import serve
 from winnow.server.commands.entry.app import Application, open_application
-from winnow.server.contracts.kb import MAX_EXCERPT_BYTES
+from winnow.server.contracts.excerpts import MAX_EXCERPT_BYTES
 from winnow.server.errors import WinnowError
 from winnow.server.models import Chunk, Document, Passage
 from winnow.server.runtime.sessions.passage_store import URI_TEMPLATE, PassageStore

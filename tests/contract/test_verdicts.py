@@ -10,7 +10,7 @@ import pytest
 
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import Application, open_application
-from winnow.server.contracts.kb import MAX_MISSING_TERMS
+from winnow.server.contracts.evidence import MAX_MISSING_TERMS
 from winnow.server.ingest.pipeline import RawDocument, ingest_documents
 from winnow.server.jobs.target import target_of
 from winnow.server.operations.base import DIRECT, Caller, RankingCache, RequestContext

@@ -24,10 +24,10 @@ from winnow.server.contracts import (
     wire_schema,
 )
 from winnow.server.contracts.claims.arguments import WriteEntry
-from winnow.server.contracts.corpus import Scan
-from winnow.server.contracts.documents import ReadDocument
+from winnow.server.contracts.corpus.reading import ReadDocument
+from winnow.server.contracts.corpus.scan import Scan
+from winnow.server.contracts.evidence import RetrieveEvidence
 from winnow.server.contracts.graph import FindVendorInfo, GraphExpand, GraphPaths
-from winnow.server.contracts.kb import RetrieveEvidence
 from winnow.server.contracts.parsing import _format_value, _repr_parts
 from winnow.server.errors import ErrorCode, WinnowError
 from winnow.server.operations.knowledge import OPERATIONS

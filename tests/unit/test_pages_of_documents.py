@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from winnow.server.bibliographies.locators import locate
-from winnow.server.contracts.documents import ReadDocument
+from winnow.server.contracts.corpus.reading import ReadDocument
 from winnow.server.errors import WinnowError
 from winnow.server.models import Place
 from winnow.server.operations.corpus.pages import find_numbers, find_pages

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from winnow.server.contracts.corpus import MAX_SCAN_ROWS
+from winnow.server.contracts.corpus.scan import MAX_SCAN_ROWS
 from winnow.server.errors import WinnowError
 from winnow.server.operations.answers.paging import TIME_ENDED, ScanCursor
 from winnow.server.operations.knowledge import SCRIPT, Knowledge

@@ -72,7 +72,7 @@ def read(
 
 async def _print_all(settings: Settings, arguments: dict[str, Any], *, as_json: bool) -> None:
     """Print a document up to its end, or pages up to theirs, from as large pieces as scripts may read."""
-    from winnow.server.contracts.documents import MAX_READ_TOKENS
+    from winnow.server.contracts.corpus.reading import MAX_READ_TOKENS
     from winnow.server.operations.knowledge import SCRIPT
 
     pieces: list[dict[str, Any]] = []

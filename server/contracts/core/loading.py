@@ -17,7 +17,8 @@ from winnow.server.contracts.base import (
     Meta,
     Scope,
 )
-from winnow.server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS, Title
+from winnow.server.contracts.excerpts import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
+from winnow.server.contracts.kb import Title
 
 MAX_CHUNKS = 20
 _Characters = Annotated[int, Field(ge=0, le=10**9)]

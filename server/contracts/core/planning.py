@@ -18,7 +18,8 @@ from winnow.server.contracts.base import (
     Scope,
     SearchFilters,
 )
-from winnow.server.contracts.kb import MAX_MISSING_TERMS, MAX_QUOTE_TOKENS, MissingTerm, Question, Title, Verdict
+from winnow.server.contracts.evidence import MAX_MISSING_TERMS, MAX_QUOTE_TOKENS, MissingTerm, Verdict
+from winnow.server.contracts.kb import Question, Title
 from winnow.server.text.limits import MAX_QUOTE_CHARS
 
 MAX_PERSPECTIVES = 10

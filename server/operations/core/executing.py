@@ -14,7 +14,7 @@ from typing import Any
 
 from winnow.server.bibliographies.locators import cite_place
 from winnow.server.contracts.core.planning import MAX_EVIDENCE, ExecuteResearch, ResearchAnswer
-from winnow.server.contracts.kb import RetrieveEvidence
+from winnow.server.contracts.evidence import RetrieveEvidence
 from winnow.server.models import Filters, Passage
 from winnow.server.operations.answers import text_charges
 from winnow.server.operations.answers.budget import Size

@@ -8,7 +8,7 @@ from typing import Any
 
 from winnow.server.bibliographies.locators import cite_work
 from winnow.server.contracts.core.loading import LoadAnswer, LoadDocument
-from winnow.server.contracts.documents import ReadDocument
+from winnow.server.contracts.corpus.reading import ReadDocument
 from winnow.server.errors import WinnowError
 from winnow.server.operations.answers import budget, text_charges
 from winnow.server.operations.answers.paging import Cursor, fingerprint, resume

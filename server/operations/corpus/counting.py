@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from winnow.server.contracts.corpus import Count
+from winnow.server.contracts.corpus.counting import Count
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.corpus.patterns import Pattern, compile_pattern
 from winnow.server.operations.corpus.tallies import Tally

@@ -9,7 +9,7 @@ from typing import Any
 from winnow.server.bibliographies.facts import TITLE_CASE
 from winnow.server.bibliographies.locators import work_fields
 from winnow.server.contracts.base import CitedWork
-from winnow.server.contracts.documents import DocumentsAnswer, ListDocuments
+from winnow.server.contracts.corpus.documents import DocumentsAnswer, ListDocuments
 from winnow.server.errors import WinnowError
 from winnow.server.models import DocumentRecord, Filters
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume

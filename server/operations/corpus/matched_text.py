@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from winnow.server.contracts.corpus import MAX_MATCH_CHARS, MAX_WHOLE_CHARS, Scan
+from winnow.server.contracts.corpus.scan import MAX_MATCH_CHARS, MAX_WHOLE_CHARS, Scan
 from winnow.server.errors import WinnowError
 from winnow.server.operations.base import RequestContext
 from winnow.server.text.printable import one_line, printable, shorten

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from winnow.server.bibliographies.locators import address_of, cite_work, locator_fields, work_fields
-from winnow.server.contracts.documents import MAX_READ_BYTES, MAX_READ_TOKENS, ReadAnswer, ReadDocument
-from winnow.server.contracts.kb import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
+from winnow.server.contracts.corpus.reading import MAX_READ_BYTES, MAX_READ_TOKENS, ReadAnswer, ReadDocument
+from winnow.server.contracts.excerpts import MAX_EXCERPT_BYTES, MAX_EXCERPT_TOKENS
 from winnow.server.errors import WinnowError
 from winnow.server.models import Document, Filters
 from winnow.server.operations.answers import text_charges

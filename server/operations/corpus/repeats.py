@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Any
 
 from winnow.server.bibliographies.locators import address_of, locator_fields, work_fields
-from winnow.server.contracts.documents import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
+from winnow.server.contracts.corpus.repeats import MAX_PLACES, MAX_REPEAT_CHARS, FindRepeats
 from winnow.server.errors import WinnowError
 from winnow.server.models import ChunkSpan, Document, Filters
 from winnow.server.operations.answers import text_charges

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from winnow.server.bibliographies.locators import address_of, cite_work, locator_fields
-from winnow.server.contracts.corpus import MAX_MATCH_CHARS, Scan, ScanAnswer
+from winnow.server.contracts.corpus.scan import MAX_MATCH_CHARS, Scan, ScanAnswer
 from winnow.server.models import Place
 from winnow.server.operations.answers import text_charges
 from winnow.server.operations.answers.budget import SCRIPT_ANSWER_BYTES

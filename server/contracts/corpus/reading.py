@@ -1,4 +1,4 @@
-"""``kb.documents``, ``kb.repeats`` and ``kb.read``: all documents, text that is repeated, a document whole."""
+"""``kb.read``: a document whole, or some of its pages."""
 
 from __future__ import annotations
 
@@ -12,23 +12,11 @@ from winnow.server.contracts.base import (
     UNLISTED,
     Arguments,
     Cited,
-    CitedWork,
-    CursorText,
-    JsonValue,
-    Label,
-    Limit,
     Meta,
-    PathPattern,
-    Payload,
     Scope,
-    SearchFilters,
-    Where,
 )
 from winnow.server.text.markup.possessive import compile_possessive
 
-MAX_DOCUMENT_ROWS = 1_000
-MAX_REPEAT_ROWS = 1_000
-MAX_PLACES = 50  # of one repeated text
 _MOST_PAGE = 10**9
 _LOCATOR_CHARS = 300
 # "12", "12-14", and as locators have them: "slides 2-3", "p. 3 (file page 6)".
@@ -38,54 +26,14 @@ _RANGE = compile_possessive(
 )
 # "p. 3", "pp. iv-vi", "page A-1": the numbers that are printed on pages.
 _PRINTED = re.compile(r"\s*+(?:pp?\.|pages?\s)\s*+([^\s()](?:[^\n()]{0,198}[^\s()])?)\s*+")
-MAX_REPEAT_CHARS = 2_000  # of a repeated text, as it is shown
 MAX_READ_TOKENS = 20_000  # of one piece of a document, for scripts
 MAX_READ_BYTES = 128 * 1024
 
-Sort = Annotated[str, StringConstraints(pattern=r"^-?(path|title|created|updated|tokens)$", max_length=8)]
 _Name = Annotated[str, StringConstraints(max_length=1000)]
 _Title = Annotated[str, StringConstraints(max_length=500)]
 _Id = Annotated[str, StringConstraints(max_length=64)]
 _Count = Annotated[int, Field(ge=0, le=10**12)]
 _Date = Annotated[str, StringConstraints(max_length=40)]
-
-
-class _Narrowed(Arguments):
-    path: PathPattern | None = Field(
-        default=None, description='glob or prefix: "tasks_*"', json_schema_extra=LISTED
-    )
-    where: Where = Field(default_factory=dict, description='front-matter fields: {"stage": "beta"}')
-    filters: SearchFilters | None = Field(
-        default=None, description="narrow the documents", json_schema_extra=UNLISTED
-    )
-    scope: Scope | None = Field(default=None, description="narrow the server's scope")
-
-
-class ListDocuments(_Narrowed):
-    """Arguments of ``kb.documents``."""
-
-    sort: Sort = Field(
-        default="path", description="path, title, created, updated or tokens; - before it: descending"
-    )
-    group_by: Label | None = Field(
-        default=None,
-        description="count by type, folder, language, a label or a front-matter field",
-        json_schema_extra=LISTED,
-    )
-    limit: int = Field(default=100, ge=1, le=MAX_DOCUMENT_ROWS, description="rows of a page")
-    cursor: CursorText | None = Field(
-        default=None, description="next_cursor of the last answer, with the same other arguments"
-    )
-
-
-class FindRepeats(_Narrowed):
-    """Arguments of ``kb.repeats``."""
-
-    min_chars: int = Field(default=200, ge=20, le=100_000, description="the least length of a repeated text")
-    limit: int = Field(default=100, ge=1, le=MAX_REPEAT_ROWS, description="rows of a page")
-    cursor: CursorText | None = Field(
-        default=None, description="next_cursor of the last answer, with the same other arguments"
-    )
 
 
 def _asked_pages(value: Any) -> tuple[int, int] | str:
@@ -138,58 +86,6 @@ class ReadDocument(Arguments):
     )
     max_tokens: int = Field(default=800, ge=8, le=MAX_READ_TOKENS, description="length of the piece")
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
-
-
-class DocumentLabels(Payload):
-    """The labels of a document, those that it has."""
-
-    vendor: Label | None = None
-    doc_tag: Label | None = None
-    tags: list[Label] | None = Field(default=None, max_length=100)
-    environment: Label | None = None
-    repository: Label | None = None
-
-
-class DocumentRow(CitedWork):
-    """A document, or with ``group_by`` the counts of a key.
-
-    ``fields`` is its front matter, without what other fields of the row state; long values are cut. Of a work with
-    more authors than ``authors`` names, it has all.
-    """
-
-    document_id: _Id | None = None
-    file: _Name | None = None
-    title: _Title | None = None
-    type: _Date | None = None
-    language: Annotated[str, StringConstraints(max_length=20)] | None = None
-    tokens: _Count | None = None
-    passages: _Count | None = None
-    created: _Date | None = None
-    updated: _Date | None = None
-    labels: DocumentLabels | None = None
-    fields: JsonValue = None
-    key: _Name | None = None
-    documents: _Count | None = None
-
-
-class DocumentTotal(Payload):
-    """How many documents match, and how many passages they have."""
-
-    documents: _Count
-    passages: _Count
-
-
-class DocumentsAnswer(Payload):
-    """Answer of ``kb.documents``."""
-
-    results: list[DocumentRow] = Field(max_length=MAX_DOCUMENT_ROWS)
-    total: DocumentTotal
-    complete: bool
-    count: int = Field(ge=0, le=MAX_DOCUMENT_ROWS)
-    partial: bool
-    limit_reason: Limit
-    next_cursor: CursorText | None
-    meta: Meta
 
 
 class ReadAnswer(Cited):

@@ -1,4 +1,4 @@
-"""``kb.scan`` and ``kb.count``: all matches of a pattern in all text, and numbers alone."""
+"""``kb.scan``: all matches of a pattern in all text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ GroupBy = Annotated[str, BeforeValidator(_to_text), StringConstraints(min_length
 PatternText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_PATTERN_CHARS)]
 
 
-class _Patterned(Arguments):
+class Patterned(Arguments):
     """What a pattern means, and where it is looked for."""
 
     literal: bool = Field(default=False, description="pattern is plain text")
@@ -60,7 +60,7 @@ class _Patterned(Arguments):
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
 
 
-class Scan(_Patterned):
+class Scan(Patterned):
     """Arguments of ``kb.scan``."""
 
     pattern: PatternText = Field(
@@ -83,14 +83,6 @@ class Scan(_Patterned):
     limit: int = Field(default=1_000, ge=1, le=MAX_SCAN_ROWS, description="rows of a page")
     cursor: CursorText | None = Field(
         default=None, description="next_cursor of the last answer, with the same other arguments"
-    )
-
-
-class Count(_Patterned):
-    """Arguments of ``kb.count``."""
-
-    pattern: PatternText | None = Field(
-        default=None, description="count its matches, as kb.scan finds them; without it documents are counted"
     )
 
 
