@@ -24,7 +24,7 @@ from winnow.server.readers.pdf.composition import ReadPages, compose
 from winnow.server.readers.pdf.document import OpenPdf, bounded_texts, open_pdf
 from winnow.server.readers.pdf.hidden_text import Cleaned, clean
 from winnow.server.readers.pdf.layout import Box, Rules
-from winnow.server.readers.pdf.line_layout import DrawnPage, lay_out_pages
+from winnow.server.readers.pdf.line_layout import DrawnPage, TurnedText, lay_out_pages
 from winnow.server.readers.pdf.lines import (
     BESIDE_BAR,
     CELL_GAP,
@@ -38,10 +38,13 @@ from winnow.server.readers.pdf.lines import (
     split_cells,
     word_places,
 )
+from winnow.server.readers.pdf_characters.ink_sizes import box_of_line, ink_size, join_sizes
 from winnow.server.readers.pdf_characters.letters import as_in_programs
 from winnow.server.readers.pdf_characters.lost_text import LostText
+from winnow.server.readers.pdf_characters.pieces import part_lines
 from winnow.server.readers.pdf_characters.printed_signs import find_printed, has_signs
 from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, drawn_size, find_raised
+from winnow.server.readers.pdf_characters.turned_text import QuarterTurn, find_turn, part_turned
 from winnow.server.text.markup.shaped_text import raise_number
 
 # A vertical line: its place, and where it begins and ends.
@@ -82,8 +85,9 @@ _RAISED_HEIGHT = 1.06
 _ADVANCE_ROOM = 0.025
 _MINUS = "\u2212"
 _POWER = re.compile(r"(?P<base>\d)\s?\^\s?\{?\s?(?P<exponent>[-+\u2212]?\s?\d{1,10})(?!\d)")
-# In widths of a letter: words of a program that are nearer have no space between them.
-_TOUCHING = 0.3
+# In widths of a letter: words of a program that are nearer have no space between them. In sizes: nor have those of
+# a font without a name, whose letters are set one by one.
+_TOUCHING, _KERNED = 0.3, 0.08
 _HYPHENS = re.compile("-?\xad-?")
 _STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
 _SMALLEST_PDF = (
@@ -136,28 +140,62 @@ def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> Draw
     rules = _rules(page.vector_graphics, median([item.height for item in page.text_items] or [0]))
     if page.page_num in cleaned.unclean or lost.is_misread(page.page_num):
         return DrawnPage(page.page_num, page.height, tuple(lost.whole_page(page.page_num)), rules)
-    lines = [*_page_lines(page, opened, rules)]
-    lines += lost.find(page.page_num, lines, has_hidden=bool(cleaned.objects[page.page_num].hidden))
-    return DrawnPage(page.page_num, page.height, tuple(lines), rules)
+    lines = [*_page_lines(page, page.text_items, opened, rules)]
+    found = lost.find(page.page_num, lines, has_hidden=bool(cleaned.objects[page.page_num].hidden))
+    if (turn := find_turn(page.text_items, page.width, page.height)) is None:
+        return DrawnPage(page.page_num, page.height, (*lines, *found), rules)
+    upright, turned = part_turned(page.text_items, turn)
+    lines = [*_page_lines(page, upright, opened, rules), *found]
+    return DrawnPage(
+        page.page_num, page.height, tuple(lines), rules, _turned_back(turned, page, opened, rules, turn)
+    )
 
 
-def _page_lines(page: Any, opened: OpenPdf, rules: Rules) -> Iterator[Line]:
+def _turned_back(items: Sequence[Any], page: Any, opened: OpenPdf, rules: Rules, turn: QuarterTurn) -> TurnedText:
+    """The lines of turned items, and the rules of their page, as they are once it is turned back."""
+    turned_rules = turn.rules(rules)
+    lines: list[Line] = []
+    for item in items:
+        piece = turn.item(item)
+        size = round(max(_SMALLEST, min(item.font_size or piece.height, _OVERSTATED * piece.height)), 1)
+        is_bold = _is_bold(item, opened, page.page_num)
+        lines += _lines(piece, _box(piece), size, is_bold, (), turned_rules, {}, lambda x, box: False)
+    return TurnedText(tuple(lines), turned_rules)
+
+
+def _page_lines(page: Any, items: Iterable[Any], opened: OpenPdf, rules: Rules) -> Iterator[Line]:
     links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
     has_gap = partial(_has_gap, opened, page.page_num)
     printed = {**_printed_words(page, opened), **_raised_words(page, opened)}
-    formulas = []
-    known: dict[tuple[str, float], float] = {}
-    for item in page.text_items:
+    formulas, plain = [], []
+    for item in (part for whole in items for part in part_lines(whole)):
         text = item.text.strip()
         if "$" in text and _has_formula(item, text):
             formulas.append(item)
         elif text:
-            is_bold = _is_bold(item, opened, page.page_num)
-            size = _size(item, page.page_num, opened, known)
-            lines = _lines(item, size, is_bold, links, rules, printed, has_gap)
-            yield from lines if item.font_name else _with_true_widths(lines, opened, page.page_num)
+            plain.append(item)
+    for item, (size, box) in zip(plain, _sizes(plain, page.page_num, opened), strict=True):
+        is_bold = _is_bold(item, opened, page.page_num)
+        lines = _lines(item, box, size, is_bold, links, rules, printed, has_gap)
+        yield from lines if item.font_name else _with_true_widths(lines, opened, page.page_num)
     if formulas:
         yield from _formula_lines(opened, page, formulas)
+
+
+def _sizes(items: Sequence[Any], number: int, opened: OpenPdf) -> Iterator[tuple[float, Box]]:
+    """The size of each item as it is drawn, and its box; of bitmap fonts, which state none, by their ink."""
+    known: dict[tuple[str, float], float] = {}
+    sizes = [_size(item, number, opened, known) for item in items]
+    inked = [item for item, size in zip(items, sizes, strict=True) if not size]
+    found = iter(
+        join_sizes([(ink_size(item.text, item.height), len(item.text)) for item in inked]) if inked else ()
+    )
+    for item, size in zip(items, sizes, strict=True):
+        if size:
+            yield size, _box(item)
+        else:
+            drawn = max(_SMALLEST, next(found))
+            yield drawn, box_of_line(item.text, _box(item), drawn)
 
 
 def _with_true_widths(lines: Iterable[Line], opened: OpenPdf, number: int) -> Iterator[Line]:
@@ -171,15 +209,18 @@ def _with_true_widths(lines: Iterable[Line], opened: OpenPdf, number: int) -> It
 def _size(item: Any, number: int, opened: OpenPdf, known: dict[tuple[str, float], float]) -> float:
     """The size of an item as it is drawn: some programs state 1 and enlarge it, or a large one and shrink it.
 
-    ``known``: by font and height.
+    0 where that is less than its letters are high, as with bitmap fonts. ``known``: by font and height.
     """
     height = round(float(item.height), 1)
     stated: float = item.font_size or height
     if stated < _STATED * height:
         key = (item.font_name or "", height)
         if key not in known:
-            known[key] = drawn_size(opened, number, _box(item)) or height
+            drawn = drawn_size(opened, number, _box(item))
+            known[key] = 0.0 if 0 < drawn < _STATED * height and not item.rotation else drawn or height
         stated = known[key]
+        if not stated:
+            return 0.0
     if stated > _OVERSTATED * height and not item.rotation and _WORD.search(item.text):
         stated = height
     return round(max(_SMALLEST, stated), 1)
@@ -306,6 +347,7 @@ def _raised_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], st
 
 def _lines(
     item: Any,
+    box: Box,
     size: float,
     is_bold: bool,
     links: Sequence[tuple[Box, str]],
@@ -318,8 +360,9 @@ def _lines(
     The font and size of an item are those of its first word: the small number of a program line is a line apart.
     """
     font = item.font_name or ""
-    box = _box(item)
     words = whole_words(item, printed)
+    if words and not font:
+        words = [*join_touching(words, _KERNED * size)]
     if not words:
         yield Line(box, size, is_bold, (Cell(_shown(item.text.strip()), box.left, box.right),))
         return
@@ -332,7 +375,8 @@ def _lines(
             size, font, is_bold = round(min(size * heights[1] / heights[0], heights[1]), 1), "", False
     is_mono = _is_mono(words, font, size)
     if is_mono:
-        words = [(as_in_programs(text), left, right) for text, left, right in join_touching(words)]
+        room = _TOUCHING * (words[0][2] - words[0][1]) / len(words[0][0])
+        words = [(as_in_programs(text), left, right) for text, left, right in join_touching(words, room)]
     if rules.vertical:
         words = list(_part_at_bars(list(_split_at_bars(words, box, rules, has_gap)), box, rules, size))
     if links:
@@ -379,11 +423,11 @@ def _is_mono(words: Sequence[Word], font: str, size: float) -> bool:
     return spread < _MONO_SPREAD if _MONO.search(font) else len(widths) > 3 and spread < _EXACT_SPREAD
 
 
-def join_touching(words: Sequence[Word]) -> Iterator[Word]:
-    """The words of a program; those without room for a space between them are one."""
+def join_touching(words: Sequence[Word], room: float) -> Iterator[Word]:
+    """The words; those that are nearer than this, in points, are one."""
     text, left, right = words[0]
     for then, start, end in words[1:]:
-        if start - right < _TOUCHING * (right - left) / len(text):
+        if -room < start - right < room:
             text, right = text + then, end
         else:
             yield text, left, right

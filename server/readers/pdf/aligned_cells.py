@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from statistics import median
 
 from winnow.server.readers.pdf.lines import Cell, Line, Word, cell_of
 
@@ -19,7 +18,7 @@ _BELOW, _AROUND = 0.75, 5.0
 # So many cells begin there, of lines above or below.
 _FEWEST_EDGES = 2
 # A gap is wider than the others of its cell by this factor; in sizes of the font, how wide a space is.
-_WIDER, _NARROWEST_SPACE, _WIDEST_SPACE = 1.25, 0.22, 0.4
+_WIDER, _NARROWEST_SPACE, _WIDEST_SPACE, _SURELY_WIDE = 1.15, 0.22, 0.4, 0.5
 
 # The left edge of a cell, and the height of its line.
 _Edge = tuple[float, float]
@@ -40,16 +39,17 @@ def _parts(cell: Cell, line: Line, edges: Sequence[_Edge]) -> Iterator[Cell]:
     gaps = [then[1] - first[2] for first, then in pairwise(words)]
     start = 0
     for place, gap in enumerate(gaps, 1):
-        if gap > _WIDER * _usual_gap(gaps, place - 1, line.size) and _is_edge(words[place], line, edges):
+        is_wide = gap > min(_WIDER * _usual_gap(gaps, place - 1, line.size), _SURELY_WIDE * line.size)
+        if is_wide and _is_edge(words[place], line, edges):
             yield cell_of(words[start:place])
             start = place
     yield cell_of(words[start:]) if start else cell
 
 
 def _usual_gap(gaps: Sequence[float], place: int, size: float) -> float:
-    """The median of the other gaps, but no less than a space; the widest space where there are none."""
+    """The narrowest of the other gaps, but no less than a space; the widest space where there are none."""
     others = [*gaps[:place], *gaps[place + 1 :]]
-    return max(median(others), _NARROWEST_SPACE * size) if others else _WIDEST_SPACE * size
+    return max(min(others), _NARROWEST_SPACE * size) if others else _WIDEST_SPACE * size
 
 
 def _is_edge(word: Word, line: Line, edges: Sequence[_Edge]) -> bool:

@@ -540,13 +540,27 @@ def is_unfinished(block: Block) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnedText:
+    """Lines that are turned by a quarter, and the rules of their page, as they are once it is turned back."""
+
+    lines: tuple[Line, ...]
+    rules: Rules
+
+
+@dataclass(frozen=True, slots=True)
 class DrawnPage:
-    """A page as a reader finds it: lines in any order, and the rules drawn between them."""
+    """A page as a reader finds it: lines in any order, the rules drawn between them, and what is turned on it."""
 
     number: int
     height: float
     lines: tuple[Line, ...]
     rules: Rules = NO_RULES
+    turned: TurnedText | None = None
+
+
+def _turned_blocks(page: DrawnPage, turned: TurnedText, sizes: TextSizes) -> tuple[Block, ...]:
+    parted = part_page(turned.lines, turned.rules)
+    return lay_out_page(page.number, page.height, parted, sizes, turned.rules).blocks
 
 
 def lay_out_pages(drawn: Sequence[DrawnPage], *, has_heads: bool = True) -> list[Page]:
@@ -561,6 +575,8 @@ def lay_out_pages(drawn: Sequence[DrawnPage], *, has_heads: bool = True) -> list
     for page, parted in zip(drawn, parts, strict=True):
         edges = tuple(line.text for line in page.lines if is_at_edge(line, page.height))
         laid = replace(lay_out_page(page.number, page.height, parted, sizes, page.rules, gutters), edges=edges)
+        if page.turned is not None:
+            laid = replace(laid, blocks=(*laid.blocks, *_turned_blocks(page, page.turned, sizes)))
         if pages and pages[-1].blocks and laid.blocks:
             before, after = join_over_break(list(pages[-1].blocks), list(laid.blocks))
             pages[-1] = replace(pages[-1], blocks=tuple(before))

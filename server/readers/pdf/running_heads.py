@@ -27,6 +27,8 @@ _FEWEST_PAGES, _FEWEST_PLACES, _SHARE = 3, 4, 0.6
 # how much larger than most lines, and how far from the text, in sizes of the font.
 HEAD, FOOT = 0.17, 0.83
 _PLACE_SHARE, _LONGEST_ROW, _LARGEST, _APART, _LEVEL = 0.3, 110, 1.15, 0.7, 0.45
+# Numbers of pages may be larger.
+_LARGEST_NUMBER = 1.6
 _MORE_LINES, _WIDER = 2, 1.4
 # A rule over this share of the width of the text may part a head from it; how far it reaches into the line of the
 # head, in sizes of the font.
@@ -224,7 +226,9 @@ def _edge(lines: Sequence[Line], height: float, at_top: bool, usual: _Usual) -> 
     rest: list[Line] = []
     for line, middle in zip(lines, middles, strict=True):
         (row if abs(middle - outer) <= _LEVEL * line.size else rest).append(line)
-    if max(line.size for line in row) > _LARGEST * usual.size:
+    text = " ".join(line.text for line in sorted(row, key=lambda line: line.box.left))
+    largest = _LARGEST_NUMBER if _PAGE_NUMBER.fullmatch(text) else _LARGEST
+    if max(line.size for line in row) > largest * usual.size:
         return None
     if sum(len(line.text) for line in row) > _LONGEST_ROW:
         return None
@@ -233,7 +237,6 @@ def _edge(lines: Sequence[Line], height: float, at_top: bool, usual: _Usual) -> 
         gap = min(line.box.top for line in rest) - row[0].box.bottom
     elif rest:
         gap = row[0].box.top - max(line.box.bottom for line in rest)
-    text = " ".join(line.text for line in sorted(row, key=lambda line: line.box.left))
     is_far = outer < height * UPPER if at_top else outer > height * LOWER
     return _Edge(
         tuple(row), (at_top, round(outer)), text, gap, gap > max(_APART * row[0].size, _WIDER * usual.gap), is_far

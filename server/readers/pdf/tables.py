@@ -46,6 +46,7 @@ _ALTERNATIVE = re.compile(r"(?:\||::=|:=)(?:\s|\Z)|[-–—]{1,2}\w")
 # So many lines of contents, whose titles are this far from their pages, in sizes of the font.
 _CONTENTS, _TITLE_GAP = 4, 4.0
 _PAGE = re.compile(r"\d{1,4}|[ivxlc]{1,7}")
+_NUMBER = re.compile(r"[-+\u2212\u2013]?\d[\d.,]*%?")
 _KIND = re.compile(r"\[[^\]]{3,30}\]")
 # In points: a bar that is nearer to the edge of a line stands beside it.
 _BAR_ROOM = 3.0
@@ -365,7 +366,16 @@ def _rows(lines: Sequence[Line], columns: Sequence[_Column], rules: Rules) -> li
         if place and (
             _is_rest(line, lines[place - 1], cells, columns)
             or _is_partial(cells, rows[-1], texts[place - 1])
-            or _goes_on(cells, place, groups, distances, near if is_spread else 0.0, begins_large, whole[place])
+            or _goes_on(
+                cells,
+                texts[place - 1],
+                place,
+                groups,
+                distances,
+                near if is_spread else 0.0,
+                begins_large,
+                whole[place],
+            )
         ):
             rows[-1] = _whole((rows[-1], cells))
         else:
@@ -447,6 +457,7 @@ def _is_partial(cells: Sequence[str], row: Sequence[str], above: Sequence[str]) 
 
 def _goes_on(
     cells: Sequence[str],
+    above: Sequence[str],
     place: int,
     groups: Sequence[int],
     distances: Sequence[float],
@@ -461,6 +472,8 @@ def _goes_on(
     """
     if groups and groups[place] != groups[place - 1]:
         return False
+    if _has_numbers_below(cells, above):
+        return False
     if is_barred_row:
         return True
     if cells[0] == "":
@@ -472,6 +485,13 @@ def _goes_on(
         and distances[place - 1] <= _NEAR_ROW * near
         and (sum(map(bool, cells)) < len(cells) or (begins_large and cells[-1][:1].islower()))
     )
+
+
+def _has_numbers_below(cells: Sequence[str], above: Sequence[str]) -> bool:
+    """Whether most cells of a line are numbers below numbers of the line above it: no number is wrapped."""
+    both = [pair for pair in zip(cells, above, strict=True) if pair[0]]
+    below = sum(bool(_NUMBER.fullmatch(first) and _NUMBER.fullmatch(then)) for first, then in both)
+    return below >= _WIDE_ROWS and below * 2 > len(both)
 
 
 def _groups(lines: Sequence[Line], rules: Rules) -> tuple[list[int], list[tuple[float, float]]]:

@@ -1,0 +1,55 @@
+"""The size and the base line of text whose font states neither, such as the bitmap fonts of TeX: from its ink.
+
+The box of such text is that of its ink, which depends on its letters. How far the letters of usual fonts reach is
+known: those of Computer Modern above and below the base line, in sizes of the font.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from winnow.server.readers.pdf.layout import Box
+
+_LOW, _HIGH, _DIGIT, _BRACKET = 0.43, 0.69, 0.65, 0.75
+_BELOW, _BELOW_BRACKET = 0.2, 0.25
+_HIGH_LETTERS, _DESCENDING, _BRACKETS = (
+    frozenset("bdfhiklt!?'\"&@#%"),
+    frozenset("gjpqyQ,;"),
+    frozenset("()[]{}|/\\$"),
+)
+# Sizes that differ by less than this factor are one.
+_ONE_SIZE = 1.12
+# A line of text reaches so far above and below its base, in sizes.
+_LINE_ABOVE, _LINE_BELOW = 0.75, 0.25
+
+
+def ink_size(text: str, height: float) -> float:
+    """The size of a font in which the ink of this text is as high."""
+    return height / (_above(text) + _below(text))
+
+
+def box_of_line(text: str, ink: Box, size: float) -> Box:
+    """The box of a line of this text, whatever letters it has."""
+    base = ink.bottom - _below(text) * size
+    return Box(ink.left, base - _LINE_ABOVE * size, ink.right, base + _LINE_BELOW * size)
+
+
+def join_sizes(sizes: Sequence[tuple[float, int]]) -> list[float]:
+    """The sizes, given with the number of letters: those near the usual one are it, others are rounded."""
+    usual = round(median(size for size, count in sizes for _ in range(count)), 1)
+    return [usual if usual / _ONE_SIZE < size < usual * _ONE_SIZE else float(round(size)) for size, _ in sizes]
+
+
+def _above(text: str) -> float:
+    if not _BRACKETS.isdisjoint(text):
+        return _BRACKET
+    if any(letter.isupper() or letter in _HIGH_LETTERS for letter in text):
+        return _HIGH
+    return _DIGIT if any(map(str.isdigit, text)) else _LOW
+
+
+def _below(text: str) -> float:
+    if not _BRACKETS.isdisjoint(text):
+        return _BELOW_BRACKET
+    return 0.0 if _DESCENDING.isdisjoint(text) else _BELOW
