@@ -83,6 +83,27 @@ def test_a_damaged_database_is_refused_with_its_path(
     assert caught.value.reason == "INVALID_REQUEST"
 
 
+@pytest.mark.parametrize("part", ["", "-wal", "-journal"])
+@pytest.mark.parametrize("target", ["a device", "a named pipe", "a file"])
+def test_a_part_of_the_database_that_is_no_file_itself_is_not_copied(
+    database: Path, tmp_path: Path, part: str, target: str
+) -> None:
+    path, copy = Path(f"{database}{part}"), tmp_path / "copy"
+    copy.write_bytes(database.read_bytes())
+    path.unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "pipe")
+    path.symlink_to({"a device": Path("/dev/zero"), "a file": copy, "a named pipe": tmp_path / "pipe"}[target])
+    with pytest.raises(WinnowError, match=f"zotero.sqlite{part} is not a regular file") as caught:
+        read(database)
+    assert caught.value.reason == "INVALID_REQUEST"
+
+
+def test_a_named_pipe_in_place_of_the_log_is_refused_without_waiting(database: Path) -> None:
+    os.mkfifo(f"{database}-wal")
+    with pytest.raises(WinnowError, match="zotero.sqlite-wal is not a regular file"):
+        read(database)
+
+
 def test_a_folder_without_a_database_is_refused_with_its_option(tmp_path: Path) -> None:
     with pytest.raises(WinnowError, match="--data-folder") as caught:
         DatabaseTransport(tmp_path).libraries()
@@ -491,6 +512,26 @@ def test_a_stored_file_is_directly_in_its_folder(places: FilePlaces, stated: str
     path, missing = find_file(attachment, places, is_group=True)
     assert missing == reason
     assert path == (None if reason else places.data / "storage" / "ABCD2345" / stated)
+
+
+def test_the_storage_may_be_a_link_and_a_folder_in_it_is_none(places: FilePlaces, tmp_path: Path) -> None:
+    (tmp_path / "storage").symlink_to(places.data / "storage")
+    attachment = ZoteroObject("ABCD2345", 1, "attachment", link_mode="imported_file", path="paper.PDF")
+    path, _ = find_file(attachment, FilePlaces(tmp_path), is_group=True)
+    assert path == places.data / "storage" / "ABCD2345" / "paper.PDF"
+    (places.data / "storage" / "LINK2345").symlink_to(places.data / "storage" / "ABCD2345")
+    attachment = ZoteroObject("LINK2345", 1, "attachment", link_mode="imported_file", path="paper.PDF")
+    missing = (None, "in a folder of the storage that is a link")
+    assert find_file(attachment, places, is_group=True) == missing
+
+
+def test_the_path_of_a_linked_file_is_resolved_once(places: FilePlaces, tmp_path: Path) -> None:
+    (tmp_path / "way").symlink_to(places.linked or "")
+    attachment = ZoteroObject(
+        "ABCD2345", 1, "attachment", link_mode="linked_file", path=f"{tmp_path}/way/linked.pdf"
+    )
+    found, _ = find_file(attachment, places, is_group=False)
+    assert found == (places.linked or tmp_path) / "linked.pdf"
 
 
 @pytest.mark.parametrize(("stated", "reason"), LINKED.items(), ids=lambda value: repr(value)[:40])

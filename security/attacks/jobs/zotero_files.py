@@ -1,5 +1,5 @@
 # surface: held
-# A library of Zotero that leads to a private file: as a linked file, by the name of a stored one, by a link in its storage.
+# A library of Zotero that leads to a private file: as a linked file, by the name of a stored one, by links in its storage.
 import os
 import sqlite3
 from contextlib import closing
@@ -29,7 +29,11 @@ def make_library(private):
     for number in range(1, 4):
         (data / "storage" / f"AAAAAAA{number + 1}").mkdir(parents=True)
     (data / "storage" / "AAAAAAA4" / "note.md").symlink_to(private / "note.md")
-    files = [(LINKED, f"{private}/note.md"), (STORED, "storage:../../../private/note.md"), (STORED, "storage:note.md")]
+    (data / "storage" / "AAAAAAA5").symlink_to(private)
+    files = [
+        (LINKED, f"{private}/note.md"), (STORED, "storage:../../../private/note.md"),
+        (STORED, "storage:note.md"), (STORED, "storage:note.md"),
+    ]
     with closing(sqlite3.connect(data / "zotero.sqlite")) as database, database:
         for name, columns in TABLES.items():
             database.execute(f"CREATE TABLE {name} ({columns})")

@@ -8,9 +8,11 @@ is checked as such, so both transports have one conversion.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
-import shutil
 import sqlite3
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -38,6 +40,10 @@ _PARTS = ("", "-wal", "-journal")
 # A library of 100,000 items with its full-text index has about 2 GiB.
 _MOST_BYTES = 16 * 1024**3
 _MOST_VALUE_BYTES = 64 * 1024**2
+_BLOCK_BYTES = 1024**2
+_FLAGS = os.O_RDONLY
+for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):  # not every system has all of them
+    _FLAGS |= getattr(os, _name, 0)
 _COPY_ATTEMPTS = 5
 _ROWS_PER_OBJECT = 20
 _LINK_MODES = ("imported_file", "imported_url", "linked_file", "linked_url", "embedded_image")
@@ -99,6 +105,7 @@ _NO_FOLDER = "{folder} {why}; name Zotero's data folder, which has zotero.sqlite
 _NO_DATABASE = "{folder} has no Zotero database ({name}); name Zotero's data folder with --data-folder"
 _TOO_LARGE = "{path} is larger than {most} GiB and is not read"
 _CHANGING = "{path} changes all the time, Zotero is at work; try again later"
+_NOT_A_FILE = "{path} is not a regular file and is not read; name the data folder that has the file itself"
 _NO_COPY = "{path} cannot be copied to {folder} ({error}); the variable TMPDIR names another folder for copies"
 _DAMAGED = (
     "{path} is not a Zotero database or is damaged ({error}); Zotero can repair it, or its backup is beside it"
@@ -168,11 +175,11 @@ class DatabaseTransport:
                 if sum(stamp[1] for stamp in before.values() if stamp) > _MOST_BYTES:
                     most = _MOST_BYTES // 1024**3
                     raise WinnowError("INVALID_REQUEST", _TOO_LARGE.format(path=self._path, most=most))
-                for part in _PARTS:
+                for part, stamp in before.items():
                     target = folder / f"{DATABASE}{part}"
                     target.unlink(missing_ok=True)
-                    if before[part] is not None:
-                        shutil.copyfile(f"{self._path}{part}", target)
+                    if stamp is not None:
+                        _copy_part(Path(f"{self._path}{part}"), target, stamp[1])
                 if self._stamps() == before:
                     self._copied = before
                     return folder / DATABASE
@@ -187,6 +194,26 @@ class DatabaseTransport:
         return {part: _stamp(Path(f"{self._path}{part}")) for part in _PARTS}
 
 
+def _copy_part(path: Path, target: Path, size: int) -> None:
+    """Copy so many bytes of a part of the database: what stands in its place could be without an end.
+
+    A link is not followed: SQLite would look for the other parts beside what it leads to. Raises ``OSError``, and
+    ``WinnowError("INVALID_REQUEST")`` for what is not a regular file.
+    """
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):  # a link, a socket
+            raise WinnowError("INVALID_REQUEST", _NOT_A_FILE.format(path=path)) from None
+        raise
+    with open(descriptor, "rb") as source, target.open("wb") as copy:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise WinnowError("INVALID_REQUEST", _NOT_A_FILE.format(path=path))
+        while size > 0 and (block := source.read(min(size, _BLOCK_BYTES))):
+            size -= len(block)
+            copy.write(block)
+
+
 def _check_folder(folder: Path) -> None:
     """Raise ``WinnowError("NOT_FOUND")`` if this is no folder."""
     if not folder.is_dir():
@@ -197,7 +224,7 @@ def _check_folder(folder: Path) -> None:
 def _stamp(path: Path) -> _Stamp:
     """When a file changed, in nanoseconds, and its size in bytes; None where there is none."""
     try:
-        status = path.stat()
+        status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_mtime_ns, status.st_size

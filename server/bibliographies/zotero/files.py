@@ -1,11 +1,13 @@
 """Places of the files of a library on this machine, and which of them may be read.
 
 Names and paths come from the library, so they are checked before any file is looked at: a stored file is directly
-in its folder of the storage; a linked file is in the user's own library, and no folder of its path is hidden.
+in its folder of the storage, which is no link; a linked file is in the user's own library, and no folder of its
+path is hidden. A path is resolved once, before it is checked, and the file is opened without following links.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from dataclasses import dataclass
@@ -30,6 +32,7 @@ _OF_GROUP = "linked file of a group"
 _ELSEWHERE = "a path of another system"
 _NO_BASE = "relative to a base folder that is not known"
 _HIDDEN = "in a hidden folder"
+_LINKED_FOLDER = "in a folder of the storage that is a link"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class FilePlaces:
 
 
 def find_file(attachment: ZoteroObject, places: FilePlaces, *, is_group: bool) -> tuple[Path | None, str]:
-    """The file of an attachment, or None and the reason."""
+    """The file of an attachment by its resolved path, or None and the reason."""
     stated = attachment.path
     if not stated:
         return None, _NO_NAME
@@ -55,8 +58,9 @@ def find_file(attachment: ZoteroObject, places: FilePlaces, *, is_group: bool) -
 def _stored(key: str, name: str, places: FilePlaces) -> tuple[Path | None, str]:
     if "/" in name or "\\" in name or name.startswith("."):
         return None, _BAD_NAME
-    path = places.data / "storage" / key / name
-    return _check(path, _ABSENT)
+    # The storage as a whole may be a link, to another disk; a folder in it that is one leads out of it.
+    folder = _resolve(places.data / "storage") / key
+    return _check(folder / name, _ABSENT) if _resolve(folder) == folder else (None, _LINKED_FOLDER)
 
 
 def _linked(stated: str, places: FilePlaces) -> tuple[Path | None, str]:
@@ -74,11 +78,11 @@ def _linked(stated: str, places: FilePlaces) -> tuple[Path | None, str]:
         return None, _BAD_NAME
     if _is_hidden(relative):
         return None, _HIDDEN
-    path, reason = _check(base / relative, _NOT_FOUND)
+    folder = _resolve((base / relative).parent)
     # A link to a folder may lead to a hidden one.
-    if path is not None and _leads_to_hidden(path, base):
+    if _leads_to_hidden(folder, _resolve(base)):
         return None, _HIDDEN
-    return path, reason
+    return _check(folder / relative.name, _NOT_FOUND)
 
 
 def _check(path: Path, absent: str) -> tuple[Path | None, str]:
@@ -89,9 +93,13 @@ def _check(path: Path, absent: str) -> tuple[Path | None, str]:
     return (path, "") if stat.S_ISREG(mode) else (None, _NOT_REGULAR)
 
 
-def _leads_to_hidden(path: Path, base: Path) -> bool:
-    real, real_base = path.resolve(), base.resolve()
-    return _is_hidden(real.relative_to(real_base) if real.is_relative_to(real_base) else real)
+def _leads_to_hidden(folder: Path, base: Path) -> bool:
+    return _is_hidden(folder.relative_to(base) if folder.is_relative_to(base) else folder)
+
+
+def _resolve(path: Path) -> Path:
+    """The path without links; unlike ``Path.resolve``, also for a link that leads back to itself."""
+    return Path(os.path.realpath(path))
 
 
 def _is_hidden(path: PurePosixPath | Path) -> bool:

@@ -15,7 +15,6 @@ where other HTML is.
 
 from __future__ import annotations
 
-import os
 import secrets
 import stat
 from collections import Counter
@@ -143,7 +142,7 @@ class _Listing:
 
     def _add_file(self, work: ZoteroWork, attachment: ZoteroFile) -> str:
         """Add the file of an attachment; returns its name, "" if it is not read."""
-        path = attachment.path and _without_links(attachment.path)
+        path = attachment.path
         reason = attachment.missing if path is None else self._find_obstacle(attachment, path)
         if path is None or reason:
             self.found.missing[reason or _GONE] += 1
@@ -245,8 +244,3 @@ def _children_of(work: ZoteroWork) -> set[str]:
 
 def _keys_of(work: ZoteroWork) -> set[str]:
     return {work.item.key} | _children_of(work)
-
-
-def _without_links(path: Path) -> Path:
-    """The path with the folders that lead to it resolved; a link in place of the file stays one."""
-    return Path(os.path.realpath(path.parent), path.name)
