@@ -33,6 +33,7 @@ _GONE = (
     "{path} does not exist, and its documents were kept; if they are to leave the index, run: "
     "winnow ingest {path} --allow-deletions --project {project}"
 )
+_BEHIND_LINK = "{path} has become a link, or a folder above it has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def resolve_roots(
     Raises ``WinnowError("INVALID_REQUEST")`` for a path that does not exist, unless ``allows_missing`` and it is
     one of the ``sources``.
     """
-    gone = [path for path in paths if not path.exists() and str(path.resolve()) in sources]
+    gone = [path for path in paths if not path.exists() and os.path.realpath(path) in sources]
     if gone and not allows_missing:
         raise WinnowError("INVALID_REQUEST", _GONE.format(path=name_of(str(gone[0])), project=project))
     check_paths(path for path in paths if path not in gone)
@@ -193,18 +194,12 @@ def _escape(match: re.Match[str]) -> str:
 def find_files(root: Root, rules: FileRules = ALL_FILES) -> Listing:
     """List the files of a root, sorted by name. A part that is gone, or that a link leads to, has none."""
     listing = Listing()
-    if not _is_in_place(root, listing):
+    if not _is_in_place(root, listing) or _is_left_out(root, rules, listing):
         return listing
-    if not root.path.is_dir():
-        if not _is_left_out(root, rules, listing):
-            _add(listing, root.path, name_of(root.below or root.path.name))
-    elif not _is_left_out(root, rules, listing):
-        for path in _walk(root, rules, listing):
-            if is_document(path):
-                _add(listing, path, _uri(path, root))
-            else:
-                suffix = name_of(path.suffix.lower())
-                listing.skipped[suffix if len(suffix) <= _SUFFIX_CHARS else ""] += 1
+    if root.path.is_dir():
+        _walk(root, rules, listing)
+    else:
+        _add(listing, root.path, name_of(root.below or root.path.name))
     listing.files.sort(key=lambda file: (file.uri, str(file.path)))
     _report_duplicate_names(listing)
     return listing
@@ -217,7 +212,16 @@ def _is_in_place(root: Root, listing: Listing) -> bool:
         if root.below:
             listing.unreadable.append((".", f"{name_of(root.source)} is not there"))
         return False
-    return not root.below or (os.path.lexists(root.path) and root.path.resolve() == root.path)
+    if is_behind_link(Path(root.source)):
+        listing.unreadable.append((".", _BEHIND_LINK.format(path=name_of(root.source))))
+        return False
+    return not root.below or (os.path.lexists(root.path) and not is_behind_link(root.path))
+
+
+def is_behind_link(path: Path) -> bool:
+    """Whether a path that was resolved is a link now, or a folder above it is."""
+    # Unlike ``Path.resolve``, this takes links that lead back to themselves.
+    return path.is_symlink() or os.path.realpath(path) != str(path)
 
 
 def _is_left_out(root: Root, rules: FileRules, listing: Listing) -> bool:
@@ -245,60 +249,78 @@ def _report_duplicate_names(listing: Listing) -> None:
     listing.files[:] = first.values()
 
 
-def _walk(root: Root, rules: FileRules, listing: Listing) -> Iterator[Path]:
-    """The files below a root that no rule leaves out."""
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """An open folder: the names of the folders in it, which may be left out, of its links and of all else."""
+
+    place: str
+    descriptor: int
+    folders: list[str]
+    links: frozenset[str]
+    others: list[str]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of what is no folder."""
+        return [*self.others, *self.links]
+
+
+def _walk(root: Root, rules: FileRules, listing: Listing) -> None:
+    """List the files below a root that no rule leaves out."""
 
     def report_unreadable(place: str, error: OSError) -> None:
         listing.unreadable.append((_uri(Path(place), root), error.strerror or "unreadable"))
 
     in_force: dict[str, FolderRules] = {}
-    for place, folders, names in _walk_folders(str(root.path), report_unreadable):
+    for folder in _walk_folders(str(root.path), report_unreadable):
+        place, folders = folder.place, folder.folders
         try:
-            here = _rules_in(place, names, root, rules, in_force)
+            here = _rules_in(place, folder.names, root, rules, in_force)
         except UnreadableFile as error:
             listing.unreadable.append((_uri(Path(place), root), str(error)))
             folders.clear()
             continue
-        if STORE_MARK in names:
+        if STORE_MARK in folder.names:
             folders.clear()
             listing.ignored += 1
             continue
         listing.folders.append(place)
-        listing.is_emptied |= place == root.source and not folders and not names
+        listing.is_emptied |= place == root.source and not folders and not folder.names
+        _leave_out_links(folder, root, listing)
         folders[:] = _folders_to_enter(place, folders, here, root, listing)
         if folders and len(Path(place).relative_to(root.source).parts) >= _DEEPEST_FOLDER:
             reason = f"its subfolders are nested more than {_DEEPEST_FOLDER} deep and are not read"
             listing.unreadable.append((_uri(Path(place), root), reason))
             folders.clear()
         in_force.update((os.path.join(place, name), here) for name in folders)
-        yield from _files_to_read(place, names, here, root, listing)
+        _add_files(folder, here, root, listing)
 
 
-def _walk_folders(
-    top: str, report_unreadable: Callable[[str, OSError], None]
-) -> Iterator[tuple[str, list[str], list[str]]]:
+def _walk_folders(top: str, report_unreadable: Callable[[str, OSError], None]) -> Iterator[_Folder]:
     """As ``os.walk``, but no folder is reached through a link, not even one that replaced a folder on the way."""
     pending = [top]
     while pending:
         place = pending.pop()
-        folders: list[str] = []
-        names: list[str] = []
         try:
-            with open_folder(Path(place)) as descriptor, os.scandir(descriptor) as entries:
-                for entry in entries:
-                    (folders if _is_folder(entry) else names).append(entry.name)
+            with open_folder(Path(place)) as descriptor:
+                yield (folder := _read_folder(place, descriptor))
         except OSError as error:
             report_unreadable(place, error)
             continue
-        yield place, folders, names
-        pending += [os.path.join(place, name) for name in reversed(folders)]
+        pending += [os.path.join(place, name) for name in reversed(folder.folders)]
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link that leads back to itself
-        return False
+def _read_folder(place: str, descriptor: int) -> _Folder:
+    folders: list[str] = []
+    others: list[str] = []
+    links = set()
+    with os.scandir(descriptor) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                links.add(entry.name)
+            else:
+                (folders if entry.is_dir(follow_symlinks=False) else others).append(entry.name)
+    return _Folder(place, descriptor, folders, frozenset(links), others)
 
 
 def _rules_in(
@@ -322,9 +344,6 @@ def _folders_to_enter(
             continue
         if name in SKIPPED_FOLDERS:
             continue
-        if os.path.islink(os.path.join(place, name)):
-            listing.links.add(_uri(Path(place, name), root))
-            continue
         if here.ignores(os.path.join(place, name), is_folder=True):
             listing.ignored += 1
         else:
@@ -332,31 +351,34 @@ def _folders_to_enter(
     return kept
 
 
-def _files_to_read(
-    place: str, names: Sequence[str], here: FolderRules, root: Root, listing: Listing
-) -> Iterator[Path]:
-    for name in names:
-        path = Path(place, name)
-        # A link may lead out of the folder that the user chose to index.
+def _leave_out_links(folder: _Folder, root: Root, listing: Listing) -> None:
+    """Count the links, and look at nothing that they lead to: it may be outside of what is to be indexed."""
+    for name in sorted(folder.links - SKIPPED_FOLDERS):
+        (listing.hidden if name.startswith(".") else listing.links).add(_uri(Path(folder.place, name), root))
+
+
+def _add_files(folder: _Folder, here: FolderRules, root: Root, listing: Listing) -> None:
+    for name in folder.others:
+        path = Path(folder.place, name)
         if name.startswith("."):
             listing.hidden.add(_uri(path, root))
-            continue
-        if path.is_symlink():
-            listing.links.add(_uri(path, root))
-            continue
-        if here.ignores(str(path), is_folder=False):
+        elif here.ignores(str(path), is_folder=False):
             listing.ignored += 1
+        elif is_document(path):
+            _add(listing, path, _uri(path, root), folder.descriptor)
         else:
-            yield path
+            suffix = name_of(path.suffix.lower())
+            listing.skipped[suffix if len(suffix) <= _SUFFIX_CHARS else ""] += 1
 
 
 def _uri(path: Path, root: Root) -> str:
     return name_of(path.relative_to(root.source).as_posix())
 
 
-def _add(listing: Listing, path: Path, uri: str) -> None:
+def _add(listing: Listing, path: Path, uri: str, folder: int | None = None) -> None:
+    """Add a file; ``folder`` is the descriptor of its folder, which a link may have replaced meanwhile."""
     try:
-        status = path.lstat()
+        status = path.lstat() if folder is None else os.lstat(path.name, dir_fd=folder)
     except OSError as error:
         listing.unreadable.append((uri, error.strerror or "unreadable"))
         return

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
 from winnow.server.commands.ingest.report import print_report
-from winnow.server.ingest.file_discovery import Root, find_files, root_of
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.file_discovery import Root, find_files, resolve_roots, root_of
 from winnow.server.ingest.report import IngestReport
 from winnow.server.settings.loading import load_settings
 
@@ -47,7 +49,50 @@ def test_a_resolved_path_that_has_become_a_link_is_not_followed(folder: Path, tm
     assert root == Root(str(resolved / below), "")
     listing = find_files(root)
     assert ([file.uri for file in listing.files], listing.folders) == ([], [])
-    assert listing.unreadable == [(".", "Not a directory")]
+    assert listing.unreadable == [(".", f"{resolved / below} has become a link, or a folder above it has")]
+
+
+@pytest.mark.parametrize("below", ["", "turns"])
+def test_a_link_that_leads_back_to_itself_is_a_link_as_others_are(tmp_path: Path, below: str) -> None:
+    (turns := tmp_path / "turns").symlink_to("turns")
+    listing = find_files(Root(str(tmp_path if below else turns), below))
+    assert (listing.files, listing.is_emptied) == ([], False)
+    assert [name for name, _ in listing.unreadable] == ([] if below else ["."])
+    with pytest.raises(WinnowError, match="turns does not exist"):
+        resolve_roots([turns], [])
+
+
+def test_nothing_is_learnt_of_files_behind_a_link_that_replaces_a_folder_while_it_is_listed(
+    folder: Path, tmp_path: Path
+) -> None:
+    """The private folder has files of the same names; their sizes and their absence stay unknown."""
+    part, was, private = folder / "part", folder / ".was", tmp_path / "private"
+    part.mkdir()
+    private.mkdir()
+    for number in range(60):
+        (part / f"{number:02}.md").write_text("x", "utf-8")
+        if number % 2:
+            (private / f"{number:02}.md").write_text("private", "utf-8")
+    is_over = Event()
+
+    def swap() -> None:
+        while not is_over.wait(0.0005):
+            part.rename(was)
+            part.symlink_to(private)
+            is_over.wait(0.0005)
+            part.unlink()
+            was.rename(part)
+
+    swapping = Thread(target=swap)
+    swapping.start()
+    try:
+        listings = [find_files(Root(str(folder), "")) for _ in range(300)]
+    finally:
+        is_over.set()
+        swapping.join()
+    found = {(file.uri, file.size) for each in listings for file in each.files if file.uri.startswith("part/")}
+    assert found == {(f"part/{number:02}.md", 1) for number in range(60)}
+    assert {name for each in listings for name, _ in each.unreadable} <= {"part"}
 
 
 def test_of_many_links_the_first_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

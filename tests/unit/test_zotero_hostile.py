@@ -100,7 +100,7 @@ def test_a_part_of_the_database_that_is_no_file_itself_is_not_copied(
 
 def test_a_named_pipe_in_place_of_the_log_is_refused_without_waiting(database: Path) -> None:
     os.mkfifo(f"{database}-wal")
-    with pytest.raises(WinnowError, match="zotero.sqlite-wal is not a regular file"):
+    with pytest.raises(WinnowError, match=r"zotero\.sqlite-wal is not a regular file"):
         read(database)
 
 

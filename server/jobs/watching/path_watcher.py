@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from winnow.server.ingest.file_discovery import Root, SourcePart, root_of
+from winnow.server.ingest.file_discovery import Root, SourcePart, is_behind_link, root_of
 from winnow.server.ingest.report import IngestReport
 from winnow.server.ingest.selection.deletions import DeletionRule
 from winnow.server.jobs.watching.events import EventsUnavailable, FolderEvents
@@ -93,7 +93,7 @@ class PathWatcher(SourceWatcher):
         """Why the path cannot be watched now; "" if it can."""
         try:
             self._path.lstat()
-            return "" if self._path.resolve(strict=True) == self._path else _HIDDEN_LINK
+            return _HIDDEN_LINK if is_behind_link(self._path) else ""
         except OSError as error:
             return f"it is not there ({error.strerror}); its documents are kept, and it is looked for again"
 
