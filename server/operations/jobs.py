@@ -6,10 +6,12 @@ found by its id, which cannot be guessed and which no tool lists, and only in pr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Set
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from winnow.server.bibliographies.locators import ZOTERO as ZOTERO_SOURCE
 from winnow.server.bibliographies.zotero.choice import ZoteroChoice
 from winnow.server.contracts.jobs import IngestFromSource, JobAnswer, JobCancel, JobStatus, ZoteroOptions
 from winnow.server.errors import REASONS, WinnowError
@@ -30,6 +32,10 @@ _OFF = "this server does not change the index: the operator starts it with --ena
 _DAMAGED = (
     "the record of job {job} cannot be read; what the job wrote stays in the index: call ingest_from_source again "
     "to go on"
+)
+_LIBRARY_OF_OTHERS = (
+    "source: libraries of Zotero are in a project that this key may not use; ask the operator, who may ingest "
+    "them into a project of this key: winnow zotero ingest --project PROJECT"
 )
 _NO_QUEUE = "this process runs no jobs; ask a server (winnow serve)"
 
@@ -72,21 +78,8 @@ def _file_places(
 
 
 def _refuse_files_of_others(context: RequestContext, path: Path, name: str) -> None:
-    """Refuse a file of a project that a client whose key is confined may not name: the roots are of all projects.
-
-    Files that a project in the client's reach was ingested from as well are that client's, too.
-    """
-    if not identity_of(context.caller.connection).projects:
-        return
-    catalogue, reachable = context.index.catalogue, context.settings.reachable
-    sources = [
-        (Path(source), project.name in reachable)
-        for project in catalogue.projects()
-        for source in catalogue.sources(project.name)
-    ]
-    if any(is_own and path.is_relative_to(source) for source, is_own in sources):
-        return
-    if any(path.is_relative_to(source) or source.is_relative_to(path) for source, is_own in sources if not is_own):
+    """Refuse a file of a project that the client's key does not reach: the roots are those of all projects."""
+    if _is_of_others(context, path):
         raise WinnowError(
             "SCOPE_VIOLATION",
             f"{name}: this path has files of a project that this key may not use; name a file or folder of its "
@@ -94,11 +87,41 @@ def _refuse_files_of_others(context: RequestContext, path: Path, name: str) -> N
         )
 
 
+def _is_of_others(context: RequestContext, path: Path) -> bool:
+    """Whether there are files of a project that a client whose key is confined may not name.
+
+    Files that a project in the client's reach was ingested from as well are that client's, too.
+    """
+    own, foreign = _by_reach(context, context.index.catalogue.sources)
+    if any(path.is_relative_to(source) for source in own):
+        return False
+    return any(path.is_relative_to(source) or Path(source).is_relative_to(path) for source in foreign)
+
+
+def _by_reach(context: RequestContext, sources_of: Callable[[str], Iterable[str]]) -> tuple[Set[str], Set[str]]:
+    """The sources of projects that a client whose key is confined may name, and those of the others alone."""
+    own: set[str] = set()
+    foreign: set[str] = set()
+    if identity_of(context.caller.connection).projects:
+        for project in context.index.catalogue.projects():
+            is_own = project.name in context.settings.reachable
+            (own if is_own else foreign).update(sources_of(project.name))
+    return own, foreign - own
+
+
 def _zotero_places(
     context: RequestContext, request: IngestFromSource, *, uses_ocr: bool
 ) -> tuple[IngestRequest, dict[str, Any]]:
-    """The ingest of libraries of Zotero. Raises ``WinnowError`` where the operator does not allow it."""
+    """The ingest of libraries of Zotero. Raises ``WinnowError`` where the operator does not allow it.
+
+    A client whose key is confined is refused where another project has a library, and its linked files are read
+    in no folder that has files of another project.
+    """
     below = admit_zotero(context.settings.ingest_roots)
+    indexed = context.index.catalogue.indexed_documents
+    _, foreign = _by_reach(context, lambda project: (each.source for each in indexed(project)))
+    if any(source.startswith(ZOTERO_SOURCE) for source in foreign):
+        raise WinnowError("SCOPE_VIOLATION", _LIBRARY_OF_OTHERS)
     if request.options.references_path is not None:
         raise WinnowError("INVALID_REQUEST", "references_path: Zotero has the facts of its works; leave it out")
     chosen = request.options.zotero or ZoteroOptions()
@@ -107,7 +130,8 @@ def _zotero_places(
         collections=tuple(chosen.collections),
         tags=tuple(chosen.tags),
     )
-    return IngestRequest(zotero=taken, uses_ocr=uses_ocr, linked_below=below), {"root": ZOTERO}
+    linked_below = tuple(folder for folder in below if not _is_of_others(context, folder))
+    return IngestRequest(zotero=taken, uses_ocr=uses_ocr, linked_below=linked_below), {"root": ZOTERO}
 
 
 def show_job(context: RequestContext, request: JobStatus) -> Answer:

@@ -15,7 +15,8 @@ from tests.zotero_library import make_zotero
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.errors import WinnowError
-from winnow.server.operations.knowledge import KnowledgeBase
+from winnow.server.operations.knowledge import DIRECT, Caller, KnowledgeBase
+from winnow.server.runtime.sessions.identities import key_name
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.project_settings import ProjectSettings
 
@@ -36,10 +37,17 @@ def serve(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
 
     @asynccontextmanager
     async def run(*roots: str) -> AsyncIterator[KnowledgeBase]:
-        usual: dict[str, Any] = {"project": "p", "enable_writes": True, "embedding": "off", "graph": "off"}
+        usual: dict[str, Any] = {
+            "project": "p",
+            "projects": ("p", "q"),
+            "enable_writes": True,
+            "embedding": "off",
+            "graph": "off",
+        }
         settings = load_settings(store=tmp_path / "store", ingest_roots=",".join(roots), **usual)
         backends = open_backends(settings, wait_for_model=False)
-        backends.catalogue.save_project_settings("p", ProjectSettings())
+        for name in ("p", "q"):
+            backends.catalogue.save_project_settings(name, ProjectSettings())
         backends.close()
         kb = make_knowledge_base(settings, wait_for_model=False, runs_jobs=True)
         try:
@@ -54,9 +62,13 @@ async def ask(kb: KnowledgeBase, operation: str, **arguments: Any) -> dict[str, 
     return (await kb.call(operation, arguments, kb.caller("an agent"))).payload
 
 
-async def ingest(kb: KnowledgeBase, **zotero: Any) -> dict[str, Any]:
+async def ingest(kb: KnowledgeBase, project: str = "p", source: str = "zotero", **zotero: Any) -> dict[str, Any]:
     """The job of an agent once it has ended."""
-    job = await ask(kb, "ingest_from_source", project="p", source="zotero", options={"zotero": zotero})
+    options = {"zotero": zotero} if source == "zotero" else {}
+    return await ended(kb, await ask(kb, "ingest_from_source", project=project, source=source, options=options))
+
+
+async def ended(kb: KnowledgeBase, job: dict[str, Any]) -> dict[str, Any]:
     while job["state"] in ("queued", "running"):
         time.sleep(0.05)
         job = await ask(kb, "job_status", job_id=job["job_id"])
@@ -114,6 +126,29 @@ async def test_options_that_do_not_fit_the_source_are_refused(serve: Callable[..
         unknown = await ingest(kb, library="Another")
         assert (unknown["state"], unknown["failure"]["reason"]) == ("failed", "NOT_FOUND")
         assert "My Library (library)" in unknown["failure"]["message"]
+
+
+async def test_a_key_of_one_project_ingests_no_library_and_no_linked_file_of_another(
+    serve: Callable[..., Any], home: Path
+) -> None:
+    confined = Caller(key_name("k1", ["p"], is_read_only=False, calls_per_minute=None), DIRECT)
+    ask_for_it = ("ingest_from_source", {"project": "p", "source": "zotero"}, confined)
+    async with serve("zotero", str(home / "papers")) as kb:
+        assert (await ingest(kb, project="q", source=str(home / "papers")))["state"] == "done"
+        assert (await ended(kb, (await kb.call(*ask_for_it)).payload))["state"] == "done"
+        held = await names(kb)
+        assert (len(held) > 10, [name for name in held if "linked" in name]) == (True, [])
+        assert (await ingest(kb, project="q"))["state"] == "done"
+        assert (await ended(kb, (await kb.call(*ask_for_it)).payload))["state"] == "done"  # it is its own, too
+
+
+async def test_a_key_of_one_project_ingests_no_library_that_only_another_has(serve: Callable[..., Any]) -> None:
+    confined = Caller(key_name("k1", ["p"], is_read_only=False, calls_per_minute=None), DIRECT)
+    async with serve("zotero") as kb:
+        assert (await ingest(kb, project="q"))["state"] == "done"
+        with pytest.raises(WinnowError, match="in a project that this key may not use") as caught:
+            await kb.call("ingest_from_source", {"project": "p", "source": "zotero"}, confined)
+        assert caught.value.reason == "SCOPE_VIOLATION"
 
 
 async def refusal(kb: KnowledgeBase, **arguments: Any) -> WinnowError:
