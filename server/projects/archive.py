@@ -28,6 +28,7 @@ from winnow.server.projects.checked_archive import MANIFEST, ArchiveKind, Checke
 from winnow.server.readers.common.archives import LARGEST_ENTRY_BYTES, Archive, open_archive
 from winnow.server.readers.documents import RawDocument, UnreadableFile
 from winnow.server.settings.project_settings import ProjectSettings
+from winnow.server.storage.files.private_file import create_private
 
 FORMAT: Final = "winnow-project"
 VERSION: Final = 1
@@ -223,9 +224,9 @@ def _write_entries(
     documents: Iterable[RawDocument],
     count: int,
 ) -> None:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    path.unlink(missing_ok=True)  # another user may have made it, to read what is written into it
     digest = sha256()
-    with open(descriptor, "w+b") as file, zipfile.ZipFile(file, "w", compression) as archive:
+    with create_private(path) as file, zipfile.ZipFile(file, "w", compression) as archive:
         with archive.open(_entry(DOCUMENTS, compression), "w", force_zip64=True) as entry:
             for document in documents:
                 line = json.dumps(asdict(document), ensure_ascii=False).encode() + b"\n"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import shlex
 import zipfile
 from collections.abc import Callable, Iterator
@@ -260,6 +262,15 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.zip"
     write_archive(path, "team/papers", ArchivedProject(settings=OWN), lambda: [page, PAGED], 2)
     return path
+
+
+def test_a_file_in_the_place_of_an_unfinished_archive_is_not_written_into(tmp_path: Path) -> None:
+    """In a folder that others may write, its maker would read the documents along."""
+    unfinished = tmp_path / f".small.zip.{os.getpid()}"
+    unfinished.touch(0o666)
+    with unfinished.open("rb") as made_before:
+        write_archive(tmp_path / "small.zip", "p", ArchivedProject(settings=OWN), lambda: [PAGED], 1)
+        assert (made_before.read(), stat.S_IMODE((tmp_path / "small.zip").stat().st_mode)) == (b"", 0o600)
 
 
 def documents_of(path: Path) -> list[RawDocument]:

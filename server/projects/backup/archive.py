@@ -17,7 +17,6 @@ part is used. The digests find damage; they are no signature.
 
 from __future__ import annotations
 
-import os
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -164,12 +163,6 @@ class BackupWriter:
         """Write the manifest: the backup is complete."""
         manifest = BackupManifest(format=FORMAT, version=VERSION, made_at=self._made_at, entries=self._entries)
         self._zip.writestr(zipfile.ZipInfo(MANIFEST, _DATE), manifest.model_dump_json(indent=1))
-
-
-def create_private(path: Path) -> BinaryIO:
-    """Create a file that its owner alone may read. Raises ``OSError``, also where the name is taken or a link."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return open(os.open(path, flags, 0o600), "w+b")
 
 
 class BackupArchive:

@@ -35,9 +35,9 @@ from winnow.server.projects.backup.archive import (
     KeysPart,
     ProjectsPart,
     SourcesPart,
-    create_private,
 )
 from winnow.server.projects.backup.references import has_suffix_of_bibliography, pair_references
+from winnow.server.storage.files.private_file import create_private
 from winnow.server.storage.files.store_folder import CATALOGUE, require_catalogue
 from winnow.server.storage.keys.key_file import read_keys
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -28,15 +29,20 @@ def read_private(path: Path, most: int) -> bytes:
         return file.read(most)
 
 
+def create_private(path: Path) -> BinaryIO:
+    """Create a file that its owner alone may read. Raises ``OSError``, also where the name is taken or a link."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return open(os.open(path, flags, 0o600), "w+b")
+
+
 def write_private(path: Path, temporary: Path, text: str) -> None:
     """Write a file, all or nothing, and durably. ``temporary`` is a name in the same folder that no one else uses.
 
     Raises ``OSError``.
     """
     temporary.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
+    with create_private(temporary) as file:
+        file.write(text.encode("utf-8"))
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
