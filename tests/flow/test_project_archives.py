@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import shlex
+import stat
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing

@@ -21,7 +21,6 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from pathlib import Path
 from typing import Annotated, BinaryIO, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
