@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 
 from winnow.sandbox.protocol.limits import Limits
 from winnow.sandbox.walls import kernel, program_walls, wall_table
-from winnow.sandbox.walls.program_walls import PID_WALL, PROGRAM_WALLS, SCRATCH, SCRATCH_WALL, ProgramResources
+from winnow.sandbox.walls.program_walls import MOUNT_WALLS, PID_WALL, PROGRAM_WALLS, SCRATCH, ProgramResources
 from winnow.sandbox.walls.wall_table import Wall
 
 _MOST_REQUEST = 4 * 1024 * 1024
@@ -52,7 +52,7 @@ def main(descriptor: int) -> NoReturn:
     program_walls.collect(resources)
     is_trial = not request["argv"]
     tried: Tried = []
-    walls = (*program_walls.namespace_walls(resources), SCRATCH_WALL)
+    walls = (*program_walls.namespace_walls(resources), *MOUNT_WALLS)
     _raise(walls, resources, control, tried, is_trial=is_trial)
     wall_table.drop_bounding_capabilities()
     _raise((PID_WALL,), resources, control, tried, is_trial=is_trial, tests=False)

@@ -36,6 +36,8 @@ _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 # The same number on every architecture, as for all calls added since Linux 5.1.
 _CLOSE_RANGE, _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 436, 444, 445, 446
+_MOUNT_SETATTR = 442
+_AT_FDCWD, _AT_RECURSIVE, _MOUNT_ATTR_RDONLY = -100, 0x8000, 1
 _LANDLOCK_PATH, _LANDLOCK_PORT = 1, 2
 _LANDLOCK_VERSION = 1
 
@@ -82,6 +84,12 @@ def prctl(option: int, first: int = 0, second: int = 0) -> int:
 def mount(source: bytes | None, target: bytes, kind: bytes | None, flags: int, data: bytes | None = None) -> None:
     """Mount, remount, or change the propagation of a mount."""
     _check(_libc.mount(source, target, kind, ctypes.c_ulong(flags), data), "mount")
+
+
+def make_read_only(target: bytes) -> None:
+    """Make a mount and all those below it read-only, in this process's mount namespace."""
+    attributes = struct.pack("<4Q", _MOUNT_ATTR_RDONLY, 0, 0, 0)
+    _syscall(_MOUNT_SETATTR, "mount_setattr", _AT_FDCWD, target, _AT_RECURSIVE, attributes, len(attributes))
 
 
 def pivot_root_here() -> None:

@@ -4,7 +4,8 @@ The program and its libraries are the operator's, so they may be any; its input 
 Its walls keep it from what it was not given:
 
 * files: what the system's programs and libraries consist of and what its pack names may be read, one empty folder
-  in memory may be written, and nothing else may be opened;
+  in memory may be written, nothing else may be opened, and no mode, owner, time or attribute of another file is
+  changed;
 * network: none, or connections to the ports that its pack declares;
 * processes: a namespace of their own, whose first process is ours. When that ends, the kernel kills all others, so
   no grandchild outlives its call;
@@ -80,10 +81,18 @@ def collect(resources: ProgramResources) -> None:
     resources.host_namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in ("user", "ipc", "uts")}
 
 
-def scratch(resources: WallResources) -> None:
-    """Mount an empty folder in memory that only this program sees, of bounded size."""
+def read_only_files(resources: WallResources) -> None:
+    """Make all files read-only in a mount namespace of the program's own.
+
+    Landlock knows neither modes nor owners, times and attributes, which are changed by a path alone.
+    """
     kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount(None, b"/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    kernel.make_read_only(b"/")
+
+
+def scratch(resources: WallResources) -> None:
+    """Mount an empty folder in memory that only this program sees, of bounded size."""
     options = f"size={_SCRATCH_BYTES},nr_inodes={_SCRATCH_FILES},mode=700".encode()
     flags = kernel.MS_NOSUID | kernel.MS_NODEV
     kernel.mount(b"tmpfs", SCRATCH.encode(), b"tmpfs", flags, options)
@@ -156,6 +165,11 @@ _OURS = 2  # processes of the namespace that wait for the program
 # --- self-tests ------------------------------------------------------------------------------------------------
 
 
+def _changes_files(resources: WallResources) -> bool:
+    mounts = ("/", "/usr", "/tmp", "/home", "/var", "/dev", os.getcwd())
+    return not all(os.statvfs(name).f_flag & os.ST_RDONLY for name in mounts if os.path.exists(name))
+
+
 def _has_no_scratch(resources: WallResources) -> bool:
     statistics = os.statvfs(SCRATCH)
     return statistics.f_blocks * statistics.f_frsize > _SCRATCH_BYTES or bool(os.listdir(SCRATCH))
@@ -212,9 +226,17 @@ SCRATCH_WALL = Wall(
     "scratch", "one folder in memory may be written, of bounded size", scratch, _has_no_scratch,
     _SHARED["user_namespace"].advice,
 )  # fmt: skip
+READ_ONLY_WALL = Wall(
+    "read_only_files", "no file is changed, nor its mode, owner, times and attributes", read_only_files,
+    _changes_files,
+    f"{_SHARED['user_namespace'].advice}, and mount_setattr, as that of winnow doctor --seccomp does",
+)  # fmt: skip
 PID_WALL = _ours(
     "pid_namespace", "no process outlives the call", _SHARED["pid_namespace"].apply, _in_old_processes
 )
+
+# Raised after the namespaces, in this order: the folder in memory is above what is read-only.
+MOUNT_WALLS: tuple[Wall, ...] = (READ_ONLY_WALL, SCRATCH_WALL)
 
 # Raised in the process of the program itself, in this order.
 PROGRAM_WALLS: tuple[Wall, ...] = (
@@ -239,4 +261,4 @@ def namespace_walls(resources: ProgramResources) -> tuple[Wall, ...]:
 
 def all_walls(resources: ProgramResources) -> tuple[Wall, ...]:
     """All walls of a program, in the order in which they are raised."""
-    return (*namespace_walls(resources), SCRATCH_WALL, PID_WALL, *PROGRAM_WALLS)
+    return (*namespace_walls(resources), *MOUNT_WALLS, PID_WALL, *PROGRAM_WALLS)

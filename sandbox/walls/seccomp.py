@@ -258,7 +258,7 @@ _USUAL_IN_PROGRAMS = frozenset(
         ),
         *("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "capset"),
         *("setpriority", "sched_setscheduler", "sched_setattr", "mbind", "set_mempolicy", "mlockall"),
-        *("ioctl", "inotify_init", "inotify_init1", "mknod", "mknodat", "timer_create"),
+        *("ioctl", "mknod", "mknodat", "timer_create"),
         *("signalfd", "signalfd4", "eventfd", "eventfd2", "epoll_create", "epoll_create1"),
         *("splice", "tee", "vmsplice"),
     }

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.both_users
 
 _NAMES = frozenset(wall.name for wall in ALL_WALLS)
 # The calls that raising the walls makes, and that the usual profile of a container refuses.
-_GRANTED = {"unshare", "setns", "mount", "umount2", "pivot_root", "sethostname"}
+_GRANTED = {"unshare", "setns", "mount", "mount_setattr", "umount2", "pivot_root", "sethostname"}
 _NO_NAMESPACES = 0x7E020000  # of clone
 _HOST = HostFacts("0", "", "15000", "", is_root=False)
 

@@ -57,7 +57,8 @@ class Host:
 
 
 _AWAY = dict.fromkeys(("unshare", "setns", "mount", "umount2", "pivot_root", "sethostname", "move_mount",
-                       "fsmount", "open_tree", "fsopen", "keyctl", "add_key", "bpf", "perf_event_open"),
+                       "mount_setattr", "fsmount", "open_tree", "fsopen", "keyctl", "add_key", "bpf",
+                       "perf_event_open"),
                       errno.EPERM)  # fmt: skip
 _LANDLOCK = ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")
 
