@@ -269,8 +269,9 @@ DENIED_TO_PROGRAMS: Mapping[str, tuple[int | None, int | None]] = MappingProxyTy
     {name: numbers for name, numbers in FATAL.items() if name not in _USUAL_IN_PROGRAMS | _OTHERWISE_IN_PROGRAMS}
 )
 _NEW_NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
-# Families of sockets: internet, and the kernel's list of this host's addresses, which name lookups need.
-_INET, _INET6, _NETLINK = 2, 10, 16
+# Families of sockets: internet, and the kernel's list of this host's addresses, which name lookups need. By other
+# protocols of that family the kernel lists all sockets of the host, and events of its devices.
+_INET, _INET6, _NETLINK, _NETLINK_ROUTE = 2, 10, 16, 0
 # Pairs of sockets that stay connected to each other. One of datagrams can send to any path of the host, which no
 # namespace and no Landlock hides.
 _STREAM, _PACKETS = 1, 5
@@ -351,7 +352,9 @@ def _load_number() -> list[bytes]:
 def _program_checks(profile: Profile, column: int) -> list[bytes]:
     """The checks that refuse system calls to a program of the operator."""
     no_namespace = _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_SET, _NEW_NAMESPACES, 0, 1) + _REFUSE + _PASS
-    sockets = _allow_only(0, (_INET, _INET6, _NETLINK)) if profile.is_online else _REFUSE
+    routes = _allow_only(2, (_NETLINK_ROUTE,))
+    is_netlink = _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, _NETLINK, 0, len(routes) // 8)
+    sockets = is_netlink + routes + _allow_only(0, (_INET, _INET6)) if profile.is_online else _REFUSE
     return [
         _match(ANSWERED["clone3"][column], _fail_with(errno.ENOSYS)),
         _match(ANSWERED["clone"][column], no_namespace),
