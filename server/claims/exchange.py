@@ -23,6 +23,7 @@ from winnow.server.claims.sqlite_store import SqliteClaimStore
 from winnow.server.claims.store import Change, Notebook, View
 from winnow.server.errors import WinnowError
 from winnow.server.models import PROJECT_NAME
+from winnow.server.storage.files.private_file import create_private
 from winnow.server.storage.sqlite import copy_database
 
 FORMAT = "winnow claims 1"
@@ -108,11 +109,21 @@ def check_lines(lines: Iterable[bytes]) -> tuple[Notebook, list[Change]]:
 
 
 def back_up(store: SqliteClaimStore, target: Path) -> None:
-    """Copy the file as it is now; others may write meanwhile. Raises ``WinnowError`` where ``target`` exists."""
-    if target.exists():
-        raise WinnowError("INVALID_REQUEST", f"{target} exists already; name a new file")
-    copy_database(store.database.path, target, lambda done, total: None)
-    target.chmod(0o600)
+    """Copy the file as it is now into a new private one; others may write meanwhile.
+
+    Raises ``WinnowError`` where ``target`` exists, or is a link to nothing, and where it cannot be written.
+    """
+    try:
+        create_private(target).close()
+    except FileExistsError:
+        raise WinnowError("INVALID_REQUEST", f"{target} exists already; name a new file") from None
+    except OSError as error:
+        raise WinnowError("INVALID_REQUEST", f"{target} cannot be written: {error.strerror}") from None
+    try:
+        copy_database(store.database.path, target, lambda done, total: None)
+    except BaseException:
+        target.unlink()
+        raise
 
 
 @dataclass(frozen=True, slots=True)

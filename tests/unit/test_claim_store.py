@@ -382,8 +382,13 @@ def test_a_backup_is_a_whole_store_and_replaces_no_file(store: SqliteClaimStore,
         assert list(copy.read(ALL, [entry.id])) == [entry.id]
         assert copy.first_flaw(BOOKS) is None
     assert (tmp_path / "copy.sqlite3").stat().st_mode & 0o077 == 0
-    with pytest.raises(WinnowError, match="exists already"):
-        back_up(store, tmp_path / "copy.sqlite3")
+    (tmp_path / "link.sqlite3").symlink_to(tmp_path / "elsewhere.sqlite3")
+    for name in ("copy.sqlite3", "link.sqlite3"):
+        with pytest.raises(WinnowError, match="exists already"):
+            back_up(store, tmp_path / name)
+    with pytest.raises(WinnowError, match="cannot be written"):
+        back_up(store, tmp_path / "gone" / "copy.sqlite3")
+    assert not (tmp_path / "elsewhere.sqlite3").exists()
 
 
 # The first layout as it was released. A later version migrates a file that was written with it.
