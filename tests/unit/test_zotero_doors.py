@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
+import socket
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -19,6 +21,7 @@ from winnow.server.bibliographies.zotero.files import FilePlaces
 from winnow.server.bibliographies.zotero.local_api import LocalApi
 from winnow.server.bibliographies.zotero.objects import LibraryName, LibraryObjects, pack, unpack
 from winnow.server.bibliographies.zotero.opening import open_zotero
+from winnow.server.bibliographies.zotero.port_owner import owners_of
 from winnow.server.bibliographies.zotero.records import ZoteroLibrary
 from winnow.server.bibliographies.zotero.works import make_library
 from winnow.server.errors import WinnowError
@@ -291,6 +294,33 @@ def test_a_running_zotero_with_other_data_than_the_users_is_not_read(
         assert (opened.by, opened.places.data) == ("database", tmp_path / "Zotero")
         assert str(zotero.folder) in opened.note
         assert opened.transport.libraries() == (OWN, GROUP)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a socket to another user")
+def test_a_program_of_another_user_in_the_place_of_zotero_is_not_asked(zotero: Zotero) -> None:
+    """It could say anything, the data folder of the user included."""
+    write_database(zotero)
+    with socket.create_server(("127.0.0.1", 0)) as theirs:
+        os.fchown(theirs.fileno(), 65534, -1)
+        theirs.setblocking(False)
+        url = f"http://127.0.0.1:{theirs.getsockname()[1]}/api"
+        with open_zotero(home=zotero.folder.parent, usual_api=url) as opened:
+            assert (opened.by, opened.places.data) == ("database", zotero.folder)
+            assert "another user's program" in opened.note
+        with pytest.raises(BlockingIOError):
+            theirs.accept()
+
+
+def test_the_owner_of_a_port_is_read_from_the_tables_of_the_kernel(tmp_path: Path) -> None:
+    head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+    row = "   0: {}:5A4F 00000000:0000 {} 00000000:00000000 00:00000000 00000000  {}        0 1590 1\n"
+    (tmp_path / "tcp").write_text(
+        head + row.format("0100007F", "0A", 1000) + row.format("0100007F", "01", 7) + "cut off\n", "ascii"
+    )
+    (tmp_path / "tcp6").write_text(head + row.format("0" * 32, "0A", 1001), "ascii")
+    tables = [tmp_path / "tcp", tmp_path / "tcp6", tmp_path / "gone"]
+    assert owners_of(23119, tables) == {1000, 1001}
+    assert owners_of(23118, tables) == frozenset()
 
 
 def test_where_the_api_is_switched_off_the_database_is_read_and_a_note_says_how_to_allow_it(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from winnow.server.bibliographies.zotero.database import DatabaseTransport
 from winnow.server.bibliographies.zotero.files import FilePlaces
 from winnow.server.bibliographies.zotero.local_api import LOCAL_API, LocalApi
+from winnow.server.bibliographies.zotero.port_owner import owners_of
 from winnow.server.bibliographies.zotero.profiles import find_places
 from winnow.server.bibliographies.zotero.transport import ZoteroTransport
 from winnow.server.errors import WinnowError
@@ -19,6 +22,7 @@ _OTHER_ZOTERO = (
     "the Zotero that answers at {url} has its data in {theirs}, yours has it in {own}; "
     "to read the former, give --api"
 )
+_OTHER_USER = "another user's program answers at {url}, where Zotero does; to read it all the same, give --api"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,9 @@ def open_zotero(
 ) -> Iterator[Zotero]:
     """Open the API at the address ``api``, else the database in ``data_folder``, else what this machine has.
 
-    Without both, the API at ``usual_api`` counts if it answers and its data folder is that of the user's
-    profile: on a machine of several users the port may be another user's. Raises ``WinnowError``.
+    Without both, the API at ``usual_api`` counts if it answers, no other user listens there, and its data folder
+    is that of the user's profile: on a machine of several users the port may be another user's. Raises
+    ``WinnowError``.
     """
     with ExitStack() as held:
         if api is None and (data_folder is not None or not use_api):
@@ -67,6 +72,9 @@ def _through_api(client: LocalApi, data_folder: Path | None, home: Path | None) 
 
 
 def _through_either(client: LocalApi, home: Path | None) -> Zotero:
+    owners = owners_of(urlsplit(client.url).port or 0)
+    if owners and owners != {os.geteuid()}:
+        return _through_database(find_places(None, home), _OTHER_USER.format(url=client.url))
     try:
         stated = client.find_places()
     except WinnowError as error:
