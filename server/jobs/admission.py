@@ -19,6 +19,7 @@ from pathlib import Path
 
 from winnow.server.errors import WinnowError
 from winnow.server.readers.bounded_files import describe_type
+from winnow.server.storage.files.store_folder import CATALOGUE
 from winnow.server.text.printable import one_line
 
 # Addresses, and the library of a program that keeps its own files.
@@ -127,8 +128,8 @@ def _resolve(path: Path) -> Path | None:
 
 def _check_kind(found: AdmittedSource, store: Path, name: str) -> None:
     shown = one_line(str(found.path), _SHOWN_CHARS)
-    if found.path.is_relative_to(store.resolve()):
-        raise WinnowError("SCOPE_VIOLATION", f"{name}: {shown} is in the store of this index")
+    if found.path.is_relative_to(store.resolve()) or _is_in_store(found):
+        raise WinnowError("SCOPE_VIOLATION", f"{name}: {shown} is in the store of an index")
     if any(part.startswith(".") for part in found.path.relative_to(found.root).parts):
         raise WinnowError(
             "SCOPE_VIOLATION", f"{name}: {shown} is hidden; hidden files are not ingested for agents"
@@ -139,6 +140,12 @@ def _check_kind(found: AdmittedSource, store: Path, name: str) -> None:
         raise WinnowError("INVALID_REQUEST", f"{name}: {shown} does not exist") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise WinnowError("INVALID_REQUEST", f"{name}: {shown} is {describe_type(mode)}")
+
+
+def _is_in_store(found: AdmittedSource) -> bool:
+    """Whether the path is at or below the store of some index below its root: logs and audits are no documents."""
+    way = (found.path, *found.path.parents)
+    return any(os.path.lexists(folder / CATALOGUE) for folder in way if folder.is_relative_to(found.root))
 
 
 def _names(roots: Sequence[Path]) -> str:

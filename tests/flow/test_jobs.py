@@ -275,6 +275,9 @@ async def test_sources_outside_the_roots_are_refused(store: Path, files: Path, t
     (files / ".hidden").mkdir()
     (files / "loop").symlink_to(files / "loop")
     os.mkfifo(files / "pipe.md")
+    (files / "other" / "logs").mkdir(parents=True)
+    (files / "other" / "catalogue.sqlite3").touch()
+    (files / "other" / "logs" / "audit.log").write_text("what others asked\n", "utf-8")
     expected = {
         str(outside): "SCOPE_VIOLATION",
         str(tmp_path / "nothing"): "SCOPE_VIOLATION",
@@ -286,6 +289,9 @@ async def test_sources_outside_the_roots_are_refused(store: Path, files: Path, t
         "file-link.md": "SCOPE_VIOLATION",
         ".hidden": "SCOPE_VIOLATION",
         str(store): "SCOPE_VIOLATION",
+        "other": "SCOPE_VIOLATION",
+        "other/logs": "SCOPE_VIOLATION",
+        "other/logs/audit.log": "SCOPE_VIOLATION",
         "/": "SCOPE_VIOLATION",
         "/dev/zero": "SCOPE_VIOLATION",
         "/proc/self/environ": "SCOPE_VIOLATION",
