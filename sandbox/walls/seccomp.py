@@ -281,6 +281,10 @@ _COLUMN = {"x86_64": 0, "aarch64": 1}
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
+# The newest call that was looked at for programs, by its number on every architecture: fchmodat2 (Linux 6.6). Some
+# later ones list the host's mounts; runtimes do without them, as they must on earlier kernels.
+_NEWEST_FOR_PROGRAMS = 452
+
 _CLOCKS = 16  # the kernel numbers no more clocks
 _PROT_EXEC, _MAP_ANONYMOUS, _MSG_DONTWAIT = 4, 0x20, 0x40
 # Of a process's own memory only: FUTEX_PRIVATE_FLAG with wait, wake, and both by bit set.
@@ -356,6 +360,7 @@ def _program_checks(profile: Profile, column: int) -> list[bytes]:
     is_netlink = _op(_LOAD, _ARGUMENT[0]) + _op(_JUMP_EQ, _NETLINK, 0, len(routes) // 8)
     sockets = is_netlink + routes + _allow_only(0, (_INET, _INET6)) if profile.is_online else _REFUSE
     return [
+        _op(_JUMP_GE, _NEWEST_FOR_PROGRAMS + 1, 0, 1) + _fail_with(errno.ENOSYS),
         _match(ANSWERED["clone3"][column], _fail_with(errno.ENOSYS)),
         _match(ANSWERED["clone"][column], no_namespace),
         _match(FATAL["socket"][column], sockets),

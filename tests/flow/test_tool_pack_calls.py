@@ -231,6 +231,26 @@ print(json.dumps({{"answer": [tried({str(tmp_path / "private")!r}), tried("/etc/
     assert answer["env"] == ["GIVEN", "HOME", "LANG", "PATH", "TMPDIR", "TZ"]
 
 
+def test_a_program_makes_no_call_that_is_newer_than_its_filter(folder: Path) -> None:
+    """A list of refused calls says nothing of later ones: these are answered as by a kernel without them."""
+    tried = """
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+request = ctypes.create_string_buffer(__import__("struct").pack("<IIQQ", 24, 0, 2**64 - 1, 0), 24)
+mounts = (ctypes.c_uint64 * 64)()
+found = libc.syscall(ctypes.c_long(458), request, mounts, ctypes.c_long(64), ctypes.c_long(0))  # listmount
+error = errno.errorcode.get(ctypes.get_errno(), "")
+"""
+    here: dict[str, Any] = {}
+    exec(tried, here)  # a test of its own text
+    if here["error"] == "ENOSYS":
+        pytest.skip("this kernel does not have the call")
+    assert here["found"] > 0
+    write(folder, f'{tried}\nprint(json.dumps({{"answer": [found, error], "env": []}}))')
+    (answer,) = call(folder, {"q": "x"})
+    assert answer["answer"] == [-1, "ENOSYS"]
+
+
 def test_the_memory_of_a_call_is_that_of_all_its_processes_where_no_group_bounds_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
