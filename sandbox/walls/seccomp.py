@@ -268,6 +268,13 @@ _OTHERWISE_IN_PROGRAMS = frozenset({"socket", "socketpair", "memfd_create"})
 DENIED_TO_PROGRAMS: Mapping[str, tuple[int | None, int | None]] = MappingProxyType(
     {name: numbers for name, numbers in FATAL.items() if name not in _USUAL_IN_PROGRAMS | _OTHERWISE_IN_PROGRAMS}
 )
+# Read by a path alone, which Landlock does not know; answered as by a file system without them.
+ATTRIBUTES: dict[str, tuple[int | None, int | None]] = {
+    "getxattr": (191, 8),
+    "lgetxattr": (192, 9),
+    "listxattr": (194, 11),
+    "llistxattr": (195, 12),
+}
 _NEW_NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
 # Families of sockets: internet, and the kernel's list of this host's addresses, which name lookups need. By other
 # protocols of that family the kernel lists all sockets of the host, and events of its devices.
@@ -367,6 +374,7 @@ def _program_checks(profile: Profile, column: int) -> list[bytes]:
         _match(FATAL["socketpair"][column], _allow_only(1, (_STREAM, _PACKETS), _SOCKET_TYPE)),
         # Its files are memory that no limit of a process counts.
         _match(FATAL["memfd_create"][column], _fail_with(errno.ENOSYS)),
+        *(_match(numbers[column], _fail_with(errno.ENOTSUP)) for numbers in ATTRIBUTES.values()),
         *(_match(numbers[column], _REFUSE) for numbers in DENIED_TO_PROGRAMS.values()),
     ]
 

@@ -251,6 +251,29 @@ error = errno.errorcode.get(ctypes.get_errno(), "")
     assert answer["answer"] == [-1, "ENOSYS"]
 
 
+def test_a_program_reads_no_attributes_of_files_by_their_paths(folder: Path, tmp_path: Path) -> None:
+    noted = tmp_path / "noted"
+    noted.touch()
+    try:
+        os.setxattr(noted, "user.note", b"secret")
+    except OSError:
+        pytest.skip("this file system has no attributes")
+    script = f"""
+def tried(read, *arguments):
+    try:
+        return str(read({str(noted)!r}, *arguments))
+    except OSError as error:
+        return error.strerror
+read = [tried(os.getxattr, "user.note"), tried(os.listxattr)]
+import shutil
+open("own", "w").close()
+print(json.dumps({{"answer": [*read, os.path.basename(shutil.copy2("own", "copy"))]}}))
+"""
+    write(folder, script)
+    (answer,) = call(folder, {"q": "x"})
+    assert answer["answer"] == ["Operation not supported"] * 2 + ["copy"]
+
+
 def test_the_memory_of_a_call_is_that_of_all_its_processes_where_no_group_bounds_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
