@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -238,6 +239,18 @@ def test_a_transaction_that_was_cut_off_is_rolled_back_in_the_copy(database: Pat
         zotero.execute("ROLLBACK")
     assert b" torn " in crashed.read_bytes()
     assert read(crashed) == before
+
+
+def test_a_file_that_a_journal_names_at_its_end_is_not_deleted(database: Path, tmp_path: Path) -> None:
+    """SQLite takes it for the journal of a transaction of several databases, and deletes it after the rollback."""
+    before, pages = read(database), database.stat().st_size // 4096
+    (kept := tmp_path / "kept").write_text("the only copy", "utf-8")
+    magic, name = bytes.fromhex("d9d505f920a163d7"), os.fsencode(kept)
+    head = (magic + struct.pack(">5I", 0, 0, pages, 512, 4096)).ljust(512, b"\0")
+    named = struct.pack(">I", 0x40000000 // 4096 + 1) + name + struct.pack(">2I", len(name), sum(name)) + magic
+    Path(f"{database}-journal").write_bytes(head + named)
+    assert read(database) == before
+    assert kept.exists()
 
 
 # --- answers

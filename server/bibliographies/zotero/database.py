@@ -1,7 +1,9 @@
 """Reads Zotero's database, from a copy: Zotero holds a lock on the file while it is open.
 
 The copy includes the journal or the write-ahead log, without which the last changes would be missing or the file
-would be torn. It is opened with a schema that is not trusted: only the tables that are named here are read, only
+would be torn. A journal can name another one at its end, of a transaction of several databases, and SQLite deletes
+the file of that name once it has rolled back: any file of this user. So in the copy something follows the name. It
+is opened with a schema that is not trusted: only the tables that are named here are read, only
 if they are tables, and no other statement than SELECT is possible. What is read has the form of the API's JSON and
 is checked as such, so both transports have one conversion.
 """
@@ -36,11 +38,14 @@ from winnow.server.errors import WinnowError
 from winnow.server.text.printable import one_line
 
 DATABASE = "zotero.sqlite"
-_PARTS = ("", "-wal", "-journal")
+_JOURNAL = "-journal"
+_PARTS = ("", "-wal", _JOURNAL)
 # A library of 100,000 items with its full-text index has about 2 GiB.
 _MOST_BYTES = 16 * 1024**3
 _MOST_VALUE_BYTES = 64 * 1024**2
 _BLOCK_BYTES = 1024**2
+# After the name of another journal, which counts only at the very end of a file.
+_AFTER_NAME = bytes(64)
 _FLAGS = os.O_RDONLY
 for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):  # not every system has all of them
     _FLAGS |= getattr(os, _name, 0)
@@ -180,6 +185,8 @@ class DatabaseTransport:
                     target.unlink(missing_ok=True)
                     if stamp is not None:
                         _copy_part(Path(f"{self._path}{part}"), target, stamp[1])
+                        if part == _JOURNAL:
+                            _end_journal(target)
                 if self._stamps() == before:
                     self._copied = before
                     return folder / DATABASE
@@ -212,6 +219,12 @@ def _copy_part(path: Path, target: Path, size: int) -> None:
         while size > 0 and (block := source.read(min(size, _BLOCK_BYTES))):
             size -= len(block)
             copy.write(block)
+
+
+def _end_journal(path: Path) -> None:
+    """Append to the copy of a journal, so that SQLite does not look for the name of another one in it."""
+    with path.open("ab") as file:
+        file.write(_AFTER_NAME)
 
 
 def _check_folder(folder: Path) -> None:
