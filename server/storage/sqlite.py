@@ -7,6 +7,7 @@ file, what is wrong with it and what to do.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import threading
@@ -29,6 +30,7 @@ _POLL_SECONDS = 0.01
 _SEAL_SECONDS = 1.0
 _RETRY_SECONDS = 5.0
 _SHARED_BYTES = 1 << 20
+_NAME_END = bytes.fromhex("d9d505f920a163d7")  # what ends a journal that names another one
 _COPY_PAGES = 2_000  # pages of 4 KiB between two progress reports
 _PRIMARY = 0xFF  # mask of the primary error code; the higher bits are details
 # What decoding a row raises when the row does not hold what was written into it.
@@ -296,6 +298,8 @@ def copy_database(source: Path, target: Path, on_progress: Callable[[int, int], 
 
     with map_errors(target):
         seal.unseal(target.parent)
+        for path in (source, target):
+            _check_journal(path)
         with (
             closing(sqlite3.connect(source, timeout=BUSY_SECONDS)) as reader,
             closing(sqlite3.connect(target, timeout=BUSY_SECONDS)) as writer,
@@ -347,8 +351,21 @@ def _open_for_sealing(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+def _check_journal(path: Path) -> None:
+    """Raise ``sqlite3.DatabaseError`` for a journal that names another one at its end.
+
+    winnow leaves none, and SQLite deletes the file of that name after a rollback: any file of this user, if
+    somebody else made the store.
+    """
+    with suppress(FileNotFoundError), open(f"{path}-journal", "rb") as journal:
+        journal.seek(max(0, journal.seek(0, os.SEEK_END) - len(_NAME_END)))
+        if journal.read() == _NAME_END:
+            raise sqlite3.DatabaseError("its journal names another file")
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """A connection with a write-ahead log and without implicit transactions; any thread may close it."""
+    _check_journal(path)
     # check_same_thread is off only so that another thread may close the connection.
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:

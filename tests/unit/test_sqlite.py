@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -417,3 +418,20 @@ def test_no_descriptor_is_left_of_files_that_were_compared(tmp_path: Path) -> No
             assert seal.find_flaws(tmp_path) == []
         assert len(os.listdir("/proc/self/fd")) == beside
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_store_whose_journal_names_another_file_is_refused_and_the_file_stays(tmp_path: Path) -> None:
+    """Of a store that somebody else made: SQLite would delete that file once it has rolled the journal back."""
+    path = tmp_path / "store" / "catalogue.sqlite3"
+    Catalogue(path).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+        (size,) = database.execute("PRAGMA page_size").fetchone()
+    (kept := tmp_path / "kept").write_text("the only copy", "utf-8")
+    magic, name = bytes.fromhex("d9d505f920a163d7"), os.fsencode(kept)
+    head = (magic + struct.pack(">5I", 0, 0, path.stat().st_size // size, 512, size)).ljust(512, b"\0")
+    named = struct.pack(">I", 0x40000000 // size + 1) + name + struct.pack(">2I", len(name), sum(name)) + magic
+    Path(f"{path}-journal").write_bytes(head + named)
+    with pytest.raises(WinnowError, match="its journal names another file"):
+        Catalogue(path).close()
+    assert kept.exists()
