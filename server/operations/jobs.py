@@ -99,13 +99,16 @@ def _is_of_others(context: RequestContext, path: Path) -> bool:
 
 
 def _by_reach(context: RequestContext, sources_of: Callable[[str], Iterable[str]]) -> tuple[Set[str], Set[str]]:
-    """The sources of projects that a client whose key is confined may name, and those of the others alone."""
+    """The sources of projects that a client whose key is confined may name, and those of the others alone.
+
+    A project that was deleted and can still be restored is one of the others.
+    """
     own: set[str] = set()
     foreign: set[str] = set()
     if identity_of(context.caller.connection).projects:
-        for project in context.index.catalogue.projects():
-            is_own = project.name in context.settings.reachable
-            (own if is_own else foreign).update(sources_of(project.name))
+        catalogue = context.index.catalogue
+        for name in (*(project.name for project in catalogue.projects()), *catalogue.hidden_projects()):
+            (own if name in context.settings.reachable else foreign).update(sources_of(name))
     return own, foreign - own
 
 

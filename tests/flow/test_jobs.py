@@ -258,6 +258,10 @@ async def test_a_key_of_one_project_ingests_no_files_of_another(store: Path, fil
             assert (source, caught.value.reason) == (source, "SCOPE_VIOLATION")
         asked = await kb.call("ingest_from_source", {"project": "birds", "source": "notes"}, confined)
         assert (await ended(kb, asked.payload["job_id"]))["state"] == "done"
+        with closing(Catalogue(catalogue_path(settings_of(store, files)))) as catalogue:
+            delete_project(catalogue, "secret")
+        with pytest.raises(WinnowError, match="of a project that this key may not use"):
+            await kb.call("ingest_from_source", {"project": "birds", "source": "theirs"}, confined)
         shared = await ask(kb, "ingest_from_source", project="birds", source="theirs")
         assert (await ended(kb, shared["job_id"]))["state"] == "done"
         again = await kb.call("ingest_from_source", {"project": "birds", "source": "theirs"}, confined)
