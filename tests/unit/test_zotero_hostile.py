@@ -143,6 +143,19 @@ def test_triggers_and_generated_columns_run_nothing(database: Path) -> None:
     assert read(database) == before
 
 
+def test_a_value_that_many_items_share_does_not_fill_the_memory(database: Path) -> None:
+    """Each of them would get a copy of its own: 20 MiB become many gigabytes."""
+    execute(
+        database,
+        "UPDATE itemData SET valueID = (SELECT min(valueID) FROM itemDataValues)",
+        "UPDATE itemDataValues SET value = hex(zeroblob(10485760)) "
+        "WHERE valueID = (SELECT min(valueID) FROM itemDataValues)",
+    )
+    with pytest.raises(WinnowError, match="more than 536,870,912 characters in a library") as caught:
+        read(database)
+    assert caught.value.reason == "INVALID_REQUEST"
+
+
 def test_other_versions_of_the_schema_are_read(database: Path) -> None:
     """Zotero 5 has no annotations and no collections in the trash; later ones may have more columns."""
     execute(database, "DROP TABLE deletedCollections", "DROP TABLE itemAnnotations")
