@@ -14,10 +14,13 @@ from winnow.server.readers.formats.parsed_file import FormatReader, ReadOptions
 from winnow.server.readers.pdf.document import open_pdf
 from winnow.server.readers.pdf.layout import NO_RULES, BlockKind, Rules
 from winnow.server.readers.pdf.layout import Box as PageBox
-from winnow.server.readers.pdf.line_layout import DrawnPage, lay_out_pages
+from winnow.server.readers.pdf.line_layout import DrawnPage, TurnedText, lay_out_pages
 from winnow.server.readers.pdf.lines import Cell, Line, cell_of
 from winnow.server.readers.pdf.tables import table_markdown
+from winnow.server.readers.pdf_characters.ink_sizes import box_of_line, ink_size, join_sizes
 from winnow.server.readers.pdf_characters.lost_text import LostText
+from winnow.server.readers.pdf_characters.pieces import Piece, part_lines
+from winnow.server.readers.pdf_characters.turned_text import find_turn, part_turned
 
 pytestmark = pytest.mark.both_users
 
@@ -475,6 +478,88 @@ def test_a_line_with_few_of_many_cells_goes_on_with_the_full_row_above_it() -> N
     assert read_pages(lines)[0][1] == table_markdown([*rows[:2], whole, *rows[3:]])
 
 
+def test_numbers_below_numbers_are_a_row_of_their_own() -> None:
+    """The name of both rows stands beside the first, and rules part them from the others."""
+    rows = [("", "kind", "low", "high"), ("Good", "one", "0.5", "0.6"), ("", "two", "0.4", "0.5")]
+    lines = [
+        piece
+        for at, cells in enumerate(rows)
+        for piece in row([cell for cell in zip(cells, (50, 100, 150, 200), strict=True) if cell[0]], 100 + 12 * at)
+    ]
+    rules = Rules(
+        tuple((y, 46.0, 240.0) for y in (97.0, 111.0, 136.0)),
+        tuple((x, 97.0, 136.0) for x in (46.0, 96.0, 146.0, 196.0, 240.0)),
+    )
+    assert read_pages(lines, rules=rules)[0][1] == table_markdown(rows)
+
+
+def test_a_turned_table_is_read_as_if_its_page_were_turned_back() -> None:
+    turned = TurnedText(
+        tuple(piece for at in range(4) for piece in row([(f"name{at}", 50), (f"{at}.5", 120)], 100 + 14 * at)),
+        NO_RULES,
+    )
+    upright = (line("Text above it that stands upright.", 50, 60, 300),)
+    (page,) = lay_out_pages([DrawnPage(1, 800, upright, turned=turned)])
+    assert [block.text for block in page.blocks] == [
+        "Text above it that stands upright.",
+        table_markdown([[f"name{at}", f"{at}.5"] for at in range(4)]),
+    ]
+
+
+@pytest.mark.parametrize("rotation", [90, 270])
+def test_what_is_turned_by_a_quarter_is_upright_after_the_turn(rotation: int) -> None:
+    """The page has 600 by 800 points; the second word is read after the first, the rule is between lines."""
+    at = {90: [(500, 100), (500, 160), (480, 100)], 270: [(100, 700), (100, 640), (120, 700)]}[rotation]
+    items = [
+        Piece(text, x, y if rotation == 90 else y - 50, 10, 50, rotation=rotation)
+        for text, (x, y) in zip(("first", "second", "below"), at, strict=True)
+    ]
+    turn = find_turn(items, 600, 800)
+    assert turn is not None
+    others, turned = part_turned([*items, Piece("7", 300, 780, 6, 10)], turn)
+    first, second, below = map(turn.item, turned)
+    assert [item.text for item in others] == ["7"]
+    assert (first.x, second.x - first.x, second.y - first.y, first.height) == (100, 60, 0, 10)
+    assert (below.x - first.x, below.y - first.y) == (0, 20)
+    rules = turn.rules(Rules(vertical=((495.0 if rotation == 90 else 115.0, 100.0, 700.0),)))
+    assert (rules.horizontal, rules.vertical) == (((first.y + 15, 100.0, 700.0),), ())
+
+
+def test_a_page_with_a_turned_label_beside_its_text_is_not_turned() -> None:
+    items = [Piece("a line of text", 50, 50 + 12 * at, 80, 10) for at in range(5)]
+    assert find_turn([*items, Piece("density", 30, 60, 10, 40, rotation=270)], 600, 800) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "height"),
+    [("an axe", 4.3), ("above", 6.9), ("Typeset", 8.9), ("ago", 6.3), ("f(x)", 10.0), ("12", 6.5)],
+)
+def test_the_size_of_a_bitmap_font_is_that_of_its_ink(text: str, height: float) -> None:
+    """However high the letters are that a line has, its box is that of a line."""
+    ink = PageBox(50, 100, 90, 100 + height)
+    assert ink_size(text, height) == pytest.approx(10, abs=0.2)
+    box = box_of_line(text, ink, 10)
+    assert (box.height, box.top <= ink.top + 0.5, box.bottom >= ink.bottom - 0.1) == (10, True, True)
+
+
+def test_sizes_near_the_usual_one_are_one() -> None:
+    assert join_sizes([(10.8, 60), (11.4, 40), (10.2, 20), (14.3, 9)]) == [10.8, 10.8, 10.8, 14.0]
+
+
+def test_lines_that_the_parser_took_for_one_item_are_items_of_their_own() -> None:
+    words = (Piece("quit", 94, 100, 23, 9), Piece("ends", 178, 100, 25, 9), Piece("cut", 94, 114, 17, 9))
+    item = Piece("quit ends cut", 94, 100, 109, 23, words=words)
+    assert [(part.text, part.x, part.y, part.height) for part in part_lines(item)] == [
+        ("quit ends", 94, 100, 9),
+        ("cut", 94, 114, 9),
+    ]
+
+
+def test_the_number_of_a_page_may_be_larger_than_its_text() -> None:
+    pages = [[*prose(f"p{at}", 70, 100, 290, 8), line(f"Page {at} / 9", 60, 721, 130, 12)] for at in range(1, 4)]
+    assert [text for _, text in read_pages(*pages, has_heads=True) if text.startswith("Page")] == []
+
+
 def test_a_bullet_is_no_column() -> None:
     rows = [
         [("Menu", 50, 80), ("●", 200, 206), ("Add points", 225, 270)],
@@ -690,7 +775,7 @@ def test_fonts_of_one_width_are_known_by_their_names(font: str) -> None:
 
 def test_words_of_a_program_that_touch_have_no_space_between_them() -> None:
     parts = [('setMethod("', 104.0, 173.0), ('.value"', 172.9, 216.0), (",", 216.0, 222.2), ("x)", 228.5, 241.0)]
-    assert [text for text, _, _ in pdf_liteparse.join_touching(parts)] == ['setMethod(".value",', "x)"]
+    assert [text for text, _, _ in pdf_liteparse.join_touching(parts, 1.5)] == ['setMethod(".value",', "x)"]
 
 
 # --- text that liteparse lost
