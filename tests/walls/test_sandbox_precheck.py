@@ -23,7 +23,7 @@ from winnow.sandbox.child.diagnosis import precheck
 from winnow.sandbox.child.language import compiler, policy, refusals
 from winnow.sandbox.child.language.allow_list import WITHHELD_MEMBERS
 from winnow.server import contracts
-from winnow.server.contracts import graph, kb, search
+from winnow.server.contracts import evidence, excerpts, graph, kb, search
 from winnow.server.contracts.claims import answers as claims
 from winnow.server.contracts.claims.arguments import ClaimSearch, RelatedEntries
 
@@ -300,8 +300,22 @@ def test_every_name_of_the_knowledge_base_that_is_imported_by_itself_has_its_hin
 
 
 def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() -> None:
-    rows = (search.SearchRow, search.RowMetadata, search.Relationship, kb.KbRow, kb.QuoteRow, kb.ExcerptAnswer)
-    rows += (kb.Citation, graph.DescribedRow, graph.ReachedRow, graph.PathRow, graph.PathNode, graph.PathEdge)
+    rows = (
+        search.SearchRow,
+        search.RowMetadata,
+        search.Relationship,
+        kb.KbRow,
+        evidence.QuoteRow,
+        excerpts.ExcerptAnswer,
+    )
+    rows += (
+        excerpts.Citation,
+        graph.DescribedRow,
+        graph.ReachedRow,
+        graph.PathRow,
+        graph.PathNode,
+        graph.PathEdge,
+    )
     rows += (graph.VendorEntity, graph.VendorRelationship)
     # Fields on request only, which no SDK function makes, and fields that the host keeps.
     fields = {field for row in rows for field in row.model_fields} - {"scores", "debug", "meta"}
