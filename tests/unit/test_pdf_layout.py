@@ -16,11 +16,11 @@ from winnow.server.readers.pdf.layout import NO_RULES, BlockKind, Rules
 from winnow.server.readers.pdf.layout import Box as PageBox
 from winnow.server.readers.pdf.line_layout import DrawnPage, TurnedText, lay_out_pages
 from winnow.server.readers.pdf.lines import Cell, Line, cell_of
-from winnow.server.readers.pdf.tables import table_markdown
 from winnow.server.readers.pdf_characters.ink_sizes import box_of_line, ink_size, join_sizes
 from winnow.server.readers.pdf_characters.lost_text import LostText
 from winnow.server.readers.pdf_characters.pieces import Piece, part_lines
 from winnow.server.readers.pdf_characters.turned_text import find_turn, part_turned
+from winnow.server.readers.pdf_tables.tables import table_markdown
 
 pytestmark = pytest.mark.both_users
 
@@ -476,6 +476,35 @@ def test_a_line_with_few_of_many_cells_goes_on_with_the_full_row_above_it() -> N
     ]
     whole = ["a2 rest", "b2", "c2 more", *rows[2][3:]]
     assert read_pages(lines)[0][1] == table_markdown([*rows[:2], whole, *rows[3:]])
+
+
+def _spread(rows: Sequence[Sequence[str]], lefts: Sequence[float], pitch: float = 12) -> list[Line]:
+    """Lines of these cells at these places, each of its own width."""
+    return [
+        piece
+        for at, cells in enumerate(rows)
+        for piece in row([cell for cell in zip(cells, lefts, strict=True) if cell[0]], 100 + pitch * at)
+    ]
+
+
+def test_lines_whose_words_had_room_above_are_rows_though_they_have_no_first_cell() -> None:
+    """A letter stands in the margin of some rows alone."""
+    rows = [
+        ("A", "always", "one", "says it"),
+        ("P", "apply", "one", "puts it on"),
+        ("", "avoid", "one", "leaves it"),
+        ("R", "red", "two", "colours it"),
+        ("", "rest", "two", "waits for it"),
+    ]
+    assert read_pages(_spread(rows, (50, 80, 200, 300)))[0][1] == table_markdown(rows)
+
+
+def test_a_name_that_fills_more_than_its_column_begins_the_row_below_it() -> None:
+    names = ("open", "open_with_many_arguments(first, second)", "shut", "wait")
+    rest = [("", "two", "opens it with them"), (names[2], "one", "shuts it"), (names[3], "one", "waits for it")]
+    lines = _spread([(names[0], "one", "opens it"), (names[1], "", ""), *rest], (50, 150, 250), 14)
+    rows = [(names[0], "one", "opens it"), (names[1], *rest[0][1:]), *rest[1:]]
+    assert read_pages(lines)[0][1] == table_markdown(rows)
 
 
 def test_numbers_below_numbers_are_a_row_of_their_own() -> None:

@@ -15,9 +15,9 @@ from winnow.server.readers.pdf.headings import Titles, mend_headings, outline_ti
 from winnow.server.readers.pdf.layout import Block, BlockKind, Page
 from winnow.server.readers.pdf.running_heads import read_labels
 from winnow.server.readers.pdf.scanned_pages import Scans, read_scans
-from winnow.server.readers.pdf.tables import ENDS_SENTENCE
 from winnow.server.readers.pdf.visibility import PageObjects
 from winnow.server.readers.pdf_characters.torn_words import Mender, expand_ligatures
+from winnow.server.readers.pdf_tables.tables import ENDS_SENTENCE
 from winnow.server.text.markup.captions import is_caption
 
 # Marks that would turn a line of text into something else; within the line they mean themselves.

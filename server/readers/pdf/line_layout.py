@@ -17,16 +17,16 @@ from winnow.server.readers.pdf.layout import NO_RULES, Block, BlockKind, Page, R
 from winnow.server.readers.pdf.lines import Line
 from winnow.server.readers.pdf.reading_order import PartedPage, columns_of, part_page, usual_gutters
 from winnow.server.readers.pdf.running_heads import drop_running_heads, is_at_edge
-from winnow.server.readers.pdf.tables import (
+from winnow.server.readers.pdf_characters.torn_words import HYPHEN
+from winnow.server.readers.pdf_tables.columns import is_barred
+from winnow.server.readers.pdf_tables.tables import (
     ENDS_SENTENCE,
     LEADERS,
     MARKER,
     count_contents,
     find_table,
     has_leaders,
-    is_barred,
 )
-from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 from winnow.server.text.markup.captions import begins_caption
 
 _LONGEST_HEADING, _LONGEST_MARKED, _MOST_LEVELS = 200, 110, 4

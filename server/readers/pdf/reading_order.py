@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from winnow.server.readers.pdf.aligned_cells import part_aligned
 from winnow.server.readers.pdf.layout import NO_RULES, Box, Rules
 from winnow.server.readers.pdf.lines import BESIDE_BAR, BULLETS, CELL_GAP, Cell, Line
+from winnow.server.readers.pdf_tables.aligned_cells import part_aligned
 
 # More lines are no text.
 _MOST_LINES = 3_000

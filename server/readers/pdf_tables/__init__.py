@@ -1,0 +1,1 @@
+"""Tables on the pages of a PDF: where they begin, their columns and their rows."""

@@ -1,0 +1,156 @@
+"""The columns of a table: by the bars between them, or by cells that stand below each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
+from math import inf
+
+from winnow.server.readers.pdf.layout import Box, Rules
+from winnow.server.readers.pdf.lines import Cell, Line
+
+# Fewest lines whose cells between two bars stand below each other: they are columns of their own.
+_FEWEST_PARTED = 3
+# In points: a bar that is nearer to the edge of a line stands beside it.
+_BAR_ROOM = 3.0
+# In sizes of the font: words of a cell that are stretched to its width are no farther apart.
+_STRETCHED = 2.5
+# In heights of a line: a cell that is set in the middle of its row stands between two lines of another.
+_BETWEEN = 0.8
+
+
+@dataclass(slots=True)
+class Column:
+    """The edges of the cells of a column."""
+
+    left: float
+    right: float
+
+
+def between_bars(line: Line, rules: Rules) -> list[Column]:
+    """The columns between the bars beside and between the cells of a line; none if a bar is missing."""
+    bars: list[float] = []
+    for x, top, bottom in rules.vertical:
+        if top <= line.box.middle <= bottom and (not bars or x - bars[-1] > _BAR_ROOM):
+            bars.append(x)
+    if len(bars) < 3 or line.box.left < bars[0] - 1 or line.cells[-1].left >= bars[-1] - 1:
+        return []
+    return [Column(left, right) for left, right in pairwise(bars)]
+
+
+def is_barred(line: Line, rules: Rules) -> bool:
+    """Whether vertical lines are drawn between the words of a line."""
+    middle, left, right = line.box.middle, line.box.left + _BAR_ROOM, line.box.right - _BAR_ROOM
+    return any(top <= middle <= bottom and left < x < right for x, top, bottom in rules.vertical)
+
+
+def part_columns(columns: Sequence[Column], lines: Iterable[Line], rules: Rules) -> Iterator[Column]:
+    """The columns; one between bars is several where most of its lines have cells that stand below each other."""
+    inside = [*takewhile(lambda line: between_bars(line, rules), lines)]
+    for column in columns:
+        held = [[cell for cell in line.cells if met_by(cell, [column])] for line in inside]
+        several = [cells for cells in held if len(cells) > 1]
+        edges = [*_join_spans(sorted((cell.left, cell.right) for cells in several for cell in cells))]
+        if len(several) >= _FEWEST_PARTED and len(several) * 2 > sum(map(bool, held)) and len(edges) > 1:
+            parts = [(right + left) / 2 for (_, right), (left, _) in pairwise(edges)]
+            yield from (Column(*ends) for ends in pairwise([column.left, *parts, column.right]))
+        else:
+            yield column
+
+
+def _join_spans(spans: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """The spans, sorted by where they begin; those that overlap are one."""
+    begin, end = -inf, -inf
+    for left, right in spans:
+        if left > end and end > -inf:
+            yield begin, end
+        begin, end = (left, right) if left > end else (begin, max(end, right))
+    if end > -inf:
+        yield begin, end
+
+
+def is_within(line: Line, columns: Sequence[Column]) -> bool:
+    """Whether a line of one cell stands between two bars of a table."""
+    return len(line.cells) == 1 and len(met_by(line.cells[0], columns)) == 1
+
+
+def in_columns(lines: Iterable[Line], columns: Sequence[Column], rules: Rules) -> Iterator[Line]:
+    """The lines up to the first below the bars that has a cell in several columns; cells in one column are one.
+
+    A cell over several columns belongs to the first of them.
+    """
+    is_table = True
+    for line in lines:
+        places = [met_by(cell, columns) for cell in line.cells]
+        is_table = is_table and all(len(met) == 1 or (met and between_bars(line, rules)) for met in places)
+        if not is_table:
+            yield line
+            continue
+        cells: dict[int, Cell] = {}
+        for cell, (place, *others) in zip(line.cells, places, strict=True):
+            held = cells.get(place, replace(cell, text=""))
+            right = columns[place].right if others else cell.right
+            cells[place] = Cell(f"{held.text} {cell.text}".strip(), held.left, right)
+        yield replace(line, cells=tuple(cells.values()))
+
+
+def is_between(line: Line, above: Line) -> bool:
+    """Whether a line begins above the end of the line above it, as a cell in the middle of a row does."""
+    return line.box.middle - above.box.middle < _BETWEEN * line.box.height
+
+
+def met_by(cell: Cell, columns: Sequence[Column]) -> list[int]:
+    return [
+        place
+        for place, column in enumerate(columns)
+        if cell.left < column.right - 1 and cell.right > column.left + 1
+    ]
+
+
+def take_cells(cells: Sequence[Cell], columns: list[Column], size: float) -> bool:
+    """Put the cells of a line into the columns; False if one stands in several, or two in one.
+
+    Words that are stretched to the width of a column are one cell of it.
+    """
+    grown = [Column(column.left, column.right) for column in columns]
+    used: list[int] = []
+    for at, cell in enumerate(cells):
+        met = met_by(cell, grown)
+        if len(met) > 1:
+            return False
+        if met and met[0] in used:
+            column, gap = grown[met[0]], cell.left - cells[at - 1].right
+            if met[0] != used[-1] or cell.right > column.right + 1 or gap > _STRETCHED * size:
+                return False
+            continue
+        if met:
+            column = grown[met[0]]
+            column.left, column.right = min(column.left, cell.left), max(column.right, cell.right)
+            used.append(met[0])
+            continue
+        place = sum(column.left < cell.left for column in grown)
+        grown.insert(place, Column(cell.left, cell.right))
+        used = [other + (other >= place) for other in used]
+        used.append(place)
+    columns[:] = grown
+    return True
+
+
+def inner_rules(rules: Rules, box: Box) -> list[float]:
+    """The heights of the rules between the lines of a table."""
+    width = box.right - box.left
+    # Each cell may have a line of its own.
+    drawn: dict[int, float] = defaultdict(float)
+    for y, left, right in rules.horizontal:
+        if box.top + 1 < y < box.bottom - 1:
+            drawn[round(y)] += max(0.0, min(right, box.right) - max(left, box.left))
+    return sorted(y for y, length in drawn.items() if length > 0.15 * width)
+
+
+def box_of(lines: Sequence[Line]) -> Box:
+    box = lines[0].box
+    for line in lines[1:]:
+        box = box.join(line.box)
+    return box

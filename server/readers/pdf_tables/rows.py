@@ -1,0 +1,256 @@
+"""The rows of a table: which of its lines are one row.
+
+Where rules are drawn between the rows, they say it; elsewhere a line without a first cell goes on with the row
+above it, as does one that is nearer to it than rows are apart, unless its words would have had room above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import pairwise
+
+from winnow.server.readers.pdf.layout import Rules
+from winnow.server.readers.pdf.lines import CELL_GAP, Cell, Line
+from winnow.server.readers.pdf_tables.columns import Column, box_of, inner_rules, is_between, met_by
+
+# In the least distance of two lines: lines that are nearer are one row, lines that are farther apart two.
+_NEAR_ROW, _FAR_ROW = 1.15, 1.3
+# So many of the lines of groups of rows have a first cell.
+_NAMED_SHARE = 0.8
+# A cell seldom has as many lines, of which each stands beside one of its neighbour; fewer of many cells.
+_BODY_LINES, _FEW_LINES, _MANY_CELLS = 5, 3, 4
+# A line with so few of the cells of a full row goes on with it.
+_FEW_SHARE = 1 / 3
+# So many numbers below numbers are a row.
+_NUMBERS = 2
+# In sizes of the font: the space before a word.
+_SPACE = 0.3
+# What begins an alternative of a grammar, or an option without a short form; "::=" may stand beside its name.
+_ALTERNATIVE = re.compile(r"(?:\||::=|:=)(?:\s|\Z)|[-–—]{1,2}\w")
+_NUMBER = re.compile(r"[-+\u2212\u2013]?\d[\d.,]*%?")
+
+
+def read_rows(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) -> list[list[str]]:
+    """The texts of the cells, row by row."""
+    rows: list[list[str]] = []
+    texts = [_cells(line, columns) for line in lines]
+    groups, bars = _groups(lines, rules)
+    whole = _barred_rows(lines, texts, groups, bars)
+    if not groups and (starts := _centred_rows(lines, texts)):
+        return [_whole(texts[first:end]) for first, end in pairwise([*starts, len(texts)])]
+    distances = [then.box.middle - first.box.middle for first, then in pairwise(lines)]
+    near = min(distances, default=0.0)
+    begins_large = sum(line.cells[-1].text[:1].isupper() for line in lines) * 2 > len(lines)
+    gaps = sum(distance > _FAR_ROW * near for distance in distances)
+    # Gaps between groups of rows part no rows: nearly all of their lines have a first cell.
+    has_groups = gaps * 3 < len(lines) and sum(cells[0] != "" for cells in texts) > _NAMED_SHARE * len(lines)
+    is_spread = gaps >= 2 and not has_groups
+    ends: dict[int, float] = {}
+    for place, (line, cells) in enumerate(zip(lines, texts, strict=True)):
+        is_rest = place > 0 and (
+            _is_rest(line, lines[place - 1], cells, columns)
+            or _is_partial(cells, rows[-1], texts[place - 1])
+            or _goes_on(
+                cells,
+                texts[place - 1],
+                place,
+                groups,
+                distances,
+                near if is_spread else 0.0,
+                begins_large,
+                whole[place],
+            )
+        )
+        is_named = cells[0] != "" or len(rows) < 2  # a header may have several lines, however short they are
+        if is_rest and (is_named or whole[place] or not _had_room(line, ends, columns)):
+            rows[-1] = _whole((rows[-1], cells))
+        else:
+            rows.append(cells)
+            ends = {}
+        ends |= {met: cell.right for cell in line.cells for met in met_by(cell, columns)[:1]}
+    return rows
+
+
+def _cells(line: Line, columns: Sequence[Column]) -> list[str]:
+    """The texts of a line by column."""
+    cells = [""] * len(columns)
+    for cell in line.cells:
+        met = met_by(cell, columns) or [0]
+        cells[met[0]] = f"{cells[met[0]]} {cell.text}".strip()
+    return cells
+
+
+def _whole(lines: Sequence[Sequence[str]]) -> list[str]:
+    """The cells of a row of several lines."""
+    return [reduce(_join, cells) for cells in zip(*lines, strict=True)]
+
+
+def _centred_rows(lines: Sequence[Line], texts: Sequence[Sequence[str]]) -> list[int]:
+    """The first line of each row, where first cells of one line stand in the middle of cells of several; or none.
+
+    A row has as many lines above its first cell as below it, so each row says where the next one begins.
+    """
+    anchors = [place for place, cells in enumerate(texts) if cells[0]]
+    starts: list[int] = []
+    end = 0
+    for anchor in anchors:
+        starts.append(end)
+        end = anchor + (anchor - end) + 1
+        if end > len(lines) or any(texts[place][0] for place in range(anchor + 1, end)):
+            return []
+    if end != len(lines):
+        return []
+    return starts if _shows_centred(lines, texts, starts, anchors) else []
+
+
+def _shows_centred(
+    lines: Sequence[Line], texts: Sequence[Sequence[str]], starts: Sequence[int], anchors: Sequence[int]
+) -> bool:
+    """Whether rows that may be centred are: by their gaps, or since their cells begin above their first cells."""
+    high = [(start, anchor) for start, anchor in zip(starts, anchors, strict=True) if start < anchor]
+    if not high:
+        return False
+    distances = [then.box.middle - first.box.middle for first, then in pairwise(lines)]
+    between = [distances[start - 1] for start in starts[1:]]
+    within = [distance for place, distance in enumerate(distances, 1) if place not in set(starts)]
+    if min(between, default=0.0) > _FAR_ROW * max(within):
+        return True
+    votes = 0
+    for start, anchor in high:
+        last = max(column for column, text in enumerate(texts[start]) if text)
+        first, beside = texts[start][last], texts[anchor][last]
+        is_start = not first[:1].islower() if beside else is_between(lines[anchor], lines[anchor - 1])
+        votes += is_start - (beside != "" and not beside[:1].islower())
+    return votes * 2 > len(high)
+
+
+def _is_rest(line: Line, above: Line, cells: Sequence[str], columns: Sequence[Column]) -> bool:
+    """Whether a line is the indented rest of the first cell above it, which ends with a comma or a bracket."""
+    if not cells[0] or any(cells[1:]) or line.box.left < columns[0].left + 0.8 * line.size:
+        return False
+    return above.cells[0].text.endswith((",", "(", "=", "+", "\\"))
+
+
+def _is_partial(cells: Sequence[str], row: Sequence[str], above: Sequence[str]) -> bool:
+    """Whether a line has the rest of a few cells of a full row: of the first, and of those that it has, too."""
+    held = [place for place, text in enumerate(cells) if text]
+    return (
+        len(cells) >= _MANY_CELLS
+        and 1 < len(held) <= _FEW_SHARE * len(cells)
+        and held[0] == 0
+        and all(row)
+        and all(above[place] for place in held)
+    )
+
+
+def _goes_on(
+    cells: Sequence[str],
+    above: Sequence[str],
+    place: int,
+    groups: Sequence[int],
+    distances: Sequence[float],
+    near: float,
+    begins_large: bool,
+    is_barred_row: bool,
+) -> bool:
+    """Whether a line belongs to the row above it; ``near`` is 0 where the rows are not farther apart than lines.
+
+    ``begins_large``: most of the last cells begin with capitals. ``is_barred_row``: rules
+    part all rows, and bars their cells.
+    """
+    if groups and groups[place] != groups[place - 1]:
+        return False
+    if _has_numbers_below(cells, above):
+        return False
+    if is_barred_row:
+        return True
+    if cells[0] == "":
+        if _ALTERNATIVE.match(next(filter(None, cells), "")):
+            return False
+        return distances[place - 1] <= 1.6 * min(distances)
+    return (
+        near > 0
+        and distances[place - 1] <= _NEAR_ROW * near
+        and (sum(map(bool, cells)) < len(cells) or (begins_large and cells[-1][:1].islower()))
+    )
+
+
+def _had_room(line: Line, ends: Mapping[int, float], columns: Sequence[Column]) -> bool:
+    """Whether the first words of most of several cells had room behind the cells that end there: it is no rest."""
+    begins = {place: cell for cell in line.cells for place in met_by(cell, columns)[:1] if place in ends}
+    rooms = [*(then.left - CELL_GAP * line.size for then in columns[1:]), columns[-1].right]
+    had = sum(
+        ends[place] + _SPACE * line.size + _first_width(cell) < rooms[place] for place, cell in begins.items()
+    )
+    return len(begins) > 1 and had * 2 > len(begins)
+
+
+def _first_width(cell: Cell) -> float:
+    """The width of the first word of a cell; estimated where its words are not known."""
+    if cell.words:
+        return cell.words[0][2] - cell.words[0][1]
+    return (cell.right - cell.left) * len(cell.text.partition(" ")[0]) / max(len(cell.text), 1)
+
+
+def _has_numbers_below(cells: Sequence[str], above: Sequence[str]) -> bool:
+    """Whether most cells of a line are numbers below numbers of the line above it: no number is wrapped."""
+    both = [pair for pair in zip(cells, above, strict=True) if pair[0]]
+    below = sum(bool(_NUMBER.fullmatch(first) and _NUMBER.fullmatch(then)) for first, then in both)
+    return below >= _NUMBERS and below * 2 > len(both)
+
+
+def _groups(lines: Sequence[Line], rules: Rules) -> tuple[list[int], list[tuple[float, float]]]:
+    """The number of the rules above each line, if there are any; and where its bars begin and end."""
+    box = box_of(lines)
+    inner = inner_rules(rules, box)
+    bars = [
+        (top, bottom)
+        for x, top, bottom in rules.vertical
+        if box.left - 9 < x < box.right + 9 and top < box.bottom and bottom > box.top
+    ]
+    return ([sum(y < line.box.middle for y in inner) for line in lines] if inner else []), bars
+
+
+def _barred_rows(
+    lines: Sequence[Line],
+    texts: Sequence[Sequence[str]],
+    groups: Sequence[int],
+    bars: Sequence[tuple[float, float]],
+) -> list[bool]:
+    """For each line whether it is a part of one row, as the rules above and below it and bars beside it say.
+
+    A rule that only parts the header of a table from all of its rows does not say so.
+    """
+    if not groups:
+        return [False] * len(lines)
+    by_group: dict[int, list[Sequence[str]]] = defaultdict(list)
+    for group, cells in zip(groups, texts, strict=True):
+        by_group[group].append(cells)
+    bodies = {group for group, held in by_group.items() if _are_rows(held)}
+    return [group not in bodies and _is_beside(bars, line) for group, line in zip(groups, lines, strict=True)]
+
+
+def _are_rows(texts: Sequence[Sequence[str]]) -> bool:
+    """Whether lines between two rules are rows: many, and nearly all with a first cell and most of the others.
+
+    Fewer are enough if they have all of many cells.
+    """
+    if len(texts) >= _FEW_LINES and len(texts[0]) >= _MANY_CELLS and all(all(cells) for cells in texts):
+        return True
+    full = sum(cells[0] != "" and sum(map(bool, cells)) * 2 > len(cells) for cells in texts)
+    return len(texts) >= _BODY_LINES and full > _NAMED_SHARE * len(texts)
+
+
+def _is_beside(bars: Iterable[tuple[float, float]], line: Line) -> bool:
+    return any(top <= line.box.middle <= bottom for top, bottom in bars)
+
+
+def _join(above: str, cell: str) -> str:
+    if not above or not cell:
+        return above or cell
+    if above.endswith("-") and len(above) > 1 and above[-2].isalpha() and cell[:1].islower():
+        return f"{above[:-1]}\x02{cell}"
+    return f"{above} {cell}"

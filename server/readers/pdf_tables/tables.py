@@ -1,0 +1,249 @@
+"""Finds tables in the lines of a column: lines whose cells stand below each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from winnow.server.readers.pdf.layout import Block, BlockKind, Box, Rules
+from winnow.server.readers.pdf.lines import Line
+from winnow.server.readers.pdf_tables.columns import (
+    Column,
+    between_bars,
+    box_of,
+    in_columns,
+    inner_rules,
+    is_barred,
+    is_between,
+    is_within,
+    met_by,
+    part_columns,
+    take_cells,
+)
+from winnow.server.readers.pdf_tables.rows import read_rows
+
+ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
+# "•", "1.", "(a)", "2.4": what stands before the text of an item or a heading is no cell.
+MARKER = re.compile(
+    r"(?:[•◦▪‣–—−·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)"
+)
+LEADERS = re.compile(r"(?:\s?[.…·]){4,}")
+# Fewest rows of a table without rules, with rules, and with three columns or more.
+_ROWS, _RULED_ROWS, _WIDE_ROWS = 3, 2, 2
+# In heights of a line: rows that are farther apart are not one table.
+_FARTHEST = 3.2
+# Of the lines of a table, so many have two cells or more.
+_FULL_SHARE = 0.34
+_LONG_CELL = 45
+# So many lines of contents, whose titles are this far from their pages, in sizes of the font.
+_CONTENTS, _TITLE_GAP = 4, 4.0
+_PAGE = re.compile(r"\d{1,4}|[ivxlc]{1,7}")
+_KIND = re.compile(r"\[[^\]]{3,30}\]")
+# In points: the frame of a table is no farther from its lines.
+_FRAME_ROOM = 8.0
+
+
+def has_leaders(text: str) -> bool:
+    """Whether dots lead from one part of a line to the next, as in a table of contents."""
+    return (". ." in text or ".." in text or "…" in text or "· ·" in text) and bool(LEADERS.search(text))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTable:
+    """A table, and how many lines it has."""
+
+    block: Block
+    lines: int
+
+
+def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | None:
+    """The table that begins with this line; None if it begins none."""
+    barred = columns = between_bars(lines[start], rules)
+    if not is_row(lines[start]) and not is_within(lines[start], columns):
+        return None
+    if columns:
+        columns = [*part_columns(columns, lines[start:], rules)]
+        lines = [*lines[:start], *in_columns(lines[start:], columns, rules)]
+    else:
+        columns = [Column(cell.left, cell.right) for cell in lines[start].cells]
+    count = _count_lines(lines, start, columns, rules)
+    taken = lines[start : start + count]
+    box = box_of(taken)
+    is_framed = bool(barred) and _may_be_framed(taken) and _is_framed(box, rules)
+    if not is_row(lines[start]) and not is_framed:
+        return None
+    if len(columns) < 2 or not (is_framed or _is_enough(taken, columns, rules)):
+        return None
+    rows = _without_empty(read_rows(taken, columns, rules))
+    if not is_framed and len(rows) < (_RULED_ROWS if len(columns) > 2 or inner_rules(rules, box) else _ROWS):
+        return None
+    return FoundTable(Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True), count)
+
+
+def _without_empty(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The rows without columns that have no text, such as those between double bars."""
+    held = [any(column) for column in zip(*rows, strict=True)]
+    return [[cell for cell, is_held in zip(cells, held, strict=True) if is_held] for cells in rows]
+
+
+def _may_be_framed(lines: Sequence[Line]) -> bool:
+    """Whether lines in a frame may be a table: a program in a box may have bars in it."""
+    is_program = sum(line.is_mono for line in lines) * 2 > len(lines)
+    return not is_program and any(len(line.cells) > 1 for line in lines)
+
+
+def _is_framed(box: Box, rules: Rules) -> bool:
+    """Whether rules over the whole width are drawn close above and close below the lines of a table."""
+    tops = [y for y, left, right in rules.horizontal if left <= box.left and right >= box.right]
+    return any(-_FRAME_ROOM < y - box.top < 1 for y in tops) and any(
+        -1 < y - box.bottom < _FRAME_ROOM for y in tops
+    )
+
+
+def count_contents(lines: Sequence[Line], start: int, rules: Rules) -> int:
+    """The number of lines of contents without dots that begin here: titles, and pages at the edge of the text.
+
+    A title may have a first line without a page.
+    """
+    if not _PAGE.fullmatch(lines[start].cells[-1].text):
+        return 0
+    edge = max(line.box.right for line in lines)
+    entries: list[Line] = []
+    count = 0
+    for place in range(start, len(lines)):
+        line = lines[place]
+        if is_barred(line, rules):
+            break
+        if _is_entry(line, edge) and (not entries or _follows(entries[-1], line)):
+            entries.append(line)
+            count = place - start + 1
+        elif place - start > count:
+            break
+    far = sum(line.cells[-1].left - line.cells[-2].right > _TITLE_GAP * line.size for line in entries)
+    return count if len(entries) >= _CONTENTS and far * 2 > len(entries) and _are_pages(entries) else 0
+
+
+def _follows(above: Line, line: Line) -> bool:
+    """Whether the page of a title is none before that of the title above it; numbers come after Roman ones."""
+    first, then = above.cells[-1].text, line.cells[-1].text
+    return int(then) >= int(first) if first.isdigit() and then.isdigit() else not first.isdigit()
+
+
+def _are_pages(entries: Iterable[Line]) -> bool:
+    return len({line.cells[-1].text for line in entries}) > 1
+
+
+def _is_entry(line: Line, edge: float) -> bool:
+    """Whether a line has a title, which may have a number, and the number of a page at the edge."""
+    if not 2 <= len(line.cells) <= 3:
+        return False
+    *number, title, page = (cell.text for cell in line.cells)
+    is_numbered = not number or bool(MARKER.fullmatch(number[0]) or (number[0].isalnum() and len(number[0]) < 4))
+    has_title = any(map(str.isalpha, title)) and line.box.right > edge - line.size
+    return is_numbered and has_title and bool(_PAGE.fullmatch(page))
+
+
+def is_row(line: Line) -> bool:
+    """Whether a line has several cells, and is no item or heading with its number, nor a line of contents."""
+    if len(line.cells) < 2 or has_leaders(line.text):
+        return False
+    return len(line.cells) > 2 or not MARKER.fullmatch(line.cells[0].text)
+
+
+def _count_lines(lines: Sequence[Line], start: int, columns: list[Column], rules: Rules) -> int:
+    """The number of lines of the table; ``columns`` grow by the cells of each."""
+    last = 0
+    barred = between_bars(lines[start], rules)
+    for place in range(start + 1, len(lines)):
+        line, above = lines[place], lines[place - 1]
+        distance = line.box.middle - above.box.middle
+        # A table between bars begins or ends here; its header may be above its frame, and its last rows below it.
+        is_outside = bool(between_bars(line, rules)) != bool(barred)
+        if is_outside and (place > start + 1 if not barred else len(line.cells) == 1):
+            break
+        if distance > _FARTHEST * max(line.box.height, above.box.height) or distance < 0 or has_leaders(line.text):
+            break
+        if len(line.cells) == 1 and is_within(line, barred):
+            last = place - start
+            continue
+        if len(line.cells) == 1:
+            if not _fits_alone(line, above, columns, distance) and not _is_long_name(lines[place:], columns):
+                break
+            continue
+        if not take_cells(line.cells, columns, line.size):
+            break
+        last = place - start
+    return last + 1 + _count_wrapped(lines, start + last + 1, columns)
+
+
+def _count_wrapped(lines: Sequence[Line], start: int, columns: Sequence[Column]) -> int:
+    """The number of lines after the last full one that only go on with its cells beyond the first column."""
+    count = 0
+    for place in range(start, len(lines)):
+        line, above = lines[place], lines[place - 1]
+        near = line.box.middle - above.box.middle < 1.5 * line.box.height
+        if (
+            len(line.cells) > 1
+            or not near
+            or (line.box.left < columns[1].left - 2 and not is_between(line, above))
+            or line.box.left > columns[-1].right
+        ):
+            break
+        count += 1
+    return count
+
+
+def _fits_alone(line: Line, above: Line, columns: Sequence[Column], distance: float) -> bool:
+    """Whether a line of one cell may stand in a table: in one column, or a label over its rows."""
+    met = met_by(line.cells[0], columns)
+    if len(met) == 1 and met[0] > 0:
+        return distance < 1.6 * line.box.height
+    return met == [0] and len(line.text) <= 2 * _LONG_CELL
+
+
+def _is_long_name(lines: Sequence[Line], columns: Sequence[Column]) -> bool:
+    """Whether the first line is a name wider than its column, and the next one has the other cells of its row."""
+    first, then = met_by(lines[0].cells[0], columns), lines[1] if len(lines) > 1 else None
+    if len(first) < 2 or then is None or len(then.cells) < 2 or lines[0].box.left < columns[first[0]].left - 2:
+        return False
+    begins = met_by(then.cells[0], columns)
+    distance = then.box.middle - lines[0].box.middle
+    return (
+        begins[:1] > first[:1]
+        and 0 < distance < 1.6 * lines[0].box.height
+        and len(lines[0].text) <= 2 * _LONG_CELL
+    )
+
+
+def _is_enough(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) -> bool:
+    full = sum(len(line.cells) > 1 for line in lines)
+    between = sum(is_between(line, above) for above, line in pairwise(lines))
+    if full < 2 or full < _FULL_SHARE * (len(lines) - 2 * between):
+        return False
+    if len(columns) > 2 or inner_rules(rules, box_of(lines)):
+        return True
+    # The kinds of what is declared ("[Function]", or one word for all) stand at the right of a declaration.
+    kinds = [line.cells[-1].text for line in lines if len(line.cells) == 2]
+    if all(map(_KIND.fullmatch, kinds)) or (
+        full >= _ROWS and len(set(kinds)) == 1 and kinds[0].strip("()").isalpha()
+    ):
+        return False
+    # Two columns of long lines are prose that no gutter was found for.
+    long = sum(min(len(cell.text) for cell in line.cells) > _LONG_CELL for line in lines if len(line.cells) == 2)
+    return full >= _ROWS and long * 3 < full
+
+
+def table_markdown(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as a Markdown table, the first as its header; "" without a cell that has text."""
+    if not any(cell.strip() for row in rows for cell in row):
+        return ""
+    width = max(len(row) for row in rows)
+    lines = [_line([*row, *[""] * (width - len(row))]) for row in rows]
+    lines.insert(1, "|" + " --- |" * width)
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
