@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 
 from markdown_it import MarkdownIt
@@ -55,7 +55,10 @@ _CONTAINERS = frozenset({"bullet_list", "ordered_list", "list_item", "blockquote
 _HEADING_CHARS = 300
 _HEADING_MARKS = re.compile(r"\s*\{[#.:][^}]*\}\s*$|[`*]|\[(?P<text>[^\]]*)\]\([^)]*\)")
 
-_WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
+# Sizes of so many texts that are no longer than this are kept, those used last.
+_KEPT_SIZES, _KEPT_CHARS = 512, 4_000
+
+_PIECE = re.compile(rf"[^\W_]{{1,{_PIECE_LETTERS}}}|[^\w\s]|_")
 _PARAGRAPH = compile_possessive(r"^[^\S\n]*+\S[^\n]*+(?:\n[^\S\n]*+\S[^\n]*+)*+", re.M)
 # Text without paragraphs (a log, a table, a text in Chinese) is first divided into parts of so many characters,
 # because the splitter's time grows with the square of its input. A part ends after a line, a sentence or a word
@@ -170,7 +173,7 @@ def _build_chunks(document: Document, text: str, offset: int, pieces: Sequence[_
         body = text[piece.start : piece.end]
         repetition = repetitions[path, body] = repetitions.get((path, body), -1) + 1
         id = chunk_id(document.project, document.uri, path, body, repetition)
-        tokens = count_tokens(body)
+        _, tokens = _size_and_tokens(body)
         start, end = offset + piece.start, offset + piece.end
         chunks.append(Chunk(id, document.id, ordinal, path, body, start, end, tokens))
     return tuple(chunks)
@@ -221,8 +224,25 @@ def _pack(text: str, blocks: Sequence[_Block]) -> Iterator[tuple[int, int]]:
 
 def measure(text: str) -> int:
     """The size of a text: its tokens, or its word pieces in the same unit if that is more."""
-    pieces = sum(1 + (len(word) - 1) // _PIECE_LETTERS for word in _WORD.findall(text))
-    return max(count_tokens(text), round(pieces / _PIECES_PER_TOKEN))
+    return _size_and_tokens(text)[0]
+
+
+def _size_and_tokens(text: str) -> tuple[int, int]:
+    """The size of a text as `measure` has it, and its tokens alone.
+
+    A block is measured, then often the text of a section or a chunk: a result is kept for a short text.
+    """
+    return _kept_size(text) if len(text) <= _KEPT_CHARS else _count(text)
+
+
+@lru_cache(maxsize=_KEPT_SIZES)
+def _kept_size(text: str) -> tuple[int, int]:
+    return _count(text)
+
+
+def _count(text: str) -> tuple[int, int]:
+    tokens = count_tokens(text)
+    return max(tokens, round(len(_PIECE.findall(text)) / _PIECES_PER_TOKEN)), tokens
 
 
 def _blocks_to_repeat(last: _Block, following: _Block) -> list[_Block]:
@@ -271,7 +291,8 @@ def _split_part(text: str, start: int, end: int, *, is_prose: bool) -> list[_Blo
 
 def _capacity(text: str) -> int:
     """The number of tokens of this text that fit into a chunk, in tens: fewer if it has many word pieces."""
-    return max(10 * int(LARGEST * count_tokens(text) / max(measure(text), 1) / 10), 2 * OVERLAP)
+    size, tokens = _size_and_tokens(text)
+    return max(10 * int(LARGEST * tokens / max(size, 1) / 10), 2 * OVERLAP)
 
 
 @cache

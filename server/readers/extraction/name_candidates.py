@@ -10,9 +10,10 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from winnow.server.readers.extraction.names import entity_key
 from winnow.server.readers.extraction.prose import GAP, Prose
@@ -215,14 +216,19 @@ def _is_letter_at(text: str, index: int, letter: str, *, is_first: bool) -> bool
 # --- terms
 
 
+# A word of prose without capitals, and where it begins and ends.
+_Word = tuple[str, int, int]
+_Phrase = tuple[str, ...]
+
+
 def _find_terms(text: str) -> Iterator[NameCandidate]:
     """Find the multi-word terms of a document, two to four words, ranked by C-value (Frantzi et al. 2000).
 
     The C-value grows with a phrase's length and frequency, less its occurrences within longer phrases.
     """
-    counts: Counter[tuple[str, ...]] = Counter()
-    first_span: dict[tuple[str, ...], tuple[int, int]] = {}
-    for run in _find_runs(text):
+    counts: Counter[_Phrase] = Counter()
+    first_span: dict[_Phrase, tuple[int, int]] = {}
+    for run in _find_frequent_runs(list(_find_runs(text))):
         for phrase, start, end in _find_phrases(run):
             counts[phrase] += 1
             first_span.setdefault(phrase, (start, end))
@@ -234,28 +240,46 @@ def _find_terms(text: str) -> Iterator[NameCandidate]:
         yield from _build_candidate(" ".join(phrase), "term", "term", start, end)
 
 
-def _find_runs(text: str) -> Iterator[list[re.Match[str]]]:
+def _find_runs(text: str) -> Iterator[list[_Word]]:
     """Find runs of words separated by single spaces, without stop words."""
-    run: list[re.Match[str]] = []
-    for word in _TOKEN.finditer(text):
-        if run and (text[run[-1].end() : word.start()] not in (" ", "\n") or len(run) == _MAX_RUN_WORDS):
+    run: list[_Word] = []
+    before = 0
+    for match in _TOKEN.finditer(text):
+        start, end = match.span()
+        word = match.group().casefold()
+        if run and (start != before + 1 or text[before] not in " \n" or len(run) == _MAX_RUN_WORDS):
             yield run
             run = []
-        if word.group().casefold() in STOPWORDS:
+        if word in STOPWORDS:
             yield run
             run = []
         else:
-            run.append(word)
+            run.append((word, start, end))
+        before = end
     yield run
 
 
-def _find_phrases(run: list[re.Match[str]]) -> Iterator[tuple[tuple[str, ...], int, int]]:
-    words = [word.group().casefold() for word in run]
+def _find_frequent_runs(runs: Sequence[Sequence[_Word]]) -> Iterator[Sequence[_Word]]:
+    """The parts of runs in which each two words are frequent: no phrase is more frequent than two of its words."""
+    pairs = Counter((first[0], then[0]) for run in runs for first, then in pairwise(run))
+    for run in runs:
+        begin = 0
+        for place, (first, then) in enumerate(pairwise(run), 1):
+            if pairs[first[0], then[0]] < _MIN_REPETITIONS:
+                if place - begin > 1:
+                    yield run[begin:place]
+                begin = place
+        if len(run) - begin > 1:
+            yield run[begin:]
+
+
+def _find_phrases(run: Sequence[_Word]) -> Iterator[tuple[_Phrase, int, int]]:
+    words = [word for word, _, _ in run]
     for length in range(2, min(len(run), _MAX_TERM_WORDS) + 1):
         for start in range(len(run) - length + 1):
             phrase = tuple(words[start : start + length])
             if len(phrase[0]) > 2 and len(phrase[-1]) > 2 and not _UNLIKELY_END.search(phrase[-1]):
-                yield phrase, run[start].start(), run[start + length - 1].end()
+                yield phrase, run[start][1], run[start + length - 1][2]
 
 
 def _compute_c_values(frequent: dict[tuple[str, ...], int]) -> dict[tuple[str, ...], float]:
