@@ -507,6 +507,28 @@ def test_a_name_that_fills_more_than_its_column_begins_the_row_below_it() -> Non
     assert read_pages(lines)[0][1] == table_markdown(rows)
 
 
+def _mark(name: str, top: float) -> list[Line]:
+    return row([(f"{name}(value)", 50), ("(function)", 440)], top)
+
+
+def test_the_end_of_a_line_of_prose_above_marks_in_the_margin_is_no_cell() -> None:
+    text = "a line of prose that goes on and on to the very end of its column, with the"
+    words = text.split()
+    pitch = (436.6 + 2.5 - 50) / len(words)
+    places = [(word, 50 + pitch * at, 50 + pitch * (at + 1) - 2.5) for at, word in enumerate(words)]
+    prose_line = replace(line(text, 50, 150, 490), cells=(cell_of([*places, ("t-th", 440, 490)]),))
+    lines = [*_mark("a", 100), *_mark("b", 112), prose_line, line("term of it.", 50, 162, 120)]
+    lines += [*_mark("c", 186), *_mark("d", 198)]
+    assert f"{text} t-th term of it." in [text for _, text in read_pages(lines)]
+
+
+def test_a_heading_with_its_number_ends_the_table_above_it() -> None:
+    rows = [("name", "kind", "text"), ("one", "file", "opens"), ("two", "file", "shuts"), ("six", "file", "waits")]
+    heading = [line("1.5", 50, 160, 70, 15, bold=True), line("Other names", 150, 160, 230, 15, bold=True)]
+    blocks = read_pages([*_spread(rows, (50, 150, 250)), *heading, *prose("p", 50, 186, 500, 6)])
+    assert [text for _, text in blocks][:2] == [table_markdown(rows), "1.5 Other names"]
+
+
 def test_numbers_below_numbers_are_a_row_of_their_own() -> None:
     """The name of both rows stands beside the first, and rules part them from the others."""
     rows = [("", "kind", "low", "high"), ("Good", "one", "0.5", "0.6"), ("", "two", "0.4", "0.5")]

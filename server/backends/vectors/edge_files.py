@@ -11,6 +11,7 @@ from pathlib import Path
 
 from winnow.server.errors import WinnowError
 from winnow.server.storage.files import seal
+from winnow.server.storage.files.holes import find_data
 from winnow.server.storage.files.store_folder import folder_error
 
 REINDEX = "to make the vectors again from the text in the store, run: winnow reindex"
@@ -64,7 +65,11 @@ def warm_page_cache(folder: Path) -> None:
 
 
 def read_file(file: Path, is_cancelled: Callable[[], bool] = lambda: False) -> None:
-    page = bytearray(_READ_BYTES)
+    """Read the parts of a file that are on the disk; the files of an index are mostly holes while it is small."""
     with file.open("rb", buffering=0) as stream:
-        while not is_cancelled() and stream.readinto(page):
-            pass
+        for start, end in find_data(stream.fileno()):
+            for at in range(start, end, _READ_BYTES):
+                if is_cancelled():
+                    return
+                stream.seek(at)
+                stream.read(min(_READ_BYTES, end - at))

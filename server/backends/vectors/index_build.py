@@ -19,6 +19,7 @@ from pathlib import Path
 from winnow import SEARCH_PATH
 from winnow.server.backends.catalogue import Binding
 from winnow.server.storage.base import EXACT_KB
+from winnow.server.storage.files.holes import find_data
 
 _NICENESS = 10  # searches go first
 _NUMBER_BYTES = 4
@@ -54,16 +55,11 @@ def build_in_subprocess(store: Path, binding: Binding, count: int, memory_mb: in
 def _copy_with_holes(source: str, target: str) -> None:
     """Copy a file with its holes: Qdrant's logs are mostly holes, which an ordinary copy would fill."""
     with open(source, "rb") as read, open(target, "wb") as write:
-        size, at = os.fstat(read.fileno()).st_size, 0
-        os.ftruncate(write.fileno(), size)
-        while at < size:
-            try:
-                start = os.lseek(read.fileno(), at, os.SEEK_DATA)
-            except OSError:  # only a hole is left
-                break
-            at = os.lseek(read.fileno(), start, os.SEEK_HOLE)
-            while start < at:
-                start += os.copy_file_range(read.fileno(), write.fileno(), at - start, start, start)
+        os.ftruncate(write.fileno(), os.fstat(read.fileno()).st_size)
+        for start, end in find_data(read.fileno()):
+            at = start
+            while at < end:
+                at += os.copy_file_range(read.fileno(), write.fileno(), end - at, at, at)
 
 
 def main() -> None:

@@ -19,6 +19,8 @@ _BELOW, _AROUND = 0.75, 5.0
 _FEWEST_EDGES = 2
 # A gap is wider than the others of its cell by this factor; in sizes of the font, how wide a space is.
 _WIDER, _NARROWEST_SPACE, _WIDEST_SPACE, _SURELY_WIDE = 1.15, 0.22, 0.4, 0.5
+# In characters: a longer label is a line of prose, whose last words may stand above the marks in a margin.
+_LONGEST_LABEL = 60
 
 # The left edge of a cell, and the height of its line.
 _Edge = tuple[float, float]
@@ -40,10 +42,15 @@ def _parts(cell: Cell, line: Line, edges: Sequence[_Edge]) -> Iterator[Cell]:
     start = 0
     for place, gap in enumerate(gaps, 1):
         is_wide = gap > min(_WIDER * _usual_gap(gaps, place - 1, line.size), _SURELY_WIDE * line.size)
-        if is_wide and _is_edge(words[place], line, edges):
+        is_label = gap > _SURELY_WIDE * line.size or _count_chars(words[start:place]) <= _LONGEST_LABEL
+        if is_wide and is_label and _is_edge(words[place], line, edges):
             yield cell_of(words[start:place])
             start = place
     yield cell_of(words[start:]) if start else cell
+
+
+def _count_chars(words: Sequence[Word]) -> int:
+    return sum(len(text) + 1 for text, _, _ in words)
 
 
 def _usual_gap(gaps: Sequence[float], place: int, size: float) -> float:

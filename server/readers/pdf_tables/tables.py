@@ -37,6 +37,8 @@ _FARTHEST = 3.2
 # Of the lines of a table, so many have two cells or more.
 _FULL_SHARE = 0.34
 _LONG_CELL = 45
+# The number and the title of a heading are larger than the line above by this factor.
+_LARGER = 1.15
 # So many lines of contents, whose titles are this far from their pages, in sizes of the font.
 _CONTENTS, _TITLE_GAP = 4, 4.0
 _PAGE = re.compile(r"\d{1,4}|[ivxlc]{1,7}")
@@ -165,6 +167,8 @@ def _count_lines(lines: Sequence[Line], start: int, columns: list[Column], rules
             break
         if distance > _FARTHEST * max(line.box.height, above.box.height) or distance < 0 or has_leaders(line.text):
             break
+        if not barred and line.size > _LARGER * above.size and not is_row(line) and len(line.cells) > 1:
+            break  # a heading with its number
         if len(line.cells) == 1 and is_within(line, barred):
             last = place - start
             continue
