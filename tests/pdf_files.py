@@ -143,7 +143,18 @@ class Link:
     address: str
 
 
-Drawing = Text | WithMinus | Drawn | Enlarged | Box | Picture | Form
+@dataclass(frozen=True, slots=True)
+class Corner:
+    """A corner of a box that is a letter of a font of TeX for drawings; the font calls it by a dingbat's name."""
+
+    x: float
+    y: float
+
+    def draw(self) -> str:
+        return f"BT 0 0 0 rg 0 Tr /F8 10 Tf 1 0 0 1 {self.x} {self.y} Tm (A) Tj ET"
+
+
+Drawing = Text | WithMinus | Drawn | Enlarged | Box | Picture | Form | Corner
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +200,7 @@ class _Writer:
         catalogue, tree = self._add(""), self._add("")
         fonts = [self._add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>")
                  for name in ("Helvetica", "Helvetica-Bold", "Courier")]  # fmt: skip
-        fonts += [self._symbols(), self._drawn(1), self._libertine(), self._drawn(0.03)]
+        fonts += [self._symbols(), self._drawn(1), self._libertine(), self._drawn(0.03), self._shapes()]
         image = self._add("<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
                           " /BitsPerComponent 8", b"\x80")  # fmt: skip
         pages = [self._page(number, drawings, fonts, image) for number, drawings in enumerate(self.file.pages)]
@@ -225,6 +236,17 @@ class _Writer:
         return self._add(
             "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+CMSY10 /FirstChar 45 /LastChar 45 /Widths [778]"
             f" /FontDescriptor {descriptor} 0 R /Encoding << /Type /Encoding /Differences [45 /minus] >> >>"
+        )
+
+    def _shapes(self) -> int:
+        """A font whose letter A is a corner of a box; its name is that of a sign which is no letter."""
+        descriptor = self._add(_LIBERTINE.replace("LinLibertineT", "LCIRCLE10"))
+        signs = self._add(
+            "<<", b"1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfchar <41> <271F> endbfchar"
+        )
+        return self._add(
+            "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+LCIRCLE10 /FirstChar 65 /LastChar 65 /Widths [400]"
+            f" /FontDescriptor {descriptor} 0 R /ToUnicode {signs} 0 R >>"
         )
 
     def _libertine(self) -> int:

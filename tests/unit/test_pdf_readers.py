@@ -11,6 +11,7 @@ import pytest
 from tests.pdf_files import (
     A4,
     Box,
+    Corner,
     Drawn,
     Enlarged,
     Form,
@@ -576,6 +577,18 @@ def test_a_narrow_letter_of_a_font_whose_stated_size_is_small_is_seen(read: Read
         "i",
         "store",
     ]
+
+
+def test_corners_of_boxes_that_are_letters_of_a_font_for_drawings_are_no_text(read: Read) -> None:
+    boxed = [
+        Text(50, 600, "open(name, mode)"),
+        Corner(46, 610),
+        Corner(300, 610),
+        Corner(46, 590),
+        Corner(300, 590),
+    ]
+    plain = read(PdfFile([[*PAGE, boxed[0]]])).text
+    assert read(PdfFile([[*PAGE, *boxed]])).text == plain
 
 
 def test_ligatures_that_their_font_does_not_name_are_those_of_tex(read: Read) -> None:

@@ -39,7 +39,7 @@ from winnow.server.readers.pdf.lines import (
     word_places,
 )
 from winnow.server.readers.pdf_characters.ink_sizes import box_of_line, ink_size, join_sizes
-from winnow.server.readers.pdf_characters.letters import as_in_programs
+from winnow.server.readers.pdf_characters.letters import as_in_programs, has_shapes
 from winnow.server.readers.pdf_characters.lost_text import LostText
 from winnow.server.readers.pdf_characters.pieces import part_lines
 from winnow.server.readers.pdf_characters.printed_signs import find_printed, has_signs
@@ -172,7 +172,7 @@ def _page_lines(page: Any, items: Iterable[Any], opened: OpenPdf, rules: Rules) 
         text = item.text.strip()
         if "$" in text and _has_formula(item, text):
             formulas.append(item)
-        elif text:
+        elif text and not has_shapes(item.font_name or ""):
             plain.append(item)
     for item, (size, box) in zip(plain, _sizes(plain, page.page_num, opened), strict=True):
         is_bold = _is_bold(item, opened, page.page_num)

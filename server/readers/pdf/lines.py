@@ -12,7 +12,7 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from winnow.server.readers.pdf.layout import Box
 from winnow.server.readers.pdf.visibility import PageObjects
-from winnow.server.readers.pdf_characters.letters import as_in_programs, read_codes, read_letters
+from winnow.server.readers.pdf_characters.letters import as_in_programs, has_shapes, read_codes, read_letters
 from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, raise_digits, read_sign
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 
@@ -33,6 +33,8 @@ MOST_CHARS = 500_000
 _SMALLEST, _LETTER, _ABOVE, _BELOW, _PARTS = 1.0, 0.69, 0.75, 0.25, 2
 # Divides a word at the end of a line; within a line it is printed as a hyphen.
 _SOFT_HYPHEN = 0xAD
+# What the corners of a box are called in the encoding of their font: names of dingbats.
+_NAMES_OF_SHAPES = frozenset(map(chr, range(0x2701, 0x27C0))) | {"\u2605", "\u260e", "\u261b", "\u261e"}
 # In bytes: the name of a font; PDF allows 127.
 _LONGEST_FONT = 128
 # How wide the letters of the usual fonts of one width are, in sizes; how exactly, and from how many letters on.
@@ -144,6 +146,10 @@ def font_at(textpage: Any, box: Box, height: float) -> str:
     place = next(word_places(textpage, box, height), None)
     if place is None:
         return ""
+    return _font_of(textpage, place)
+
+
+def _font_of(textpage: Any, place: int) -> str:
     name, flags = ctypes.create_string_buffer(_LONGEST_FONT), ctypes.c_int()
     pdfium.FPDFText_GetFontInfo(textpage, place, name, _LONGEST_FONT, flags)
     return name.value.decode("utf-8", "replace")
@@ -172,7 +178,7 @@ class _Characters:
         for place, letter in enumerate(read_letters(self.textpage, codes)):
             if codes[place] == _SOFT_HYPHEN and not self._ends_line(place, codes):
                 letter = "-"
-            if letter != "\n" and not self._is_hidden(place):
+            if letter != "\n" and not self._is_hidden(place) and not self._is_shape(place, letter):
                 line.append((place, letter))
             if letter in ("\n", HYPHEN):
                 yield from self._line(line)
@@ -190,6 +196,9 @@ class _Characters:
             return False
         handle = pdfium.FPDFText_GetTextObject(self.textpage, place)
         return bool(handle) and ctypes.addressof(handle.contents) in self.hidden
+
+    def _is_shape(self, place: int, letter: str) -> bool:
+        return letter in _NAMES_OF_SHAPES and has_shapes(_font_of(self.textpage, place))
 
     def _line(self, signs: list[tuple[int, str]]) -> Iterator[Line]:
         """The line of these characters, unless there is nothing to see in it."""

@@ -42,6 +42,15 @@ _IN_PROGRAMS = str.maketrans(dict(AS_ASCII))
 _UNNAMED_LIGATURE = re.compile(r"(?<=[A-Za-z])[\x1b-\x1f]|[\x1b-\x1f](?=[a-z])")
 
 
+# Fonts of TeX that hold parts of lines and circles in the place of letters: the corners of a box, for example.
+_SHAPES = re.compile(r"(?:[A-Z]{6}\+)?L(?:INE|CIRCLE)W?10", re.IGNORECASE)
+
+
+def has_shapes(font: str) -> bool:
+    """Whether the letters of a font of this name are parts of drawings, and no text."""
+    return bool(_SHAPES.fullmatch(font))
+
+
 def as_in_programs(text: str) -> str:
     """The text with the signs of a program, which has those of ASCII however they are printed."""
     return text.translate(_IN_PROGRAMS)
