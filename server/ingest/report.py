@@ -22,6 +22,8 @@ _REASON_CHARS = 300
 _LABEL_CHARS = 40
 _REPORT_SECONDS = 0.25
 _SMOOTHING = 0.3
+# Before that share is done, the pace is that of the first file and of the start.
+_LEAST_SHARE = 0.05
 _MOST_NOTES = 100  # different ones, as a report lists them
 _MOST_COUNTED = 10_000  # different ones: notes name sheets and files, and every file may have a thousand
 _MOST_FILES = 100  # with hidden text, and with pages that are images
@@ -268,7 +270,7 @@ class ProgressMeter:
 
     def _progress(self) -> Progress:
         done = self._fraction()
-        left = self._estimate(self.seconds / done * (1 - done)) if done else None
+        left = self._estimate(self.seconds / done * (1 - done)) if done and done >= _LEAST_SHARE else None
         rate = (self.chunks + self._computed) / max(self.seconds, 1e-9)
         return Progress(
             self.documents,

@@ -32,6 +32,20 @@ def test_progress_within_a_large_document_is_reported_by_passage() -> None:
     assert (seen[-1].computed, seen[-1].chunks, seen[-1].fraction) == (0, 100, 1.0)
 
 
+def test_there_is_no_estimate_until_a_part_is_done_that_tells_the_pace() -> None:
+    """Reading one file took ten seconds, and its first passages say nothing of the others."""
+    seen: list[Progress] = []
+    meter = ProgressMeter(seen.append, documents_total=1, bytes_total=1_000)
+    meter.began -= 10
+    meter.begin(100, 1_000)
+    meter.advance(1)
+    meter.report()
+    early = seen[-1].seconds_left
+    meter.advance(49)
+    meter.report()
+    assert (early, round(seen[-1].seconds_left or 0)) == (None, 10)
+
+
 def test_the_estimate_moves_towards_the_pace_and_does_not_jump() -> None:
     """A file that takes ten times as long does not make ten times as much of what is left at once."""
     meter = ProgressMeter(None)

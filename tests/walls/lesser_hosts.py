@@ -166,7 +166,9 @@ async def _attack(accepted: Sequence[str]) -> dict[str, Any]:
 
     logging.getLogger("sandbox").setLevel(logging.ERROR)  # that scripts are killed is the point
     asked = [attack for attack in suite.read_attacks() if attack.family in _FAMILIES]
-    with warm_starts():  # a fork server is replaced after each fault of a script; templates start behind the filter
+    with (
+        warm_starts()
+    ):  # a fork server is replaced after each fault of a script; templates start behind the filter
         report = await audit.run(asked, modes=("walls", "both"), accept_missing=tuple(accepted))
     families = sorted({trial.attack.split("/")[0] for trial in report.trials})
     told = [f"{trial.mode} {trial.attack}: {trial.violation}" for trial in report.violations()]
