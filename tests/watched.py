@@ -20,7 +20,8 @@ from winnow.server.jobs.watching.watcher import Watcher
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 
-_POLL_SECONDS = 0.05
+# Between two looks, and in times of a look: what is waited for needs the processor, too.
+_POLL_SECONDS, _POLL_TIMES = 0.05, 3
 # What an index is: its documents, its chunks and the ids of its vectors.
 Index = tuple[list[tuple[str, str]], list[str], list[str]]
 
@@ -32,9 +33,12 @@ def settings_of(store: Path, **others: Any) -> Settings:
 def wait_for(what: Callable[[], Any], seconds: float = LIMIT) -> Any:
     """What the function returns once that is true; fails after so many seconds."""
     until = time.monotonic() + seconds
+    began = time.monotonic()
     while not (found := what()):
-        assert time.monotonic() < until, f"waited for {seconds:.0f} s"
-        time.sleep(_POLL_SECONDS)
+        looked = time.monotonic()
+        assert looked < until, f"waited for {seconds:.0f} s"
+        time.sleep(max(_POLL_SECONDS, _POLL_TIMES * (looked - began)))
+        began = time.monotonic()
     return found
 
 
@@ -54,6 +58,12 @@ def fresh_index(folder: Path, source: WatchedSource | None = None) -> Index:
             return index_of(backends)
         finally:
             backends.close()
+
+
+def wait_until_fresh(backends: Backends, folder: Path, source: WatchedSource | None = None) -> None:
+    """Wait until the index is that of a fresh ingest of the folder, in which nothing changes meanwhile."""
+    expected = fresh_index(folder, source)
+    wait_for(lambda: index_of(backends) == expected)
 
 
 def add_source(store: Path, *paths: Path, **fields: Any) -> WatchedSource:

@@ -19,6 +19,7 @@ from tests.watched import (
     settings_of,
     status_of,
     wait_for,
+    wait_until_fresh,
     watched,
 )
 from winnow.server.backends.opening import Backends
@@ -66,7 +67,7 @@ def test_a_change_is_found_soon_and_the_index_equals_a_fresh_ingest(store: Path,
         wait_for(lambda: backends.catalogue.count_documents(Filters("p"))[0] == 31)
         (notes / "part0" / "new.md").write_text("# New\n\nAn axolotl sleeps.\n")
         (notes / "part1" / "0001.md").unlink()
-        wait_for(lambda: index_of(backends) == fresh_index(notes))
+        wait_until_fresh(backends, notes)
 
 
 def test_two_thousand_files_that_change_at_once_are_all_indexed(store: Path, tmp_path: Path) -> None:
@@ -75,8 +76,7 @@ def test_two_thousand_files_that_change_at_once_are_all_indexed(store: Path, tmp
     with watched(settings_of(store)) as (backends, _):
         wait_for(lambda: is_watched(store, folder))
         write_pages(folder, 2_000, "Other words")
-        expected = fresh_index(folder)
-        wait_for(lambda: index_of(backends) == expected)
+        wait_until_fresh(backends, folder)
 
 
 def test_folders_that_are_made_filled_and_moved_are_followed(store: Path, notes: Path, tmp_path: Path) -> None:
@@ -86,11 +86,11 @@ def test_folders_that_are_made_filled_and_moved_are_followed(store: Path, notes:
         write_pages(notes / "deep" / "deeper", 12)
         wait_for(lambda: backends.catalogue.count_documents(Filters("p"))[0] == 42)
         (notes / "deep").rename(notes / "moved")
-        wait_for(lambda: index_of(backends) == fresh_index(notes))
+        wait_until_fresh(backends, notes)
         (notes / "moved" / "deeper" / "part0" / "late.md").write_text("Words in a folder that was moved.\n")
         write_pages(tmp_path / "elsewhere", 3)
         (tmp_path / "elsewhere").rename(notes / "arrived")
-        wait_for(lambda: index_of(backends) == fresh_index(notes))
+        wait_until_fresh(backends, notes)
         assert backends.catalogue.count_documents(Filters("p"))[0] == 46
         assert status_of(store, notes).held == 0  # type: ignore[union-attr]
 
@@ -199,7 +199,7 @@ def test_many_deletions_wait_until_they_are_confirmed(store: Path, tmp_path: Pat
         )
         assert backends.catalogue.count_documents(Filters("p"))[0] == 25 + held
         add_source(store, folder, confirmed=held, confirmed_at=time.time())
-        wait_for(lambda: index_of(backends) == fresh_index(folder))
+        wait_until_fresh(backends, folder)
         wait_for(lambda: getattr(status_of(store, folder), "held", 1) == 0)
     assert source.confirmed == 0
 
@@ -216,7 +216,7 @@ def test_labels_patterns_and_ignore_files_of_a_source_count(store: Path, notes: 
         (notes / "part1" / "0001.md").write_text("Other words.\n")
         (notes / "part1" / "data.txt").write_text("Other words beside the pages.\n")
         (notes / "part4" / "0004.md").write_text("Other words that are excluded.\n")
-        wait_for(lambda: index_of(backends) == fresh_index(notes, source))
+        wait_until_fresh(backends, notes, source)
 
 
 def test_sources_of_two_projects_write_into_their_own_alone(store: Path, tmp_path: Path) -> None:
@@ -272,8 +272,7 @@ def test_an_ingest_that_a_user_waits_for_goes_first(store: Path, tmp_path: Path)
             assert backends.catalogue.count_documents(Filters("p"))[0] < 1_500
             with backends.catalogue.only_writer():
                 pass
-        expected = fresh_index(folder)
-        wait_for(lambda: index_of(backends) == expected)
+        wait_until_fresh(backends, folder)
 
 
 def test_a_folder_that_becomes_a_link_is_away(store: Path, notes: Path, tmp_path: Path) -> None:
@@ -342,7 +341,7 @@ def test_what_is_polled_is_found_too(store: Path, notes: Path, monkeypatch: pyte
         assert (path.ok, "sysctl" in path.advice) == (not is_limited, is_limited)
         (notes / "part0" / "new.md").write_text("Words that are found by polling.\n")
         (notes / "part1" / "0001.md").unlink()
-        wait_for(lambda: index_of(backends) == fresh_index(notes))
+        wait_until_fresh(backends, notes)
 
 
 def test_lost_events_are_made_up_for_by_the_next_scan(
@@ -353,7 +352,7 @@ def test_lost_events_are_made_up_for_by_the_next_scan(
     with watched(settings_of(store, watch_scan_minutes=0.02)) as (backends, _):
         wait_for(lambda: is_watched(store, notes))
         (notes / "part0" / "new.md").write_text("Words that no event announces.\n")
-        wait_for(lambda: index_of(backends) == fresh_index(notes))
+        wait_until_fresh(backends, notes)
 
 
 def test_a_failure_is_named_and_tried_again(store: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
