@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -815,6 +816,17 @@ def test_a_coloured_box_behind_words_of_a_line_does_not_part_them() -> None:
     ]
     text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([[*PAGE, *page]]))), ReadOptions()).text
     assert "Use the words disjoin and join for parts of a set." in text
+
+
+def test_boxes_behind_the_syllables_of_a_word_do_not_part_it() -> None:
+    """A box for each syllable, which overlaps the next one a little, is drawn where TeX highlights a word."""
+    edges = (74, 83.6, 98, 136.4)
+    page = [
+        *(Box(x, 598, end + 0.5 - x, 9, (0.9, 0.9, 0.9)) for x, end in pairwise(edges)),
+        Text(50, 600, "call reduceByRange for each", mono=True, size=8),
+    ]
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([[*PAGE, *page]]))), ReadOptions()).text
+    assert "call reduceByRange for each" in text
 
 
 def test_text_whose_stated_size_is_enlarged_has_the_size_in_which_it_is_drawn(read: Read) -> None:

@@ -32,6 +32,7 @@ from winnow.server.readers.pdf.lines import (
     Line,
     Word,
     are_equally_wide,
+    do_letters_touch_at,
     font_at,
     has_gap_at,
     has_one_width,
@@ -49,8 +50,9 @@ from winnow.server.text.markup.shaped_text import raise_number
 
 # A vertical line: its place, and where it begins and ends.
 Bar = tuple[float, float, float]
-# Whether no letter of a word reaches over this place of a line.
+# Whether no letter of a word reaches over this place of a line; whether two letters touch there.
 HasGap = Callable[[float, Box], bool]
+DoTouch = Callable[[float, Box], bool]
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd|-Medi(?:Ital)?\b", re.I)
 _MONO = re.compile(
@@ -63,6 +65,8 @@ _MONO_SPREAD, _EXACT_SPREAD = 1.12, 1.01
 # In points: drawn lines that are shorter or thicker are no rules.
 _SHORTEST_RULE, _THICKEST_RULE, _MOST_RULES = 12.0, 3.0, 400
 _BAR_ROOM = 6.0
+# In points: a word that begins and ends farther from a vertical line reaches over it.
+_OVER_BAR = 3.0
 # In sizes of the text: two cells are farther apart. Of the width of a word beside a vertical line so much stays,
 # since cells that stand below each other overlap.
 _CELLS_APART, _LEFT_OF_WORD = CELL_GAP + 0.1, 0.5
@@ -137,7 +141,7 @@ def _all_drawn(pages: Sequence[Any], opened: OpenPdf, cleaned: Cleaned) -> list[
 
 def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> DrawnPage:
     """A page; where liteparse has hidden text or other letters than are printed, PDFium reads its lines."""
-    rules = _rules(page.vector_graphics, median([item.height for item in page.text_items] or [0]))
+    rules = _rules(page.vector_graphics, page.text_items, partial(_do_touch, opened, page.page_num))
     if page.page_num in cleaned.unclean or lost.is_misread(page.page_num):
         return DrawnPage(page.page_num, page.height, tuple(lost.whole_page(page.page_num)), rules)
     lines = [*_page_lines(page, page.text_items, opened, rules)]
@@ -273,8 +277,9 @@ def with_powers(text: str, formula: str) -> str:
     return shown
 
 
-def _rules(graphics: Any, size: float) -> Rules:
+def _rules(graphics: Any, items: Sequence[Any], do_touch: DoTouch) -> Rules:
     """The lines that are drawn across or down, and not the strokes of letters nor the sides of boxes in a line."""
+    size = median([item.height for item in items] or [0])
     across, down = set(), set()
     for line in graphics.lines if graphics else ():
         left, right, top, bottom = *sorted((line.x1, line.x2)), *sorted((line.y1, line.y2))
@@ -283,7 +288,8 @@ def _rules(graphics: Any, size: float) -> Rules:
         elif bottom - top >= _SHORTEST_RULE / 2 and right - left < _THICKEST_RULE:
             down.add((round(left, 1), top, bottom))
     bars = sorted(down)[:_MOST_RULES]
-    bars = sorted({*_long_bars(bars, _BOX_LINES * size), *_framed_bars(bars, across)})
+    found = {*_long_bars(bars, _BOX_LINES * size), *_framed_bars(bars, across)}
+    bars = sorted(found.difference(*_boxes_behind_words(found, items, do_touch)))
     return Rules(tuple(sorted(across)[:_MOST_RULES]), tuple(bars))
 
 
@@ -301,14 +307,55 @@ def _long_bars(bars: Sequence[Bar], least: float) -> Iterator[Bar]:
 
 def _framed_bars(bars: Sequence[Bar], across: Iterable[Bar]) -> Iterator[Bar]:
     """The bars of a table of one row: beside and between its cells, from a rule over all of them to one below."""
-    rows: dict[tuple[int, int], list[Bar]] = defaultdict(list)
-    for bar in bars:
-        rows[round(bar[1]), round(bar[2])].append(bar)
-    for row in rows.values():
+    for row in _rows(bars):
         first, last = row[0], row[-1]
         over = [y for y, left, right in across if left <= first[0] + _BAR_GAP and right >= last[0] - _BAR_GAP]
         if len(row) >= _CELL_BARS and all(any(abs(y - end) <= _BAR_GAP for y in over) for end in first[1:]):
             yield from row
+
+
+def _boxes_behind_words(bars: Iterable[Bar], items: Sequence[Any], do_touch: DoTouch) -> Iterator[Sequence[Bar]]:
+    """The sides of boxes behind the syllables of a word, each of which has one that touches the next.
+
+    They are as high as a line, and stand where two letters of the word touch. So may words that run over their
+    cell, but there the bars go on above or below.
+    """
+    for row in _rows(sorted(bars)):
+        if len(row) < _CELL_BARS or not _is_behind_word(row, items, do_touch):
+            continue
+        if not any(_goes_on(bar, bars) for bar in row[1:-1]):
+            yield row
+
+
+def _is_behind_word(row: Sequence[Bar], items: Sequence[Any], do_touch: DoTouch) -> bool:
+    _, top, bottom = row[0]
+    level = [word for item in items if top < _box(item).middle < bottom for word in item.words]
+    for word in level:
+        box = _box(word)
+        over = [x for x, _, _ in row[1:-1] if _is_over(box.left, box.right, x)]
+        if over and bottom - top < _BOX_LINES * box.height and all(do_touch(x, box) for x in over):
+            return True
+    return False
+
+
+def _goes_on(bar: Bar, bars: Iterable[Bar]) -> bool:
+    x, top, bottom = bar
+    return any(
+        abs(other - x) <= _BAR_GAP and min(abs(end - top), abs(start - bottom)) <= _BAR_GAP
+        for other, start, end in bars
+    )
+
+
+def _rows(bars: Iterable[Bar]) -> Iterable[list[Bar]]:
+    """Bars that begin and end at the same heights, from left to right as they come."""
+    rows: dict[tuple[int, int], list[Bar]] = defaultdict(list)
+    for bar in bars:
+        rows[round(bar[1]), round(bar[2])].append(bar)
+    return rows.values()
+
+
+def _is_over(left: float, right: float, bar: float) -> bool:
+    return left + _OVER_BAR < bar < right - _OVER_BAR
 
 
 def _length(run: Sequence[Bar]) -> float:
@@ -445,6 +492,11 @@ def _has_gap(opened: OpenPdf, number: int, x: float, box: Box) -> bool:
     return has_gap_at(textpage, x, height - box.middle, box.height)
 
 
+def _do_touch(opened: OpenPdf, number: int, x: float, box: Box) -> bool:
+    textpage, height = opened.texts.of(number)
+    return do_letters_touch_at(textpage, x, height - box.middle, box.height)
+
+
 def _split_at_bars(words: Sequence[Word], box: Box, rules: Rules, has_gap: HasGap) -> Iterator[Word]:
     """The words; one that stands on both sides of a vertical line is two, unless it only runs over its cell.
 
@@ -452,7 +504,7 @@ def _split_at_bars(words: Sequence[Word], box: Box, rules: Rules, has_gap: HasGa
     """
     bars = rules.bars_at(box.middle)
     for text, left, right in words:
-        over = [bar for bar in bars if left + 3 < bar < right - 3]
+        over = [bar for bar in bars if _is_over(left, right, bar)]
         if over and over[-1] == bars[-1]:
             over = []
         for bar in over if all(has_gap(bar, box) for bar in over) else ():

@@ -132,13 +132,25 @@ def word_places(textpage: Any, box: Box, height: float) -> Iterator[int]:
 
 def has_gap_at(textpage: Any, x: float, y: float, size: float) -> bool:
     """Whether no letter of a page of PDFium reaches over this place of a word."""
+    return not any(
+        left < x - _AT_EDGE and right > x + _AT_EDGE for left, right in _letters_at(textpage, x, y, size)
+    )
+
+
+def do_letters_touch_at(textpage: Any, x: float, y: float, size: float) -> bool:
+    """Whether a letter of a page of PDFium ends at this place and another one begins there."""
+    letters = [*_letters_at(textpage, x, y, size)]
+    ends = any(abs(right - x) <= _AT_EDGE < right - left for left, right in letters)
+    return ends and any(abs(left - x) <= _AT_EDGE < right - left for left, right in letters)
+
+
+def _letters_at(textpage: Any, x: float, y: float, size: float) -> Iterator[tuple[float, float]]:
+    """The left and right edges of the letter at a place, and of those beside it."""
     near = pdfium.FPDFText_GetCharIndexAtPos(textpage, x, y, size / 2, size / 2)
     area = pdfium.FS_RECTF()
     for place in range(max(near - 1, 0), min(near + 2, textpage.count_chars())) if near >= 0 else ():
         pdfium.FPDFText_GetLooseCharBox(textpage, place, area)
-        if area.left < x - _AT_EDGE and area.right > x + _AT_EDGE:
-            return False
-    return True
+        yield area.left, area.right
 
 
 def font_at(textpage: Any, box: Box, height: float) -> str:
