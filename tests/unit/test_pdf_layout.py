@@ -507,6 +507,51 @@ def test_a_name_that_fills_more_than_its_column_begins_the_row_below_it() -> Non
     assert read_pages(lines)[0][1] == table_markdown(rows)
 
 
+def _ruled(rows: Sequence[Sequence[str]], ends: Sequence[int]) -> str:
+    """The text of a table of three columns with a rule below each of these rows and above the first one."""
+    heights = (97.0, *(108.0 + 12 * end for end in ends))
+    rules = Rules(tuple((y, 46.0, 460.0) for y in heights), ())
+    return read_pages(_spread(rows, (50, 150, 250)), rules=rules)[0][1]
+
+
+def test_lines_between_two_rules_are_rows_where_their_words_had_room_above() -> None:
+    """The name of a group stands beside its first row alone."""
+    rows = [
+        ("Files", "open", "opens a file"),
+        ("", "shut", "shuts it again"),
+        ("", "wait", "waits until another program has it no longer"),
+        ("Names", "find", "finds a name"),
+        ("", "list", "lists them"),
+        ("Other", "stop", "ends it"),
+        ("", "help", "says how"),
+    ]
+    assert _ruled(rows, (2, 4, 6)) == table_markdown(rows)
+
+
+def test_lines_between_two_rules_are_one_row_where_their_words_had_no_room_above() -> None:
+    text = "a text that fills the width of its cell"
+    rows = [
+        ("Name", "What it takes", "What it does"),
+        ("open", "a long name of a", f"{text}, then"),
+        ("", "file and a mode", f"{text} to"),
+        ("", "", "the end"),
+        ("shut", "a name of a file", f"{text}, and"),
+        ("", "that is open yet", "ends"),
+    ]
+    whole = [
+        rows[0],
+        ("open", "a long name of a file and a mode", f"{text}, then {text} to the end"),
+        ("shut", "a name of a file that is open yet", f"{text}, and ends"),
+    ]
+    assert _ruled(rows, (0, 3, 5)) == table_markdown(whole)
+
+
+def test_a_header_of_two_short_lines_above_a_rule_is_one_row() -> None:
+    rows = [("Item", "Total", "Kind"), ("", "size", "of it"), ("a", "1", "file"), ("b", "2", "link")]
+    header = ("Item", "Total size", "Kind of it")
+    assert _ruled(rows, (1, 3)) == table_markdown([header, *rows[2:]])
+
+
 def _mark(name: str, top: float) -> list[Line]:
     return row([(f"{name}(value)", 50), ("(function)", 440)], top)
 

@@ -26,6 +26,8 @@ _BODY_LINES, _FEW_LINES, _MANY_CELLS = 5, 3, 4
 _FEW_SHARE = 1 / 3
 # So many numbers below numbers are a row.
 _NUMBERS = 2
+# So many lines above the first rule between rows may be a header, unless there are so many groups of rows.
+_HEADER_LINES, _FEWEST_GROUPS = 3, 3
 # In sizes of the font: the space before a word.
 _SPACE = 0.3
 # What begins an alternative of a grammar, or an option without a short form; "::=" may stand beside its name.
@@ -48,7 +50,8 @@ def read_rows(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) ->
     # Gaps between groups of rows part no rows: nearly all of their lines have a first cell.
     has_groups = gaps * 3 < len(lines) and sum(cells[0] != "" for cells in texts) > _NAMED_SHARE * len(lines)
     is_spread = gaps >= 2 and not has_groups
-    ends: dict[int, float] = {}
+    parted = _groups_of_rows(lines, columns, groups)
+    ends: dict[int, Cell] = {}
     for place, (line, cells) in enumerate(zip(lines, texts, strict=True)):
         is_rest = place > 0 and (
             _is_rest(line, lines[place - 1], cells, columns)
@@ -64,14 +67,39 @@ def read_rows(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) ->
                 whole[place],
             )
         )
-        is_named = cells[0] != "" or len(rows) < 2  # a header may have several lines, however short they are
-        if is_rest and (is_named or whole[place] or not _had_room(line, ends, columns)):
+        if groups:
+            is_row = groups[place] in parted and len(line.cells) > 1
+        else:  # a header may have several lines, however short they are
+            is_row = len(rows) > 1 and cells[0] == "" and _had_room(line, ends, columns) > 0
+        if is_rest and not is_row:
             rows[-1] = _whole((rows[-1], cells))
         else:
             rows.append(cells)
             ends = {}
-        ends |= {met: cell.right for cell in line.cells for met in met_by(cell, columns)[:1]}
+        ends |= _by_column(line, columns)
     return rows
+
+
+def _groups_of_rows(lines: Sequence[Line], columns: Sequence[Column], groups: Sequence[int]) -> set[int]:
+    """The groups between rules whose lines are rows: more of them had room above than were wrapped.
+
+    The first group may be a header of several short lines, unless two more are groups of rows.
+    """
+    votes: dict[int, int] = defaultdict(int)
+    ends: dict[int, Cell] = {}
+    for place, group in enumerate(groups):
+        if place and group == groups[place - 1]:
+            votes[group] += _had_room(lines[place], ends, columns)
+        else:
+            ends = {}
+        ends |= _by_column(lines[place], columns)
+    found = {group for group, vote in votes.items() if vote > 0}
+    is_header = len(found) < _FEWEST_GROUPS and groups.count(0) <= _HEADER_LINES
+    return found - {0} if is_header else found
+
+
+def _by_column(line: Line, columns: Sequence[Column]) -> dict[int, Cell]:
+    return {place: cell for cell in line.cells for place in met_by(cell, columns)[:1]}
 
 
 def _cells(line: Line, columns: Sequence[Column]) -> list[str]:
@@ -178,14 +206,21 @@ def _goes_on(
     )
 
 
-def _had_room(line: Line, ends: Mapping[int, float], columns: Sequence[Column]) -> bool:
-    """Whether the first words of most of several cells had room behind the cells that end there: it is no rest."""
-    begins = {place: cell for cell in line.cells for place in met_by(cell, columns)[:1] if place in ends}
+def _had_room(line: Line, ends: Mapping[int, Cell], columns: Sequence[Column]) -> int:
+    """Whether more cells had room for their first words behind the cells above than were wrapped there: 1, or -1.
+
+    0 where neither is so. One word above that is too long for another beside it says nothing.
+    """
+    begins = {place: cell for place, cell in _by_column(line, columns).items() if place in ends}
+    if len(begins) < 2:
+        return 0
     rooms = [*(then.left - CELL_GAP * line.size for then in columns[1:]), columns[-1].right]
-    had = sum(
-        ends[place] + _SPACE * line.size + _first_width(cell) < rooms[place] for place, cell in begins.items()
-    )
-    return len(begins) > 1 and had * 2 > len(begins)
+    had = {
+        place: ends[place].right + _SPACE * line.size + _first_width(cell) < rooms[place]
+        for place, cell in begins.items()
+    }
+    balance = sum(had.values()) - sum(not room and " " in ends[place].text for place, room in had.items())
+    return (balance > 0) - (balance < 0)
 
 
 def _first_width(cell: Cell) -> float:
