@@ -328,6 +328,7 @@ def _boxes_behind_words(bars: Iterable[Bar], items: Sequence[Any], do_touch: DoT
 
 
 def _is_behind_word(row: Sequence[Bar], items: Sequence[Any], do_touch: DoTouch) -> bool:
+    """Whether letters of a word touch at the bars of a row that it reaches over, which are no higher than a line."""
     _, top, bottom = row[0]
     level = [word for item in items if top < _box(item).middle < bottom for word in item.words]
     for word in level:
@@ -339,6 +340,7 @@ def _is_behind_word(row: Sequence[Bar], items: Sequence[Any], do_touch: DoTouch)
 
 
 def _goes_on(bar: Bar, bars: Iterable[Bar]) -> bool:
+    """Whether another bar begins where this one ends, or ends where it begins."""
     x, top, bottom = bar
     return any(
         abs(other - x) <= _BAR_GAP and min(abs(end - top), abs(start - bottom)) <= _BAR_GAP
