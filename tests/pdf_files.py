@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 A4 = (595, 842)
 _PADDING = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9FE6453697A")
@@ -70,6 +71,23 @@ class Drawn:
     def draw(self) -> str:
         font = "/F7 8" if self.is_stated else "/F5 0.24"
         return f"BT 0 0 0 rg 0 Tr {font} Tf 1 0 0 1 {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSigns:
+    """A text in drawn letters as Acrobat has those of old files of TeX: signs have codes of their own and names.
+
+    "<" is a sign that no font of text has.
+    """
+
+    x: float
+    y: float
+    text: str
+
+    def draw(self) -> str:
+        codes = {ord(sign): code for code, sign in enumerate(",5-.\ufb01<", 2)}
+        text = self.text.translate(codes)
+        return f"BT 0 0 0 rg 0 Tr /F8 0.24 Tf 1 0 0 1 {self.x} {self.y} Tm ({text}) Tj ET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +169,10 @@ class Corner:
     y: float
 
     def draw(self) -> str:
-        return f"BT 0 0 0 rg 0 Tr /F8 10 Tf 1 0 0 1 {self.x} {self.y} Tm (A) Tj ET"
+        return f"BT 0 0 0 rg 0 Tr /F9 10 Tf 1 0 0 1 {self.x} {self.y} Tm (A) Tj ET"
 
 
-Drawing = Text | WithMinus | Drawn | Enlarged | Box | Picture | Form | Corner
+Drawing = Text | WithMinus | Drawn | NamedSigns | Enlarged | Box | Picture | Form | Corner
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +205,9 @@ _LIBERTINE = (
 )
 
 
+_LIGATURES: Mapping[int, str] = MappingProxyType({code: f"a{code}" for code in range(27, 32)})
+
+
 class _Writer:
     """Numbers the objects of a file and writes them."""
 
@@ -200,7 +221,8 @@ class _Writer:
         catalogue, tree = self._add(""), self._add("")
         fonts = [self._add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>")
                  for name in ("Helvetica", "Helvetica-Bold", "Courier")]  # fmt: skip
-        fonts += [self._symbols(), self._drawn(1), self._libertine(), self._drawn(0.03), self._shapes()]
+        fonts += [self._symbols(), self._drawn(1), self._libertine(), self._drawn(0.03)]
+        fonts += [self._drawn(1, dict(enumerate((",", "5", "-", ".", "#0C", "#1A"), 2))), self._shapes()]
         image = self._add("<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
                           " /BitsPerComponent 8", b"\x80")  # fmt: skip
         pages = [self._page(number, drawings, fonts, image) for number, drawings in enumerate(self.file.pages)]
@@ -256,22 +278,24 @@ class _Writer:
             " /Encoding << /Type /Encoding /Differences [27 /f_i /f_f_i /f_f] >> >>"
         )
 
-    def _drawn(self, scale: float) -> int:
+    def _drawn(self, scale: float, signs: Mapping[int, str] = _LIGATURES) -> int:
         """A font whose letters are rectangles, 30 units high; that of "i" is 4 units wide.
 
-        Its letters are those from a to z, and five ligatures whose names say nothing, as dvips writes them.
+        Its letters are those from a to z, with signs, or with five ligatures whose names say nothing, as dvips
+        writes them.
         """
         wide, narrow = (
             self._add("<<", f"{width} 0 0 0 {width - 2} 30 d1 0 0 {width - 2} 30 re f".encode())
             for width in (20, 6)
         )
-        names = {code: f"a{code}" for code in range(27, 32)} | {code: chr(code) for code in range(97, 123)}
+        names = {**signs} | {code: chr(code) for code in range(97, 123)}
+        first = min(names)
         drawings = " ".join(f"/{name} {narrow if name == 'i' else wide} 0 R" for name in names.values())
-        widths = " ".join("6" if names.get(code) == "i" else "20" for code in range(27, 123))
+        widths = " ".join("6" if names.get(code) == "i" else "20" for code in range(first, 123))
         stated = " ".join(f"{code} /{name}" for code, name in names.items())
         return self._add(
             f"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 20 30] /FontMatrix [{scale} 0 0 {scale} 0 0]"
-            f" /FirstChar 27 /LastChar 122 /Widths [{widths}] /CharProcs << {drawings} >> /Resources << >>"
+            f" /FirstChar {first} /LastChar 122 /Widths [{widths}] /CharProcs << {drawings} >> /Resources << >>"
             f" /Encoding << /Type /Encoding /Differences [{stated}] >> >>"
         )
 

@@ -18,6 +18,7 @@ from tests.pdf_files import (
     Form,
     Ligatures,
     Link,
+    NamedSigns,
     PdfFile,
     Picture,
     Text,
@@ -599,6 +600,14 @@ def test_ligatures_that_their_font_does_not_name_are_those_of_tex(read: Read) ->
     assert [
         word for word in ("effect", "define", "flawed", "efficient", "baffled") if word in parsed.text.split()
     ] == ["effect", "define", "flawed", "efficient", "baffled"]
+
+
+@pytest.mark.parametrize("password", [None, ""])
+def test_signs_of_drawn_letters_that_only_their_names_tell_are_read(read: Read, password: str | None) -> None:
+    """Parsers know their codes alone: a comma would be a hyphen or lost. A sign of a formula is an unknown one."""
+    line = NamedSigns(50, 600, "rule five\ufb01ve, step-by-step. case x<y is 55")
+    text = read(PdfFile([[*PAGE, line]], password=password)).text
+    assert "rule fivefive, step-by-step. case x\ufffdy is 55" in text
 
 
 def test_lines_in_drawn_letters_are_paragraphs_and_not_a_cell_for_each_word(read: Read) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 
 import pytest
@@ -14,6 +15,7 @@ from winnow.server.readers.pdf.layout import Block, BlockKind, Box, Page
 from winnow.server.readers.pdf.lines import Cell, Line
 from winnow.server.readers.pdf.reading_order import columns_of, part_page
 from winnow.server.readers.pdf.visibility import _multiply, _transform
+from winnow.server.readers.pdf_characters.glyph_names import letters_of, may_name_signs
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN, Mender, expand_ligatures
 
 # --- torn words
@@ -214,3 +216,43 @@ def test_forms_within_forms_are_placed_by_both_matrices() -> None:
 )
 def test_an_accent_before_its_letter_is_a_part_of_it(printed: str, text: str) -> None:
     assert expand_ligatures(printed) == text
+
+
+# --- letters that only their names tell
+
+
+LETTERS = {code: chr(code) for code in range(97, 117)}
+FORMULA = {2: ";", 3: ":", 4: "\x0e"}
+
+
+@pytest.mark.parametrize(
+    ("names", "texts"),
+    [
+        ({2: ",", 3: ".", 4: "\x0c", 34: '"', 40: "("}, {2: ",", 3: ".", 4: "fi", 34: "\u201d"}),
+        ({44: ",", 46: ".", 27: "\x1b", 34: '"'}, {27: "ff"}),  # the encoding T1, whose quotation mark is ASCII's
+        (FORMULA, dict.fromkeys(FORMULA, "\ufffd")),  # a comma in a font of formulas is no semicolon
+    ],
+)
+def test_letters_are_told_by_their_names_in_fonts_of_text(names: dict[int, str], texts: dict[int, str]) -> None:
+    assert letters_of({**LETTERS, **names}, is_mono=False) == texts
+
+
+def test_a_font_of_one_width_has_the_signs_of_programs() -> None:
+    names = {2: "{", 3: "|", 44: ",", 46: "."}
+    assert letters_of({**LETTERS, **names}, is_mono=True) == {2: "{", 3: "|"}
+
+
+def test_digits_of_a_font_of_numbers_are_known_and_a_few_of_one_of_symbols_are_not() -> None:
+    digits = dict(enumerate("203145+"))
+    assert letters_of(digits, is_mono=False) == digits
+    assert letters_of({0: "1", 2: "2"}, is_mono=False) == {0: "\ufffd", 2: "\ufffd"}
+
+
+def test_names_of_signs_are_found_in_packed_objects() -> None:
+    """Files of PDF 1.5 and later have their fonts packed."""
+    fonts = (
+        zlib.compress(b"1 0 << /Differences [2 /#2C /a27] >>"),
+        zlib.compress(b"1 0 << /Differences [2 /comma] >>"),
+    )
+    files = [b"<< /Type /ObjStm /N 1 /First 4 >> stream\n" + font + b"\nendstream" for font in fonts]
+    assert [may_name_signs(file) for file in files] == [True, False]

@@ -14,6 +14,7 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ReadOptions
 from winnow.server.readers.pdf.layout import Box
+from winnow.server.readers.pdf_characters.glyph_names import may_name_signs, with_named_letters
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN, HYPHENS
 
 MOST_PAGES = 20_000
@@ -128,10 +129,15 @@ def open_pdf(file: BinaryIO, options: ReadOptions) -> OpenPdf:
     document, password = _open(data, options.passwords)
     try:
         _check_size(document)
-        return OpenPdf(data if password is None else _decrypt(document), document)
+        data = data if password is None else _decrypt(document)
+        named = _with_named_letters(document) if may_name_signs(data) else None
     except BaseException:
         document.close()
         raise
+    if named is None:
+        return OpenPdf(data, document)
+    document.close()
+    return named
 
 
 def _check_magic(data: bytes) -> None:
@@ -155,6 +161,21 @@ def _open(data: bytes, passwords: tuple[str, ...]) -> tuple[Any, str | None]:
 def _decrypt(document: Any) -> bytes:
     """The file without its encryption, so that a second library reads it without a password."""
     return save(document, pdfium.FPDF_REMOVE_SECURITY)
+
+
+def _with_named_letters(document: Any) -> OpenPdf | None:
+    """The document with the letters that names tell in its fonts; None without any."""
+    data = with_named_letters(_decrypt(document))
+    if data is None:
+        return None
+    try:
+        named = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError:
+        return None
+    if len(named) == len(document):
+        return OpenPdf(data, named)
+    named.close()
+    return None
 
 
 def save(document: Any, flags: int = 0) -> bytes:
