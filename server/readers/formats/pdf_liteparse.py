@@ -328,7 +328,7 @@ def _boxes_behind_words(bars: Iterable[Bar], items: Sequence[Any], do_touch: DoT
 
 
 def _is_behind_word(row: Sequence[Bar], items: Sequence[Any], do_touch: DoTouch) -> bool:
-    """Whether letters of a word touch at the bars of a row that it reaches over, which are no higher than a line."""
+    """Whether letters of a word touch at all bars of a row that it reaches over; they are as high as a line."""
     _, top, bottom = row[0]
     level = [word for item in items if top < _box(item).middle < bottom for word in item.words]
     for word in level:
