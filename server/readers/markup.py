@@ -15,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.page_furniture import is_furniture
+from winnow.server.text.markup.code_marks import code_span, escape_backticks, fenced
 from winnow.server.text.markup.shaped_text import raise_number, strike_out
 
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -29,6 +30,10 @@ _IN_TARGETS = {ord(mark): f"%{ord(mark):02X}" for mark in " ()<>"}
 
 # --- HTML
 
+# Around the text of code until all of a page is converted, as code beside code becomes one span: two characters that
+# Unicode keeps for programs.
+_CODE_BEGINS, _CODE_ENDS = "\ufdd0", "\ufdd1"
+_CODE = re.compile(f"{_CODE_BEGINS}([^{_CODE_BEGINS}{_CODE_ENDS}\n]*){_CODE_ENDS}")
 # Where the text of a page is, the likeliest first.
 _BODIES = ("main", "[role=main]", "article")
 _INVISIBLE_TAGS = "script style noscript template svg nav footer iframe button select head"
@@ -82,8 +87,14 @@ def html_to_markdown(text: str) -> tuple[str, str]:
     title = tree.css_first("title")
     body = next(filter(None, map(tree.css_first, _BODIES)), tree.body)
     written = _join(_convert_html(body, 0), len(text)) if body else ""
-    lines = (line.rstrip() for line in written.split("\n"))
+    lines = (line.rstrip() for line in _mark_code(written).split("\n"))
     return _inline(title, 0) if title else "", _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n")
+
+
+def _mark_code(written: str) -> str:
+    """The Markdown of a page with the marks of its code."""
+    joined = written.replace(_CODE_ENDS + _CODE_BEGINS, "")
+    return _CODE.sub(lambda found: code_span(found[1]), joined)
 
 
 def _join(parts: Iterable[str], length: int, between: str = "") -> str:
@@ -104,11 +115,11 @@ def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
     if tag in _INVISIBLE or is_furniture(node):
         return
     if tag == "-text":
-        yield _SPACE.sub(" ", node.text(deep=False))
+        yield escape_backticks(_SPACE.sub(" ", node.text(deep=False)))
     elif tag in _HEADINGS:
         yield f"\n\n{_HEADINGS[tag]} {_inline(node, depth)}\n\n"
     elif tag == "pre":
-        yield f"\n\n```\n{_text(node, depth).strip(chr(10))}\n```\n\n"
+        yield f"\n\n{fenced(_text(node, depth).strip(chr(10)))}\n\n"
     elif tag == "table":
         yield "\n\n"
         yield from _table_lines(node, depth)
@@ -124,7 +135,7 @@ def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
         yield from _convert_children(node, depth)
         yield "\n\n"
     elif tag == "code":
-        yield f"`{_inline(node, depth)}`"
+        yield f"{_CODE_BEGINS}{_inline(node, depth)}{_CODE_ENDS}"
     elif tag in _FORMULAS:
         yield _FORMULAS[tag](node, depth)
     elif shape := _shape_of(node):
@@ -188,7 +199,7 @@ def _row_of(row: LexborNode, depth: int, spans: dict[int, int]) -> list[str]:
         width, height = _span(cell, "colspan", _WIDEST_SPAN), _span(cell, "rowspan", _HIGHEST_SPAN)
         if height > 1 and len(spans) < _MOST_COVERED:
             spans.update(dict.fromkeys(range(len(cells), len(cells) + width), height - 1))
-        cells += [_inline(cell, below).replace("|", r"\|"), *[""] * (width - 1)]
+        cells += [escape_backticks(_inline(cell, below)).replace("|", r"\|"), *[""] * (width - 1)]
     if cells:
         _fill_spanned(cells, spans)
     return cells
@@ -365,7 +376,7 @@ def _convert_rst_children(node: nodes.Node, depth: int) -> Iterator[str]:
 
 
 def _literal_block(node: nodes.Node) -> str:
-    return f"```\n{node.astext()}\n```"
+    return fenced(node.astext())
 
 
 def _text_of(node: nodes.Node) -> str:

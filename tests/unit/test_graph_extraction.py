@@ -230,6 +230,10 @@ HOSTILE += [
 ]
 
 
+def test_an_escaped_backtick_is_no_mark_of_code() -> None:
+    assert [each.text for each in parse_prose(r"the \`foo' of `bar` and \``baz`'").code_spans] == ["bar", "baz"]
+
+
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_text_that_is_all_openings_takes_no_longer_than_its_length(piece: str) -> None:
     """At this size, extraction that is not linear exceeds the time limit of a test."""

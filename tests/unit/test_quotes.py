@@ -5,9 +5,10 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from winnow.server.readers.markup import html_to_markdown
 from winnow.server.text.quotes.finding import (
     MOST_OMITTED_CHARS,
     ClosestText,
@@ -258,8 +259,26 @@ SEEN = (
     ("Kept for now. They say", "Kept for now.[^2] They say"),
     ("the version 2 , which", "the version 2, which"),
     ("Price per day 20 euros", "| Price | per day |\n|:-|:-:|\n| 20 | euros |"),
+    ("the sign ` and then b of it", r"the sign \` and then `b` of it"),
+    ("the sign `b' of it", r"the sign \``b`' of it"),
+    ("write a `div` b or c here", "write `` a `div` b `` or `c` here"),
     ("the owner of it", '<p align=center>the <a\n href="https://a.example" hidden>owner</a> of it</p>'),
 )
+PAGE_PARTS = st.tuples(st.sampled_from(["", "code", "b", "q"]), st.text(st.sampled_from("ab `\\"), max_size=6))
+
+
+@given(st.lists(PAGE_PARTS, max_size=8))
+def test_a_sentence_of_html_is_found_whatever_backticks_it_has(parts: list[tuple[str, str]]) -> None:
+    parts = [(tag, text.strip() if tag == "code" else text) for tag, text in parts]
+    page = "".join(f"<{tag}>{text}</{tag}>" if tag else text for tag, text in parts)
+    written = SourceText(html_to_markdown(f"<p>First {page} last <code>end</code>.</p>")[1])
+    sentence = f"First {''.join(text for _, text in parts)} last end."
+    # Three backticks of a quote may be a fence, and a backslash before another one an escape.
+    assume("```" not in sentence and "\\\\" not in sentence)
+    assert len(find_quote(sentence, written)) == 1
+    assert len(find_phrase(sentence, written)) == 1
+
+
 # What looks like a mark and is none, or changes what is said.
 NOT_SEEN = (
     ("234 units", "2*3*4 units"),

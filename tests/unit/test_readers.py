@@ -236,6 +236,28 @@ def test_html_keeps_headings_lists_tables_and_code_and_drops_the_rest(tmp_path: 
     )
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("the sign ` and <code>b</code>", "the sign \\` and `b`"),
+        ("the old `<code>b</code>' and ``so''", "the old \\``b`' and \\`\\`so''"),
+        ("a path C:\\<code>b</code> or \\`", "a path C:\\\\`b` or \\\\\\`"),
+        ("<code>List</code><b><code>.of</code></b> and <code></code> more", "`List.of` and  more"),
+        ("of <code>a `div` b</code> and <code>``</code>", "of `` a `div` b `` and ``` `` ```"),
+    ],
+)
+def test_a_backtick_of_html_is_no_mark_of_code(tmp_path: Path, page: str, text: str) -> None:
+    found = only(write(tmp_path, "a.html", f"<p>{page}</p><table><tr><td>{page}</td></tr></table>"))
+    assert found.text.split("\n\n")[0] == text
+    assert "| the sign \\` and b |" in found.text or "sign" not in page
+
+
+def test_code_that_has_a_fence_is_in_a_longer_one(tmp_path: Path) -> None:
+    fenced = "````\n```\nmake\n```\n````"
+    assert only(write(tmp_path, "a.html", "<pre>```\nmake\n```</pre>")).text == fenced
+    assert only(write(tmp_path, "a.rst", "::\n\n   ```\n   make\n   ```\n")).text == fenced
+
+
 def test_html_keeps_what_raised_struck_and_divided_text_says(tmp_path: Path) -> None:
     page = """<p>About 10<sup>9</sup> units of 10<sup>\u22123</sup> m on the 1<sup>st</sup>,
       <del>not</del> <s>late</s>, <math><mfrac><mn>1</mn><mn>2</mn></mfrac></math> of all,

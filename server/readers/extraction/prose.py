@@ -34,7 +34,8 @@ _ANCHOR_NAME = re.compile(r"#(?P<name>[\w.:-]{1,120})")
 _TITLE_MARKS = re.compile(r"[`*]|!?\[(?P<text>[^\[\]]{0,300}+)\](?:\([^()]{0,300}+\))?")
 
 _INLINE = compile_possessive(
-    r"(?P<ticks>`{1,3})(?!`)(?P<code>[^`\n]{1,160}+)(?P=ticks)(?!`)"
+    r"\\[\\`]"
+    r"|(?P<ticks>`{1,3})(?!`)(?P<code>[^`\n]{1,160}+)(?P=ticks)(?!`)"
     r"|\{\{[<%](?P<shortcode>[^{}\n]{0,400}+)\}\}"
     r"|!?\[\[(?P<wiki>[^\[\]\n|#]{0,200}+)(?:\#(?P<wiki_anchor>[^\[\]\n|]{0,200}+))?"
     r"(?:\|(?P<wiki_text>[^\[\]\n]{0,200}+))?\]\]"

@@ -12,6 +12,7 @@ from winnow.server.models import Reading
 from winnow.server.readers.common.markdown_draft import MarkdownDraft
 from winnow.server.readers.documents import UnreadableFile, clean_text
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.text.markup.code_marks import fenced
 
 # Notebooks keep images as text; without them few have a megabyte.
 _LARGEST_FILE_BYTES = 64 * 1024 * 1024
@@ -20,7 +21,6 @@ _OUTPUT_CHARS, _CELL_OUTPUT_CHARS = 2_000, 6_000
 _MOST_OUTPUTS = 200
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]{1,30}")
 _TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_FENCE = re.compile(r"`{3,}")
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S[^\n]*)", re.M)
 
 
@@ -140,11 +140,8 @@ def _output_text(output: Mapping[str, Any], counts: _Counts) -> str:
 
 
 def _fenced(text: str, language: str) -> str:
-    """The text between fences that are longer than any within it."""
-    if not text.strip():
-        return ""
-    mark = "`" * max([3, *(len(run) + 1 for run in _FENCE.findall(text))])
-    return f"{mark}{language}\n{text.strip(chr(10))}\n{mark}"
+    """The text as code; "" for no text."""
+    return fenced(text.strip("\n"), language) if text.strip() else ""
 
 
 def _text(value: Any) -> str:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from winnow.server.readers.common.markdown_draft import one_line, plain_text, table
 from winnow.server.readers.documents import UnreadableFile
+from winnow.server.text.markup.code_marks import fenced
 
 # Levels below are not indented further: each would lengthen every line within it.
 _DEEPEST_INDENT = 24
 _DEEPEST_LEVEL = 100
 _BULLETS = frozenset("•·*-–—+o○□▪‣∙⋅")
 _NUMBER = re.compile(r"\d{1,4}[.)]")
-_BACKTICKS = re.compile(r"`{3,}")
 
 
 @dataclass(slots=True)
@@ -116,9 +116,7 @@ class PageDraft:
         while lines and not lines[-1]:
             lines.pop()
         if lines:
-            longest = max((len(found[0]) for found in _BACKTICKS.finditer("\n".join(lines))), default=2)
-            fence = "`" * (longest + 1)
-            self._write("\n".join((fence, *lines, fence)))
+            self._write(fenced("\n".join(lines)))
 
     def _add_code(self, text: str, *, glued: bool, glues: bool) -> None:
         assert self._code is not None

@@ -19,10 +19,10 @@ from winnow.server.readers.pdf.visibility import PageObjects
 from winnow.server.readers.pdf_characters.torn_words import Mender, expand_ligatures
 from winnow.server.readers.pdf_tables.tables import ENDS_SENTENCE
 from winnow.server.text.markup.captions import is_caption
+from winnow.server.text.markup.code_marks import fenced
 
 # Marks that would turn a line of text into something else; within the line they mean themselves.
 _MARKDOWN_START = re.compile(r"\A(?:#{1,6}(?=\s|\Z)|[-+>](?=\s)|```|~~~|={3,}\s*\Z|-{3,}\s*\Z)")
-_FENCE = re.compile(r"`{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def block_markdown(block: Block) -> str:
     if block.kind is BlockKind.HEADING:
         return f"{'#' * max(1, block.level)} {_one_line(block.text)}"
     if block.kind is BlockKind.LINES:
-        return _fenced(block.text)
+        return fenced(block.text)
     if block.kind is BlockKind.ITEM:
         return f"{'  ' * max(0, block.level - 1)}{block.marker} {_one_line(block.text)}"
     if block.kind is BlockKind.TABLE:
@@ -194,9 +194,3 @@ def _plain(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _fenced(text: str) -> str:
-    """Lines as they are, in a fence longer than any within."""
-    fence = "`" * max([3, *(len(run) + 1 for run in _FENCE.findall(text))])
-    return f"{fence}\n{text}\n{fence}"

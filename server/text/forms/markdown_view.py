@@ -40,6 +40,8 @@ _TAG = (
     r"|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt"
     rf"|u|ul|var)(?:\s{{1,50}}+{_ATTRIBUTE}){{0,30}}+\s{{0,50}}+/?>"
 )
+# Before the marks of code there is no backtick, or one that is escaped.
+_NO_TICK = r"(?:(?<!`)|(?<=\\`))"
 # A control character between blanks is what programs make of the bullet of a symbolic font.
 # The first alternative that fits counts. Lines first: their signs are no signs within a line.
 _SIGN = compile_possessive(
@@ -50,7 +52,10 @@ _SIGN = compile_possessive(
     r"|^[ \t]*+[\u25cf\u25cb\u25a0\u25a1](?=\s))"
     r"|(?P<paragraph>\n[ \t]*+(?=\n))"
     r"|\\(?P<escaped>[!-/:-@\[-`{-~])|(?P<break>\\(?=\n))"
-    r"|(?P<code>(?P<ticks>(?<!`)`{1,4})(?!`)(?P<inside>(?:(?!\n[ \t]*\n)[^`]){1,1000})(?P=ticks)(?!`))"
+    rf"|(?P<padded>(?P<run>{_NO_TICK}`{{2,5}}) "
+    r"(?P<within>(?:(?!\n[ \t]*\n)(?:[^`]|(?!(?P=run))`++)){1,1000}) (?P=run)(?!`))"
+    rf"|(?P<code>(?P<ticks>{_NO_TICK}`{{1,4}})(?!`)"
+    r"(?P<inside>(?:(?!\n[ \t]*\n)[^`]){1,1000})(?P=ticks)(?!`))"
     r"|(?P<note>\[\^(?P<label>[^\]\s]{1,60})\](?!:))"
     r"|(?P<open>!?\[)"
     r"|(?P<close>\](?:\((?P<address>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'))?\)"
@@ -153,12 +158,13 @@ def _signs(text: str, start: int, end: int, *, links: bool, pairs: bool) -> Iter
             marks.append(_tag(text, found, struck))
         elif found["escaped"]:
             marks.append((found.start(), found.start() + 1, ""))
-        elif found["code"] and not pairs:
-            marks += _signs(text, *found.span("inside"), links=links, pairs=pairs)
+        elif (found["code"] or found["padded"]) and not pairs:
+            marks += _signs(text, *_inside_code(found), links=links, pairs=pairs)
         elif found["emphasis"] and not pairs:
             continue
-        elif found["code"]:
-            marks += ((found.start(), found.start("inside"), ""), (found.end("inside"), found.end(), ""))
+        elif found["code"] or found["padded"]:
+            start, end = _inside_code(found)
+            marks += ((found.start(), start, ""), (end, found.end(), ""))
         elif found["entity"]:
             marks.append((*found.span(), html.unescape(found[0])))
         elif found["emphasis"]:
@@ -168,6 +174,11 @@ def _signs(text: str, start: int, end: int, *, links: bool, pairs: bool) -> Iter
         elif links:
             marks += _link(text, found, brackets)
     yield from _outermost(sorted(marks))
+
+
+def _inside_code(found: re.Match[str]) -> tuple[int, int]:
+    """The place of the text between marks of code; around code that has backticks they have a blank, too."""
+    return found.span("within" if found["padded"] else "inside")
 
 
 def _outermost(marks: Iterable[Mark]) -> Iterator[Mark]:

@@ -183,7 +183,12 @@ def find_phrase(phrase: str, source: SourceText, *, case: bool = True) -> list[Q
     if any(found):
         return _merge(found)
     parts = (look(*span) for span in spans for look in (source.as_is, source.as_seen))
-    return _merge(list(islice(_find_joined(phrase, part, case=case), MOST_PLACES)) for part in parts)
+    joined = _merge(list(islice(_find_joined(phrase, part, case=case), MOST_PLACES)) for part in parts)
+    if joined or not _PAIRED.search(phrase):
+        return joined
+    written = [source.as_written(*span) for span in spans]
+    as_written = [fold_marked(phrase, pairs=False).strip()]
+    return _merge(_find_parts(as_written, part, MOST_PLACES, case=case) for part in written)
 
 
 def closest(quote: str, source: SourceText) -> ClosestText | None:
