@@ -30,8 +30,8 @@ _IN_TARGETS = {ord(mark): f"%{ord(mark):02X}" for mark in " ()<>"}
 
 # --- HTML
 
-# Around the text of code until all of a page is converted, as code beside code becomes one span: two characters that
-# Unicode keeps for programs.
+# Around the text of code until all of a page is converted, as code beside code becomes one span: two characters
+# that Unicode keeps for programs.
 _CODE_BEGINS, _CODE_ENDS = "\ufdd0", "\ufdd1"
 _CODE = re.compile(f"{_CODE_BEGINS}([^{_CODE_BEGINS}{_CODE_ENDS}\n]*){_CODE_ENDS}")
 # Where the text of a page is, the likeliest first.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import assume, given
@@ -264,6 +265,54 @@ SEEN = (
     ("write a `div` b or c here", "write `` a `div` b `` or `c` here"),
     ("the owner of it", '<p align=center>the <a\n href="https://a.example" hidden>owner</a> of it</p>'),
 )
+
+
+class WholeText(SourceText):
+    """A text that is folded whole for every quote."""
+
+    def parts(self, quote: str, omitted: int = 0, *, case: bool = True) -> Sequence[tuple[int, int]]:
+        return [(0, len(self.text))]
+
+
+# A word as a file may have it: before it, in it, after it; and other letters in place of its own.
+DIVIDED = st.sampled_from(
+    [
+        *(("", "", ""), ("", "-\n  ", ""), ("", "\u00ad", ""), ("", "\u200b", ""), ("", "\u2010\n", "")),
+        *(("**", "**", ""), ("", "`", "`"), ("<b>", "</b>", ""), ("", "<!-- no -->", ""), ("", "&shy;", "")),
+        *(("[", "](a.html)", ""), ("", "[^1]", ""), ("", "\\\n", ""), ("_", "", "_")),
+        *(("", " ", ""), ("", "x", ""), ("", "\u0301", "")),
+    ]
+)
+SHAPED = st.sampled_from(
+    [str, str.upper, lambda word: word.replace("fi", "\ufb01"), lambda word: word.replace("k", "&#107;")]
+)
+QUOTED = ("office", "kept", "finds", "letters", "information", "книги", "Wörter", "storage")
+WRITTEN = st.tuples(st.sampled_from(QUOTED), st.integers(1, 5), DIVIDED, SHAPED)
+
+
+def _write(word: str, at: int, divided: tuple[str, str, str], shape: Callable[[str], str]) -> str:
+    return divided[0] + shape(word[:at]) + divided[1] + shape(word[at:]) + divided[2]
+
+
+@given(
+    st.lists(st.lists(WRITTEN, min_size=1, max_size=8), min_size=1, max_size=2),
+    st.lists(st.sampled_from(QUOTED), min_size=1, max_size=4),
+    st.sampled_from(["", "\u00ad", "\ufb02", "\uff21"]),
+    st.booleans(),
+)
+def test_a_text_that_is_folded_in_parts_has_what_it_has_whole(
+    written: list[list[tuple[str, int, tuple[str, str, str], Callable[[str], str]]]],
+    quote: list[str],
+    elsewhere: str,
+    case: bool,
+) -> None:
+    filler = f"{elsewhere} Other words, and the letters of them.\n\n" * 100
+    text = filler.join(["", *(" ".join(_write(*word) for word in words) for words in written), ""])
+    asked = " ".join(quote)
+    assert find_phrase(asked, SourceText(text), case=case) == find_phrase(asked, WholeText(text), case=case)
+    assert find_quote(asked, SourceText(text)) == find_quote(asked, WholeText(text))
+
+
 PAGE_PARTS = st.tuples(st.sampled_from(["", "code", "b", "q"]), st.text(st.sampled_from("ab `\\"), max_size=6))
 
 

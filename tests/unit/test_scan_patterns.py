@@ -17,6 +17,7 @@ from winnow.server.operations.corpus.matched_text import KEY_CHARS, ShownLength
 from winnow.server.operations.corpus.patterns import compile_pattern
 from winnow.server.operations.corpus.tallies import KeyedTallies, key_of
 from winnow.server.operations.corpus.walking import PlacedMatch, ScannedDocument
+from winnow.server.text.forms.splicing import compose, may_compose
 
 # Letters, digits and blanks of several scripts, marks, and characters that stand for themselves or not.
 ALPHABET = "aAbBkK \t\n\r\x0b\x1c\x85\xa0\u2028_-.[]{},1२³½éßſİ中ªⅧ\u0301😀"
@@ -27,6 +28,14 @@ AS_IN_PYTHON = [
     r"a{1,2}", r"\u00e9", r"[\u4e2d\U0001F600]", r"(?m)^\S+$", r"(?s)a.*?b", r"a.", r"(?i)éa", r"\.\[\]", r"\x0b",
     r"\Aa+", r"[-a]+", r"\\|b", r"(?:ab|a)-",
 ]  # fmt: skip
+
+ALL_LETTERS = [chr(code) for code in range(0x80, 0x1_0000) if not 0xD800 <= code < 0xE000]
+
+
+def test_the_bytes_of_a_text_tell_whether_its_form_may_change() -> None:
+    assert [each for each in ALL_LETTERS if may_compose(f"é“{each}".encode())] == [
+        each for each in ALL_LETTERS if len(compose(f"a{each}").starts) > 1
+    ]
 
 
 def _spans(pattern: str, text: str, **options: bool) -> list[list[tuple[int, int]]]:

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 MARKS = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 # Letters with marks and syllables of parts, ligatures of Latin letters, and hyphens that nobody sees.
 _COMPOSED = re.compile(rf"(?P<letter>[^\W_][{MARKS}]++|[\u1100-\u11ff]++)|[\ufb00-\ufb06]|\u00ad")
-# A text in UTF-8 without any of these first bytes has nothing to compose.
-_MAY_COMPOSE = re.compile(rb"[\xcc\xcd\xe1\xe2\xef]|\xc2\xad")
+# The bytes in UTF-8 of what ``_COMPOSED`` changes. The class of first bytes comes first, as it is looked for fast.
+_MAY_COMPOSE = re.compile(
+    rb"[\xc2\xcc\xcd\xe1\xe2\xef](?:(?<=\xc2)\xad|(?<=\xcc)|(?<=\xcd)[\x80-\xaf]|(?<=\xe2)\x83[\x90-\xbf]"
+    rb"|(?<=\xe1)(?:[\x84-\x87]|\xaa[\xb0-\xbf]|\xab|\xb7)|(?<=\xef)(?:\xac[\x80-\x86]|\xb8[\xa0-\xaf]))"
+)
 
 
 @dataclass(frozen=True, slots=True)

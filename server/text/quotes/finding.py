@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
 from itertools import islice, pairwise
 
+from winnow.server.text.quotes.dividing import find_all
 from winnow.server.text.quotes.folding import fold
 from winnow.server.text.quotes.sources import (
     UNSPACED,
@@ -31,7 +32,6 @@ from winnow.server.text.quotes.sources import (
     SourceText,
     Word,
     best_window,
-    find_all,
     fold_marked,
     lower,
     split_words,

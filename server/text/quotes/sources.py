@@ -2,10 +2,11 @@
 
 A quote is compared with the characters of a text, and with the text as a reader of its Markdown sees it
 (``markdown_view``): readers of PDF and other files write Markdown, so what stands on a page may have a fence, bars
-or signs of emphasis within a sentence. Of a long text only the parts are folded that have half of each long word
-of the quote; where a text or a quote does not allow that, all of it is folded. All of it is
-folded, too, once the parts of it that were folded are together as long as the text; further parts are taken from
-that, so that many quotes of a text take little more time than folding it.
+or signs of emphasis within a sentence. A text is folded only if it has each long word of the quote, whole or
+divided by a mark (``dividing``), and of a long one only the parts that have them all; where a text or a quote does
+not allow that, all of it is folded. All of it is folded, too, once the parts of it that were folded are together
+as long as the text; further parts are taken from that, so that many quotes of a text take little more time than
+folding it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import filterfalse
 
 from winnow.server.text.forms.markdown_view import fences_of, marks_of
 from winnow.server.text.forms.splicing import SplicedText, splice
+from winnow.server.text.quotes.dividing import PLAIN_LETTERS, has_all, places_of
 from winnow.server.text.quotes.folding import SHAPED, fold
 
 # A text of so many characters is folded whole.
@@ -31,10 +34,14 @@ _LINE_CHARS = 4_000
 # If the words of a quote stand in more places, or its parts take more of the text, all of it is folded.
 _MOST_PLACES, _MOST_SHARE = 3_000, 0.5
 _MOST_WORDS = 12
+# Signs of a quote that may stand for other characters, or for a text that a reader does not see.
+_REWRITTEN = re.compile(r"&#?\w{1,30};|~~|\[\^|```|<")
 _ELLIPSIS = re.compile(r"\u2026|\.{3}|\. \. \.")
-# Words of ASCII letters: a hyphen or a mark divides one in two at most, one half of which is whole.
-_LONG_WORD = re.compile(r"(?<![^\W_])[A-Za-z]{4,15}(?![^\W_]|[\u0300-\u036f])")
-_WORD, _NO_LETTERS = re.compile(r"\w+"), re.compile(r"[\W\d_]+")
+# Words of plain letters: a hyphen or a mark divides one in two at most, one half of which is whole.
+_LONG_WORD = re.compile(rf"(?<![^\W_])[{PLAIN_LETTERS}]{{4,15}}(?![^\W_]|[\u0300-\u036f])")
+# Letters of a word that one character may stand for, and characters that may stand for any ASCII letter.
+_LIGATED, _WIDE = re.compile("f[fil]|st|ij|dz|[ln]j", re.IGNORECASE), re.compile(r"[\uff21-\uff5a]")
+_WORD = re.compile(r"\w+")
 _COMMENT = re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL)
 # Scripts without spaces between words: a part of a run of their characters can be a word.
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
@@ -119,7 +126,7 @@ class SourceText:
 
     text: str
     _effort: _Effort = field(default_factory=_Effort, compare=False, repr=False)
-    # How often parts of words are in the text, or in its lower case.
+    # How often words are in the text, or in its lower case.
     _counts: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
     _counts_lower: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
@@ -129,15 +136,15 @@ class SourceText:
         ``omitted`` characters may be left out at each ellipsis of the quote; ``case``: whether case matters.
         """
         whole = [(0, len(self.text))]
-        words = _long_words(quote if case else quote.lower())
-        if not words:
-            return whole
-        if len(self.text) <= _SHORT_CHARS or not self._is_plain:
-            return whole if _has_all([word.lower() for word in words], self._letters) else ()
+        words = () if _REWRITTEN.search(quote) else _long_words(quote if case else quote.lower())
         text, counts = (self.text, self._counts) if case else (self._lower, self._counts_lower)
-        places = _rarest_places(words, text, counts)
-        if places is None:
+        words = _rarest_first(words, text, counts)
+        if not has_all(words, self._as_letters(text)):
+            return ()
+        certain = words if self._is_plain else () if self._is_wide else [*filterfalse(_LIGATED.search, words)]
+        if not certain or len(text) <= _SHORT_CHARS or counts[certain[0]] > _MOST_PLACES:
             return whole
+        places = places_of(certain[0], text)
         around = 2 * len(quote) + _MARGIN_CHARS + omitted * len(_ELLIPSIS.findall(quote))
         parts = list(self._join(places, around, words, text))
         return whole if sum(end - start for start, end in parts) > _MOST_SHARE * len(self.text) else parts
@@ -185,11 +192,6 @@ class SourceText:
         return lower(self.text)
 
     @cached_property
-    def _letters(self) -> str:
-        """The letters of the text in lower case, without all that can divide a word."""
-        return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", self.text)).lower()
-
-    @cached_property
     def _words(self) -> _WordIndex:
         starts = array("I")
         numbers: dict[str, array[int]] = {}
@@ -224,6 +226,15 @@ class SourceText:
         """Whether words of ASCII letters are written in these: without ligatures and invisible hyphens."""
         return self.text.isascii() or not SHAPED.search(self.text)
 
+    @cached_property
+    def _is_wide(self) -> bool:
+        """Whether words of ASCII letters may be written in those of full width."""
+        return _WIDE.search(self.text) is not None
+
+    def _as_letters(self, part: str) -> str:
+        """A part of the text, or of its lower case, with letters in place of ligatures and other shapes."""
+        return part if self._is_plain else unicodedata.normalize("NFKC", part)
+
     def _seen(self, start: int, end: int, *, pairs: bool = True) -> FoldedPart:
         found = marks_of(self.text, start, end, self._fences, pairs=pairs)
         marks = ((first - start, last - start, new) for first, last, new in found)
@@ -237,7 +248,7 @@ class SourceText:
         last_end = -1
         start = end = 0
         for place in places:
-            if not _has_all(words, text[max(place - around, 0) : place + around]):
+            if not has_all(words, self._as_letters(text[max(place - around, 0) : place + around])):
                 continue
             first, last = self._line_before(max(place - around, 0)), self._line_after(place + around)
             if first > last_end:
@@ -313,29 +324,12 @@ def _each_word(text: str) -> Iterator[tuple[int, str]]:
             yield found.start(), word
 
 
-def _rarest_places(words: Sequence[str], text: str, counts: dict[str, int]) -> Sequence[int] | None:
-    """The places of the halves of the word that is rarest in the text; None if they are too many to tell.
-
-    ``counts``: how often parts of words are in the text, as far as that is known.
-    """
-    rarest = words[0], _MOST_PLACES + 1
-    for word in sorted(words):
-        count = 0
-        for half in set(_halves(word)):
-            if half not in counts:
-                counts[half] = text.count(half)
-            count += counts[half]
-        if not count:
-            return ()
-        rarest = min(rarest, (word, count), key=lambda each: each[1])
-    word, count = rarest
-    if count > _MOST_PLACES:
-        return None
-    return sorted(at for half in set(_halves(word)) for at in find_all(half, text))
-
-
-def _has_all(words: Sequence[str], near: str) -> bool:
-    return all(any(half in near for half in _halves(word)) for word in words)
+def _rarest_first(words: Sequence[str], text: str, counts: dict[str, int]) -> Sequence[str]:
+    """The words, those first that are rarest in the text; ``counts`` are known from other quotes, and kept."""
+    for word in words:
+        if word not in counts:
+            counts[word] = text.count(word)
+    return sorted(words, key=lambda word: (counts[word], word))
 
 
 def _part(text: str, start: int) -> FoldedPart:
@@ -345,16 +339,3 @@ def _part(text: str, start: int) -> FoldedPart:
 def _long_words(quote: str) -> Sequence[str]:
     words = dict.fromkeys(_LONG_WORD.findall(quote))
     return sorted(words, key=len, reverse=True)[:_MOST_WORDS]
-
-
-def _halves(word: str) -> tuple[str, str]:
-    half = len(word) // 2
-    return word[:half], word[-half:]
-
-
-def find_all(text: str, within: str) -> Iterator[int]:
-    """The places of a text in another one, also where it overlaps itself."""
-    at = within.find(text)
-    while at >= 0:
-        yield at
-        at = within.find(text, at + 1)
