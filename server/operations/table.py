@@ -76,3 +76,15 @@ _ALL: tuple[Operation, ...] = (
     KB_CITE,
 )
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({each.name: each for each in _ALL})
+_BY_LISTED_NAME: Mapping[str, str] = MappingProxyType(
+    {(each.tool.name or each.name).replace(".", "_"): each.name for each in _ALL if each.tool}
+)
+
+
+def operation_of(name: str) -> str:
+    """The name of the operation that a tool of this name, with dots or underscores, calls; else the name itself.
+
+    >>> operation_of("citations_audit_check"), operation_of("wild_write"), operation_of("kb.count")
+    ('citations.audit.check', 'claims.write', 'kb.count')
+    """
+    return name if name in OPERATIONS else _BY_LISTED_NAME.get(name.replace(".", "_"), name)

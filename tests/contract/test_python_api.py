@@ -118,6 +118,18 @@ def test_threads_take_turns_and_the_shortest_rows_are_ids(home: Path) -> None:
         assert found == [[{"id": store.search("backups")[0]["id"]}]] * 8
 
 
+def test_an_operation_is_called_by_the_name_of_its_tool_too(home: Path) -> None:
+    folder = home / ".local/share/winnow"
+    asked = {"quotes": [{"quote": "kept for ninety days"}]}
+    with winnow.open_store(folder, project="handbook", execute_code="off", daemon="off") as store:
+        answers = [store.call(name, asked) for name in ("citations.audit.check", "citations_audit_check")]
+        assert answers[0]["results"] == answers[1]["results"] != []
+        for name in ("kb_scan", "kb.scan"):
+            assert store.call(name, {"pattern": "backups", "literal": True})["complete"]
+        with pytest.raises(winnow.WinnowError, match="no operation 'kb_nothing'"):
+            store.call("kb_nothing", {})
+
+
 @pytest.mark.parametrize(
     ("operation", "arguments"), [(["a"], {}), ("kb.count", None), ("kb.count", [1]), ("kb.count", {1: 2})]
 )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 from winnow.server.commands.entry.app import open_application
 from winnow.server.commands.terminal.stores import require_index
 from winnow.server.errors import WinnowError
+from winnow.server.operations.table import operation_of
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 
@@ -79,9 +80,9 @@ class OpenStore:
         return rows
 
     def call(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer of an operation by its name, such as ``kb.scan``, and its ``warnings``.
+        """The answer of an operation by its name or that of its tool, such as ``kb_scan``, and its ``warnings``.
 
-        docs/tools.md lists the operations and their arguments. Raises ``WinnowError``.
+        docs/tools.md lists the tools and their arguments. Raises ``WinnowError``.
         """
         if not (isinstance(operation, str) and isinstance(arguments, Mapping) and all(map(_is_text, arguments))):
             raise WinnowError("INVALID_REQUEST", "call takes the name of an operation and its arguments by name")
@@ -89,7 +90,7 @@ class OpenStore:
 
     async def _call(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         kb = self._application.kb
-        answer = await kb.call(operation, arguments, kb.caller(_CONNECTION))
+        answer = await kb.call(operation_of(operation), arguments, kb.caller(_CONNECTION))
         return {**answer.payload, "warnings": list(answer.warnings)}
 
     def run_script(self, code: str) -> Outcome:
