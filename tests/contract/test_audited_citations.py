@@ -83,7 +83,11 @@ CHECKED: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
         "elsewhere",
         {"file": "plain.md"},
     ),
-    "from no source": ({"quote": TRUE}, "elsewhere", {"file": "clean.pdf"}),
+    "from no source": (
+        {"quote": TRUE},
+        "elsewhere",
+        {"file": "clean.pdf", "reason": "no source is named for it; it stands in the document of this row"},
+    ),
     "in other words": (
         {"quote": "the proxy ignores the policy of the gateway", "source": f"@{KEY}"},
         "altered",

@@ -3,7 +3,8 @@
     status           when
     verified         the quote stands in the named source, on the named pages if there are any
     elided           it stands there and leaves text out, which may turn its meaning: the row has the whole text
-    elsewhere        it stands on another page, in another passage, or in another document that a search finds
+    elsewhere        it stands on another page, in another passage, or in another document that a search finds; or
+                     no source is named, and a search finds a document that has it
     altered          it does not, but a part of the named source is close to it
     missing          nothing in the named source is close to it, and a search finds it nowhere
     unknown_source   no document in scope is named, and a search finds the quote nowhere
@@ -62,6 +63,9 @@ _QUERY_CHARS = 400
 _TOO_MANY = "the text has {found} quotes; the first {most} are checked: check the rest as a text of its own"
 _NO_TIME = "time was short: quotes that their sources lack were not all looked for in other documents"
 _NO_PAGE = "quotes: page {page!r}: {problem}; give a page or a range such as 12-14"
+_UNNAMED = "no source is named"
+_STANDS_HERE = f"{_UNNAMED} for it; it stands in the document of this row"
+_UNKNOWN = "no document in scope has this id, path, title or citekey"
 _NOTHING = "give text, quotes, or both"
 _ELIDED = (
     "it leaves out {omitted:,} characters, which may have turned its meaning: quote the whole text, or its parts"
@@ -238,9 +242,7 @@ class Audit:
         if (found := self._search(claim, {text.document.id for text in sources})) is not None:
             return found
         if not sources:
-            reason = (
-                "no document in scope has this id, path, title or citekey" if claim.source else "no source named"
-            )
+            reason = _UNKNOWN if claim.source else _UNNAMED
             return _Verdict("unknown_source", f"{reason}, and a search finds the quote nowhere")
         return _closest_of(sources, claim)
 
@@ -280,7 +282,7 @@ class Audit:
                 continue
             text = self._text(document)
             if matches := find_quote(claim.quote, text.source, most=1):
-                reason = "the quote stands in another document" if claim.source else "no source is named for it"
+                reason = "the quote stands in another document" if claim.source else _STANDS_HERE
                 return _Verdict("elsewhere", reason, _match_fields(text, matches[0]))
         return None
 
