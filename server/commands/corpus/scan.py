@@ -23,6 +23,7 @@ app = command()
 @app.command(
     epilog=examples(
         "winnow scan PodDisruptionBudget --literal",
+        "winnow scan 'The router reboots every Sunday at four.' --literal",
         "winnow scan --group-by document -- '--dry-run\\b'",
         "winnow scan '(?i)defaults? to (\\S+)' --group-by 1 --json",
         "winnow scan retry --word --ignore-case --count",

@@ -30,7 +30,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "job": ("jobs", "list, show and cancel the ingests that agents asked for"),
         "reindex": ("reindex", "embed everything anew, with another model or the same"),
         "search": ("search", "search from the shell"),
-        "scan": ("corpus.scan", "list every match of a pattern, or count them"),
+        "scan": ("corpus.scan", "list every match of a pattern or a quoted sentence, or count them"),
         "documents": ("corpus.documents", "list documents, or count them by a field"),
         "read": ("corpus.read", "read a document"),
         "quote": ("quote", "quote what answers a question"),
