@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 def find_data(descriptor: int) -> Iterator[tuple[int, int]]:
-    """Where the parts of a file that are no holes begin and end; the whole file where the system does not tell.
+    """The parts of a file that are no holes, each by its begin and end; all of it where the system does not tell.
 
     Raises ``OSError`` where the file cannot be read.
     """
