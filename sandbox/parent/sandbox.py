@@ -253,9 +253,9 @@ class Sandbox:
                 return
             finally:
                 runner.starting -= 1
-            if runner is self._runner:
+            if runner is self._runner and not runner.is_gone:
                 runner.spares.append(spare)
-            else:  # the runner was replaced meanwhile; no script takes its spares any more
+            else:  # the runner was replaced meanwhile, or died; no script takes its spares any more
                 spare.kill()
 
     async def _current_runner(self) -> Runner:

@@ -19,7 +19,7 @@ from tests.patience import LIMIT, until
 from winnow import sandbox as public
 from winnow.sandbox import Limits, Sandbox, SandboxUnavailable, WallReport, probe
 from winnow.sandbox.parent.sandbox import _check_walls
-from winnow.sandbox.runners.fork_server import ForkServer
+from winnow.sandbox.runners.fork_server import ForkedChild, ForkServer
 from winnow.sandbox.walls import wall_table
 
 pytestmark = [pytest.mark.walls, pytest.mark.both_users]
@@ -183,6 +183,28 @@ def test_the_fork_server_is_started_anew_whenever_it_dies(spares: int) -> None:
         return found
 
     assert asyncio.run(die_again_and_again()) == [2] * 18
+
+
+def test_a_spare_that_is_ready_as_its_fork_server_dies_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refill() -> bool:
+        async with Sandbox(spares=0) as sandbox:
+            server = sandbox._runner
+            assert isinstance(server, ForkServer)
+            spawn, made = server.spawn, []
+
+            async def spawn_before_death(limits: Limits) -> ForkedChild:
+                made.append(await spawn(limits))
+                os.kill(server._process.pid, signal.SIGKILL)
+                while not server.is_gone:
+                    await asyncio.sleep(0.01)
+                return made[0]
+
+            monkeypatch.setattr(server, "spawn", spawn_before_death)
+            sandbox._spare_count = 1
+            await sandbox._refill(server)
+            return (made[0]._is_killed, len(server.spares)) == (True, 0)
+
+    assert asyncio.run(refill())
 
 
 _STARTS_AND_WAITS = """
