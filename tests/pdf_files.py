@@ -60,16 +60,16 @@ class WithMinus:
 class Drawn:
     """A text in a font whose letters are drawings (Type 3), as dvips has them: its stated size is far below 1.
 
-    ``is_stated``: it is 8, as other programs have it.
+    ``stated``: it is 1 or 8, as other programs have it.
     """
 
     x: float
     y: float
     text: str
-    is_stated: bool = False
+    stated: float = 0.24
 
     def draw(self) -> str:
-        font = "/F7 8" if self.is_stated else "/F5 0.24"
+        font = {0.24: "/F5 0.24", 1: "/F10 1", 8: "/F7 8"}[self.stated]
         return f"BT 0 0 0 rg 0 Tr {font} Tf 1 0 0 1 {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
 
 
@@ -223,6 +223,7 @@ class _Writer:
                  for name in ("Helvetica", "Helvetica-Bold", "Courier")]  # fmt: skip
         fonts += [self._symbols(), self._drawn(1), self._libertine(), self._drawn(0.03)]
         fonts += [self._drawn(1, dict(enumerate((",", "5", "-", ".", "#0C", "#1A"), 2))), self._shapes()]
+        fonts += [self._drawn(0.24)]
         image = self._add("<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
                           " /BitsPerComponent 8", b"\x80")  # fmt: skip
         pages = [self._page(number, drawings, fonts, image) for number, drawings in enumerate(self.file.pages)]

@@ -610,17 +610,18 @@ def test_signs_of_drawn_letters_that_only_their_names_tell_are_read(read: Read, 
     assert "rule fivefive, step-by-step. case x\ufffdy is 55" in text
 
 
-def test_lines_in_drawn_letters_are_paragraphs_and_not_a_cell_for_each_word(read: Read) -> None:
+@pytest.mark.parametrize("stated", [0.24, 1, 8])
+def test_lines_in_drawn_letters_are_paragraphs_and_not_a_cell_for_each_word(read: Read, stated: float) -> None:
     lines = (
         "The e\x1bect of a small size is that each word",
         "stands far from the next one in sizes of the font.",
     )
-    parsed = read(PdfFile([[Drawn(50, 600 - 12 * row, line) for row, line in enumerate(lines)]]))
+    parsed = read(PdfFile([[Drawn(50, 600 - 12 * row, line, stated) for row, line in enumerate(lines)]]))
     assert parsed.text == " ".join(lines).replace("\x1b", "ff")
 
 
 def test_one_word_in_drawn_letters_whose_mean_width_is_that_of_a_typewriter_is_no_program(read: Read) -> None:
-    assert "```" not in read(PdfFile([[*PAGE, Drawn(50, 600, "ending", is_stated=True)]])).text
+    assert "```" not in read(PdfFile([[*PAGE, Drawn(50, 600, "ending", stated=8)]])).text
 
 
 def test_ligatures_that_a_font_names_by_their_parts_are_read_and_never_taken_for_others() -> None:

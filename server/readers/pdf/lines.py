@@ -220,7 +220,7 @@ class _Characters:
         first, last, middle = seen[0], seen[-1], seen[len(seen) // 2]
         size = max(self._size(place) for place in (first, middle, last))
         boxes = [self._box(place) for place in (first, middle, last)]
-        if size < _SMALLEST:
+        if size <= _SMALLEST:
             size, box = self._drawn_size(seen, boxes)
         else:
             box = _box_of_line(boxes, size)
