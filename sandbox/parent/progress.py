@@ -32,6 +32,7 @@ class ProgressReporter:
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self._task: asyncio.Task[None] | None = None
+        self._last_sent = time.monotonic() - _INTERVAL_SECONDS
 
     def start(self) -> None:
         """Start sending; does nothing without a callback."""
@@ -43,6 +44,13 @@ class ProgressReporter:
         self._message = one_line(message)
         self._has_message.set()
         await asyncio.sleep(0)
+        while self._is_taken_at_once() and self._has_message.is_set():
+            await asyncio.sleep(0)  # or the next message of a burst would replace it
+
+    def _is_taken_at_once(self) -> bool:
+        """Whether the task that sends waits for nothing but a message."""
+        is_due = time.monotonic() - self._last_sent >= _INTERVAL_SECONDS
+        return is_due and self._is_idle.is_set() and self._task is not None and not self._task.done()
 
     async def flush(self) -> None:
         """Wait briefly for a notification that is being sent."""
@@ -56,13 +64,12 @@ class ProgressReporter:
             self._task.cancel()
 
     async def _send_forever(self, on_progress: OnUsage) -> None:
-        last_sent = time.monotonic() - _INTERVAL_SECONDS
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_INTERVAL_SECONDS):
                     await self._has_message.wait()
-            await asyncio.sleep(max(0.0, last_sent + _INTERVAL_SECONDS - time.monotonic()))
-            last_sent, message, self._message = time.monotonic(), self._message, ""
+            await asyncio.sleep(max(0.0, self._last_sent + _INTERVAL_SECONDS - time.monotonic()))
+            self._last_sent, message, self._message = time.monotonic(), self._message, ""
             self._has_message.clear()
             self._is_idle.clear()
             with contextlib.suppress(Exception):

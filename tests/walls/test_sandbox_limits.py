@@ -19,6 +19,7 @@ import pytest
 
 from tests.patience import LIMIT
 from winnow.sandbox import CallError, Layers, Limits, Outcome, Reply, Sandbox, Usage
+from winnow.sandbox.parent.progress import ProgressReporter
 
 pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
@@ -336,6 +337,26 @@ def test_what_a_script_says_of_its_progress_is_heard_on_one_clean_line(bench: An
     code = "progress('half\\n\\x1b[31m way\\u202e there')\nfor _ in range(20): progress('again ' * 99)"
     assert bench.run(code, on_progress=progress).status == "ok"
     assert heard == ["half [31m way there"]
+
+
+def test_the_first_message_of_a_burst_is_sent_and_the_last_one_a_second_later() -> None:
+    heard: list[str] = []
+
+    async def send(usage: Usage, message: str) -> None:
+        heard.append(message)
+
+    async def burst() -> list[str]:
+        reporter = ProgressReporter(send, Usage)
+        reporter.start()
+        for word in ("one", "two", "three"):
+            await reporter.set_message(word)
+        first = [*heard]
+        while len(heard) < 2:
+            await asyncio.sleep(0.05)
+        reporter.close()
+        return first
+
+    assert (asyncio.run(burst()), heard) == (["one"], ["one", "three"])
 
 
 def test_what_may_still_be_used_is_asked_for_free_and_not_without_end(bench: Any) -> None:
