@@ -34,6 +34,7 @@ from types import MappingProxyType
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.logs import log
 from winnow.server.storage.files.descriptors import DescriptorUse
+from winnow.server.storage.files.holes import find_data
 from winnow.server.storage.files.store_folder import SEAL
 
 NAME = SEAL
@@ -290,15 +291,19 @@ def _digest(file: Path, is_cancelled: Callable[[], bool] = lambda: False) -> int
     """A checksum of the content without blocks of zeros: index files are mostly holes, which copies fill."""
     digest = 0
     with closing(DescriptorUse(file)) as use:
-        descriptor = use.descriptor
-        size, at = os.fstat(descriptor).st_size, 0
-        while at < size and not is_cancelled():
-            try:
-                at = os.lseek(descriptor, at, os.SEEK_DATA) // _BLOCK * _BLOCK
-            except OSError:  # only a hole is left
+        for at in _blocks_with_data(use.descriptor):
+            if is_cancelled():
                 break
-            block = os.pread(descriptor, _BLOCK, at)
+            block = os.pread(use.descriptor, _BLOCK, at)
             if block != _ZEROS[: len(block)]:
                 digest = zlib.crc32(block, zlib.crc32(at.to_bytes(8), digest))
-            at += _BLOCK
     return digest
+
+
+def _blocks_with_data(descriptor: int) -> Iterator[int]:
+    """The beginnings of the blocks that have more than holes."""
+    after = 0
+    for start, end in find_data(descriptor):
+        for at in range(max(after, start // _BLOCK * _BLOCK), end, _BLOCK):
+            yield at
+            after = at + _BLOCK
