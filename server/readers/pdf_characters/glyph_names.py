@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice, pairwise
 from types import MappingProxyType
 
+from winnow.server.readers.pdf_characters.letters import TEX_LETTERS
+
 # In bytes: what one object, all packed objects of a file, the table of a font and its names may have. A table of
 # 256 codes has 6 KiB. Files with hundreds of fonts exist.
 _MOST_BYTES, _MOST_PACKED, _MOST_OF_TABLE, _MOST_OF_NAMES = 1 << 20, 1 << 26, 1 << 15, 1 << 12
@@ -50,8 +52,7 @@ _OT1: Mapping[str, str] = MappingProxyType(
     | {"\x0b": "ff", "\x0c": "fi", "\x0d": "fl", "\x0e": "ffi", "\x0f": "ffl"}
 )
 _T1: Mapping[str, str] = MappingProxyType(
-    {**_ASCII, **_QUOTES, "\x10": "\u201c", "\x11": "\u201d", "\x15": "\u2013", "\x16": "\u2014"}
-    | {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}
+    _ASCII | _QUOTES | {chr(code): text for code, text in TEX_LETTERS.items()}
 )
 _OT1_LIGATURES, _T1_LIGATURES = frozenset("\x0b\x0c\x0d\x0e\x0f"), frozenset("\x1b\x1c\x1d\x1e\x1f")
 _UNKNOWN = "\ufffd"

@@ -16,7 +16,7 @@ _HYPHEN_CODES = frozenset(map(ord, HYPHENS))
 # liteparse letters of another encoding ("eftect" for "effect"). Brackets of formulas have some of these codes.
 # Fonts that have a name, as no bitmap font has, have codes of their own (27 is "fi" in Linux Libertine): liteparse
 # finds their letters by names that PDFium does not know ("f_i").
-_TEX_LETTERS: Mapping[int, str] = MappingProxyType(
+TEX_LETTERS: Mapping[int, str] = MappingProxyType(
     {
         0x10: "\u201c",
         0x11: "\u201d",
@@ -63,7 +63,7 @@ def read_codes(textpage: Any, most: int) -> list[int]:
 
 
 def has_unnamed_letters(textpage: Any, most: int) -> bool:
-    """Whether a page has ligatures by their codes in TeX's bitmap fonts: see ``_TEX_LETTERS``."""
+    """Whether a page has ligatures by their codes in TeX's bitmap fonts: see ``TEX_LETTERS``."""
     if not _UNNAMED_LIGATURE.search(textpage.get_text_range()):
         return False
     return any(not _has_name(textpage, place) for place in _ligatures(read_codes(textpage, most)))
@@ -89,7 +89,7 @@ def _read_tex(codes: Sequence[int], unknown: Collection[int]) -> Iterator[str]:
             continue
         beside = codes[max(place - 1, 0) : place + 2]
         is_text = any(chr(other).isalnum() for other in beside if 0x20 < other < 0xD800)
-        yield _TEX_LETTERS.get(code) or _letter(code) if is_text else _letter(code)
+        yield TEX_LETTERS.get(code) or _letter(code) if is_text else _letter(code)
 
 
 def _ligatures(codes: Sequence[int]) -> list[int]:
