@@ -232,17 +232,15 @@ def _size_and_tokens(text: str) -> tuple[int, int]:
 
     A block is measured, then often the text of a section or a chunk: a result is kept for a short text.
     """
-    return _kept_size(text) if len(text) <= _KEPT_CHARS else _count(text)
-
-
-@lru_cache(maxsize=_KEPT_SIZES)
-def _kept_size(text: str) -> tuple[int, int]:
-    return _count(text)
+    return _kept_count(text) if len(text) <= _KEPT_CHARS else _count(text)
 
 
 def _count(text: str) -> tuple[int, int]:
     tokens = count_tokens(text)
     return max(tokens, round(len(_PIECE.findall(text)) / _PIECES_PER_TOKEN)), tokens
+
+
+_kept_count = lru_cache(maxsize=_KEPT_SIZES)(_count)
 
 
 def _blocks_to_repeat(last: _Block, following: _Block) -> list[_Block]:

@@ -44,43 +44,45 @@ def read_rows(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) ->
     if not groups and (starts := _centred_rows(lines, texts)):
         return [_whole(texts[first:end]) for first, end in pairwise([*starts, len(texts)])]
     distances = [then.box.middle - first.box.middle for first, then in pairwise(lines)]
-    near = min(distances, default=0.0)
+    near = _distance_in_rows(distances, texts)
     begins_large = sum(line.cells[-1].text[:1].isupper() for line in lines) * 2 > len(lines)
-    gaps = sum(distance > _FAR_ROW * near for distance in distances)
-    # Gaps between groups of rows part no rows: nearly all of their lines have a first cell.
-    has_groups = gaps * 3 < len(lines) and sum(cells[0] != "" for cells in texts) > _NAMED_SHARE * len(lines)
-    is_spread = gaps >= 2 and not has_groups
-    parted = _groups_of_rows(lines, columns, groups)
+    placed = [_by_column(line, columns) for line in lines]
+    parted = _groups_of_rows(lines, placed, columns, groups)
     ends: dict[int, Cell] = {}
     for place, (line, cells) in enumerate(zip(lines, texts, strict=True)):
         is_rest = place > 0 and (
             _is_rest(line, lines[place - 1], cells, columns)
             or _is_partial(cells, rows[-1], texts[place - 1])
-            or _goes_on(
-                cells,
-                texts[place - 1],
-                place,
-                groups,
-                distances,
-                near if is_spread else 0.0,
-                begins_large,
-                whole[place],
-            )
+            or _goes_on(cells, texts[place - 1], place, groups, distances, near, begins_large, whole[place])
         )
         if groups:
             is_row = groups[place] in parted and len(line.cells) > 1
         else:  # a header may have several lines, however short they are
-            is_row = len(rows) > 1 and cells[0] == "" and _had_room(line, ends, columns) > 0
+            is_row = len(rows) > 1 and cells[0] == "" and _had_room(line, placed[place], ends, columns) > 0
         if is_rest and not is_row:
             rows[-1] = _whole((rows[-1], cells))
         else:
             rows.append(cells)
             ends = {}
-        ends |= _by_column(line, columns)
+        ends |= placed[place]
     return rows
 
 
-def _groups_of_rows(lines: Sequence[Line], columns: Sequence[Column], groups: Sequence[int]) -> set[int]:
+def _distance_in_rows(distances: Sequence[float], texts: Sequence[Sequence[str]]) -> float:
+    """The least distance of two lines; 0 where the rows are not farther apart than lines."""
+    near = min(distances, default=0.0)
+    gaps = sum(distance > _FAR_ROW * near for distance in distances)
+    # Gaps between groups of rows part no rows: nearly all of their lines have a first cell.
+    has_groups = gaps * 3 < len(texts) and sum(cells[0] != "" for cells in texts) > _NAMED_SHARE * len(texts)
+    return near if gaps >= 2 and not has_groups else 0.0
+
+
+def _groups_of_rows(
+    lines: Sequence[Line],
+    placed: Sequence[Mapping[int, Cell]],
+    columns: Sequence[Column],
+    groups: Sequence[int],
+) -> set[int]:
     """The groups between rules whose lines are rows: more of them had room above than were wrapped.
 
     The first group may be a header of several short lines, unless two more are groups of rows.
@@ -89,10 +91,10 @@ def _groups_of_rows(lines: Sequence[Line], columns: Sequence[Column], groups: Se
     ends: dict[int, Cell] = {}
     for place, group in enumerate(groups):
         if place and group == groups[place - 1]:
-            votes[group] += _had_room(lines[place], ends, columns)
+            votes[group] += _had_room(lines[place], placed[place], ends, columns)
         else:
             ends = {}
-        ends |= _by_column(lines[place], columns)
+        ends |= placed[place]
     found = {group for group, vote in votes.items() if vote > 0}
     is_header = len(found) < _FEWEST_GROUPS and groups.count(0) <= _HEADER_LINES
     return found - {0} if is_header else found
@@ -206,12 +208,12 @@ def _goes_on(
     )
 
 
-def _had_room(line: Line, ends: Mapping[int, Cell], columns: Sequence[Column]) -> int:
+def _had_room(line: Line, placed: Mapping[int, Cell], ends: Mapping[int, Cell], columns: Sequence[Column]) -> int:
     """Whether more cells had room for their first words behind the cells above than were wrapped there: 1, or -1.
 
     0 where neither is so. One word above that is too long for another beside it says nothing.
     """
-    begins = {place: cell for place, cell in _by_column(line, columns).items() if place in ends}
+    begins = {place: cell for place, cell in placed.items() if place in ends}
     if len(begins) < 2:
         return 0
     rooms = [*(then.left - CELL_GAP * line.size for then in columns[1:]), columns[-1].right]
