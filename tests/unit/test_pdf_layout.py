@@ -843,6 +843,127 @@ def test_a_rule_below_the_header_alone_does_not_make_one_row_of_the_others() -> 
     assert table[2:] == [f"| {name} | a value |" for name in names]
 
 
+def test_a_table_with_bars_between_its_columns_alone_ends_where_its_rules_do() -> None:
+    rows = [
+        ("name", "size", "kind", "what it is"),
+        ("first", "120", "program", "a text that fills"),
+        ("", "", "", "its whole cell"),
+        ("second", "7", "file", "a short one"),
+    ]
+    rules = Rules(
+        tuple((y, 46.0, 400.0) for y in (97.0, 110.0, 134.0, 147.0)),
+        tuple((x, 97.0, 147.0) for x in (110.0, 160.0, 220.0)),
+    )
+    whole = [rows[0], ("first", "120", "program", "a text that fills its whole cell"), rows[3]]
+    assert read_pages(_spread(rows, (50, 115, 165, 225)), rules=rules)[0][1] == table_markdown(whole)
+
+
+def test_a_row_between_rules_goes_on_though_its_lines_are_farther_apart_than_those_of_others() -> None:
+    """Numbers in the middle of their rows stand between the lines of the texts beside them."""
+    lines = [
+        *row([("Version", 50), ("Since", 130), ("Change", 220)], 100),
+        *row([("Lists clients, and", 220)], 115),
+        *row([("1.2", 50), ("2.6.4", 130)], 121),
+        *row([("asks for versions", 220)], 127),
+        *row([("1.3", 50), ("2.8.0", 130), ("Follows what", 220)], 142),
+        *row([("was asked for", 220)], 154),
+    ]
+    rules = Rules(tuple((y, 46.0, 320.0) for y in (97.0, 112.0, 139.0, 166.0)), ())
+    rows = [
+        ("Version", "Since", "Change"),
+        ("1.2", "2.6.4", "Lists clients, and asks for versions"),
+        ("1.3", "2.8.0", "Follows what was asked for"),
+    ]
+    assert read_pages(lines, rules=rules)[0][1] == table_markdown(rows)
+
+
+def test_a_name_that_fills_its_column_ends_where_the_next_one_begins() -> None:
+    name = cell_of([("name.of.many.parts", 50, 139), ("true,", 142, 167), ("false", 170, 195)])
+    joined = Line(PageBox(50, 136, 195, 146), 10, False, (name, Cell("what it does", 250, 310)))
+    lines = [
+        *row([("Name", 50), ("Values", 142), ("Meaning", 250)], 100),
+        *row([("one", 50), ("yes, no", 142), ("what it says", 250)], 112),
+        *row([("two", 50), ("yes, no", 142), ("what it has", 250)], 124),
+        joined,
+    ]
+    assert read_pages(lines)[0][1].split("\n")[-1] == "| name.of.many.parts | true, false | what it does |"
+
+
+# --- lists of descriptions
+
+EXPLAINED = "a text that explains it at such a length that it fills its whole column"
+
+
+def _described(term: str, top: float, *, count: int = 2, left: float = 50, indent: float = 110) -> list[Line]:
+    """A term, and its explanation of so many lines, the last of which is short."""
+    lines = [piece for at in range(count - 1) for piece in row([(EXPLAINED, indent)], top + 12 * at)]
+    return [*row([(term, left)], top), *lines, *row([("in short.", indent)], top + 12 * (count - 1))]
+
+
+def test_a_term_and_the_lines_of_its_explanation_are_a_row() -> None:
+    names = ("--one", "--two", "--three")
+    lines = [
+        line("Prose that stands above the list and is as wide as its column with all its words.", 50, 60, 465),
+        *(piece for at, name in enumerate(names) for piece in _described(name, 100 + 66 * at, count=5)),
+    ]
+    text = " ".join([EXPLAINED] * 4)
+    assert read_pages(lines)[1:] == [
+        (BlockKind.TABLE, table_markdown([(name, f"{text} in short.") for name in names]))
+    ]
+
+
+def test_a_term_that_is_too_long_for_its_column_stands_above_its_explanation() -> None:
+    lines = [
+        line("Prose that stands above the list and is as wide as its column with all its words.", 50, 60, 465),
+        *_described("--one", 100),
+        line("--a-long-name FILE", 50, 134, 140, mono=True),
+        *row([(EXPLAINED, 110)], 146),
+        *_described("--two", 168),
+    ]
+    rows = [
+        ("--one", f"{EXPLAINED} in short."),
+        ("--a-long-name FILE", EXPLAINED),
+        ("--two", f"{EXPLAINED} in short."),
+    ]
+    assert read_pages(lines)[1:] == [(BlockKind.TABLE, table_markdown(rows))]
+
+
+def test_the_second_line_of_a_term_goes_on_with_it() -> None:
+    lines = [
+        line("Prose that stands above the list and is as wide as its column with all its words.", 50, 60, 465),
+        *_described("--one", 100, count=5),
+        *row([("SHUT IT", 50), (EXPLAINED, 110)], 166),
+        *row([("DOWN", 50), ("in short.", 110)], 178),
+        *_described("--two", 196, count=5),
+    ]
+    long = " ".join([EXPLAINED] * 4)
+    rows = [
+        ("--one", f"{long} in short."),
+        ("SHUT IT DOWN", f"{EXPLAINED} in short."),
+        ("--two", f"{long} in short."),
+    ]
+    assert read_pages(lines)[1:] == [(BlockKind.TABLE, table_markdown(rows))]
+
+
+def test_names_in_the_margin_of_prose_are_no_list_of_descriptions() -> None:
+    """The text goes on between them in paragraphs of its own, and none begins where they do."""
+    lines = [
+        piece
+        for at, name in enumerate(("store", "fetch", "close"))
+        for piece in (*_described(name, 100 + 80 * at, count=3), *row([(EXPLAINED, 110)], 144 + 80 * at))
+    ]
+    assert BlockKind.TABLE not in {kind for kind, _ in read_pages(lines)}
+
+
+@pytest.mark.parametrize("names", [("1.", "2.", "3."), ("[1]", "[2]", "[3]"), ("•", "•", "•")])
+def test_items_and_works_are_no_descriptions(names: Sequence[str]) -> None:
+    lines = [
+        line("Prose that stands above the list and is as wide as its column with all its words.", 50, 60, 465),
+        *(piece for at, name in enumerate(names) for piece in _described(name, 100 + 66 * at, count=5, indent=80)),
+    ]
+    assert BlockKind.TABLE not in {kind for kind, _ in read_pages(lines)}
+
+
 # --- notes in the margin
 
 

@@ -19,10 +19,12 @@ from winnow.server.readers.pdf.reading_order import PartedPage, columns_of, part
 from winnow.server.readers.pdf.running_heads import drop_running_heads, is_at_edge
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 from winnow.server.readers.pdf_tables.columns import is_barred
+from winnow.server.readers.pdf_tables.descriptions import find_descriptions
 from winnow.server.readers.pdf_tables.tables import (
     ENDS_SENTENCE,
     LEADERS,
     MARKER,
+    FoundTable,
     count_contents,
     find_table,
     has_leaders,
@@ -225,6 +227,10 @@ class _Layout:
     def _take(self, place: int) -> int:
         """Take the block that begins with this line, or one line; how many lines that was."""
         line = self.lines[place]
+        if (found := self._find_descriptions(place)) is not None:
+            self._close()
+            self.found.append(found.block)
+            return found.lines
         if (program := self._count_program(place)) > 1 or (program == 1 and len(line.cells) == 1):
             self._close()
             self.found.append(_program(self.lines[place : place + program]))
@@ -258,6 +264,12 @@ class _Layout:
             self.open = [line]
             self.last_right = self.rights[place]
         return 1
+
+    def _find_descriptions(self, place: int) -> FoundTable | None:
+        """The list of descriptions that begins here, if it has more lines than a table would have."""
+        found = find_descriptions(self.lines, place)
+        table = find_table(self.lines, place, self.rules) if found else None
+        return found if found and (table is None or table.lines < found.lines) else None
 
     # --- edges and distances
 

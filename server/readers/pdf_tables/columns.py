@@ -9,14 +9,19 @@ from itertools import pairwise, takewhile
 from math import inf
 
 from winnow.server.readers.pdf.layout import Box, Rules
-from winnow.server.readers.pdf.lines import Cell, Line
+from winnow.server.readers.pdf.lines import Cell, Line, cell_of
 
 # Fewest lines whose cells between two bars stand below each other: they are columns of their own.
 _FEWEST_PARTED = 3
 # In points: a bar that is nearer to the edge of a line stands beside it.
 _BAR_ROOM = 3.0
+# So many bars part all columns of a table; fewer may part groups of them.
+_FEWEST_BARS = 3
 # In sizes of the font: words of a cell that are stretched to its width are no farther apart.
-_STRETCHED = 2.5
+STRETCHED = 2.5
+# In points: edges that are as near stand below each other; so many say where a column begins, after such a space,
+# in sizes of the font.
+_BELOW, _FEWEST_BELOW, _NARROWEST = 0.75, 2, 0.15
 # In heights of a line: a cell that is set in the middle of its row stands between two lines of another.
 _BETWEEN = 0.8
 
@@ -35,9 +40,24 @@ def between_bars(line: Line, rules: Rules) -> list[Column]:
     for x, top, bottom in rules.vertical:
         if top <= line.box.middle <= bottom and (not bars or x - bars[-1] > _BAR_ROOM):
             bars.append(x)
+    if len(bars) >= _FEWEST_BARS:
+        bars = _with_edges(bars, line, rules)
     if len(bars) < 3 or line.box.left < bars[0] - 1 or line.cells[-1].left >= bars[-1] - 1:
         return []
     return [Column(left, right) for left, right in pairwise(bars)]
+
+
+def _with_edges(bars: list[float], line: Line, rules: Rules) -> list[float]:
+    """The bars, and where the rules above and below a line end if its table has bars between columns alone."""
+    crossing = [rule for rule in rules.horizontal if rule[1] < bars[0] + 1 and rule[2] > bars[-1] - 1]
+    above = max((rule for rule in crossing if rule[0] < line.box.middle), default=None)
+    below = min((rule for rule in crossing if rule[0] >= line.box.middle), default=None)
+    if above is None or below is None:
+        return bars
+    left, right = max(above[1], below[1]), min(above[2], below[2])
+    first = [left] if left < bars[0] - _BAR_ROOM else []
+    last = [right] if right > bars[-1] + _BAR_ROOM else []
+    return [*first, *bars, *last]
 
 
 def is_barred(line: Line, rules: Rules) -> bool:
@@ -109,6 +129,26 @@ def met_by(cell: Cell, columns: Sequence[Column]) -> list[int]:
     ]
 
 
+def part_at_columns(line: Line, columns: Sequence[Column], above: Sequence[Line]) -> Line:
+    """The line with cells over several columns parted at words that begin where cells of lines above do."""
+    if all(len(met_by(cell, columns)) < 2 for cell in line.cells):
+        return line
+    edges = [cell.left for other in above for cell in other.cells]
+    parts = (part for cell in line.cells for part in _part_at(cell, columns, edges, _NARROWEST * line.size))
+    return replace(line, cells=tuple(parts))
+
+
+def _part_at(cell: Cell, columns: Sequence[Column], edges: Sequence[float], space: float) -> Iterator[Cell]:
+    start = 0
+    if len(met_by(cell, columns)) > 1:
+        for place, (above, (_, left, _)) in enumerate(pairwise(cell.words), 1):
+            below = sum(abs(edge - left) < _BELOW for edge in edges)
+            if below >= _FEWEST_BELOW and left - above[2] > space:
+                yield cell_of(cell.words[start:place])
+                start = place
+    yield cell_of(cell.words[start:]) if start else cell
+
+
 def take_cells(cells: Sequence[Cell], columns: list[Column], size: float) -> bool:
     """Put the cells of a line into the columns; False if one stands in several, or two in one.
 
@@ -122,7 +162,7 @@ def take_cells(cells: Sequence[Cell], columns: list[Column], size: float) -> boo
             return False
         if met and met[0] in used:
             column, gap = grown[met[0]], cell.left - cells[at - 1].right
-            if met[0] != used[-1] or cell.right > column.right + 1 or gap > _STRETCHED * size:
+            if met[0] != used[-1] or cell.right > column.right + 1 or gap > STRETCHED * size:
                 return False
             continue
         if met:

@@ -48,6 +48,7 @@ def read_rows(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) ->
     begins_large = sum(line.cells[-1].text[:1].isupper() for line in lines) * 2 > len(lines)
     placed = [_by_column(line, columns) for line in lines]
     parted = _groups_of_rows(lines, placed, columns, groups)
+    single = _single_rows(texts, groups)
     ends: dict[int, Cell] = {}
     for place, (line, cells) in enumerate(zip(lines, texts, strict=True)):
         is_rest = place > 0 and (
@@ -56,6 +57,7 @@ def read_rows(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) ->
             or _goes_on(cells, texts[place - 1], place, groups, distances, near, begins_large, whole[place])
         )
         if groups:
+            is_rest = is_rest or (groups[place] == groups[place - 1] and groups[place] in single)
             is_row = groups[place] in parted and len(line.cells) > 1
         else:  # a header may have several lines, however short they are
             is_row = len(rows) > 1 and cells[0] == "" and _had_room(line, placed[place], ends, columns) > 0
@@ -100,6 +102,20 @@ def _groups_of_rows(
     return found - {0} if is_header else found
 
 
+def _single_rows(texts: Sequence[Sequence[str]], groups: Sequence[int]) -> set[int]:
+    """The groups between rules that are one row each, where rules part the rows.
+
+    At most one line of such a group has a first cell, and only one of its columns has several lines.
+    """
+    if len(set(groups)) < _FEWEST_GROUPS:
+        return set()
+    held: dict[int, list[list[bool]]] = defaultdict(list)
+    for group, cells in zip(groups, texts, strict=True):
+        held[group].append([*map(bool, cells)])
+    counts = {group: [*map(sum, zip(*lines, strict=True))] for group, lines in held.items()}
+    return {group for group, (first, *others) in counts.items() if first < 2 and sum(n > 1 for n in others) < 2}
+
+
 def _by_column(line: Line, columns: Sequence[Column]) -> dict[int, Cell]:
     return {place: cell for cell in line.cells for place in met_by(cell, columns)[:1]}
 
@@ -115,7 +131,7 @@ def _cells(line: Line, columns: Sequence[Column]) -> list[str]:
 
 def _whole(lines: Sequence[Sequence[str]]) -> list[str]:
     """The cells of a row of several lines."""
-    return [reduce(_join, cells) for cells in zip(*lines, strict=True)]
+    return [reduce(join_cells, cells) for cells in zip(*lines, strict=True)]
 
 
 def _centred_rows(lines: Sequence[Line], texts: Sequence[Sequence[str]]) -> list[int]:
@@ -285,7 +301,8 @@ def _is_beside(bars: Iterable[tuple[float, float]], line: Line) -> bool:
     return any(top <= line.box.middle <= bottom for top, bottom in bars)
 
 
-def _join(above: str, cell: str) -> str:
+def join_cells(above: str, cell: str) -> str:
+    """Both parts of a cell; a word that is divided between them is whole."""
     if not above or not cell:
         return above or cell
     if above.endswith("-") and len(above) > 1 and above[-2].isalpha() and cell[:1].islower():

@@ -19,6 +19,7 @@ from winnow.server.readers.pdf_tables.columns import (
     is_between,
     is_within,
     met_by,
+    part_at_columns,
     part_columns,
     take_cells,
 )
@@ -70,6 +71,7 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
         lines = [*lines[:start], *in_columns(lines[start:], columns, rules)]
     else:
         columns = [Column(cell.left, cell.right) for cell in lines[start].cells]
+    lines = [*lines]
     count = _count_lines(lines, start, columns, rules)
     taken = lines[start : start + count]
     box = box_of(taken)
@@ -154,8 +156,8 @@ def is_row(line: Line) -> bool:
     return len(line.cells) > 2 or not MARKER.fullmatch(line.cells[0].text)
 
 
-def _count_lines(lines: Sequence[Line], start: int, columns: list[Column], rules: Rules) -> int:
-    """The number of lines of the table; ``columns`` grow by the cells of each."""
+def _count_lines(lines: list[Line], start: int, columns: list[Column], rules: Rules) -> int:
+    """The number of lines of the table; ``columns`` grow by the cells of each line, which are parted there."""
     last = 0
     barred = between_bars(lines[start], rules)
     for place in range(start + 1, len(lines)):
@@ -169,6 +171,8 @@ def _count_lines(lines: Sequence[Line], start: int, columns: list[Column], rules
             break
         if not barred and line.size > _LARGER * above.size and not is_row(line) and len(line.cells) > 1:
             break  # a heading with its number
+        if not barred and (len(line.cells) > 1 or len(columns) > 2):
+            lines[place] = line = part_at_columns(line, columns, lines[start:place])
         if len(line.cells) == 1 and is_within(line, barred):
             last = place - start
             continue
