@@ -324,7 +324,7 @@ def seal_databases(folder: Path, before: seal.Before = MappingProxyType({})) -> 
     with suppress(sqlite3.Error, OSError), ExitStack() as held:
         files = sorted(folder.glob("*.sqlite3"))
         if all(map(_checkpoint, files)) and all(_hold_writers(file, held) for file in files):
-            seal.write(folder, files, before)
+            seal.write(folder, [file.name for file in files], before)
 
 
 def _checkpoint(path: Path) -> bool:

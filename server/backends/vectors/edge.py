@@ -24,7 +24,7 @@ from winnow.server.backends.vectors.edge_files import (
     ROOM_TO_DELETE_BYTES,
     check_open_files,
     check_room,
-    is_sealable,
+    list_files,
     read_file,
     vector_damage_error,
     warm_page_cache,
@@ -119,7 +119,7 @@ class EdgeStore:
         self._is_changed = False
         try:
             self._seal_check = SealCheck(self._folder, vector_damage_error)
-            with seal.keep_sealed(self._folder, self._files), self._map_errors():
+            with seal.keep_sealed(self._folder, lambda: list_files(self._folder)), self._map_errors():
                 self._shard = _open(self._folder, _config(dimension, memory_mb))
                 self._projects = _projects(self._shard)
             self._seal_check.start()
@@ -254,11 +254,8 @@ class EdgeStore:
 
     def _seal(self) -> None:
         with suppress(OSError):  # an index without a seal opens too
-            seal.write(self._folder, self._files())
+            seal.write(self._folder, list_files(self._folder))
             self._is_changed = False
-
-    def _files(self) -> list[Path]:
-        return [file for file in self._folder.rglob("*") if is_sealable(file)]
 
     @contextmanager
     def _map_errors(self) -> Iterator[None]:

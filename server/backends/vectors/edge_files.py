@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -45,8 +45,20 @@ def check_open_files(folder: Path, error: Exception) -> None:
         raise folder_error(folder.parent, OSError(errno.EMFILE, os.strerror(errno.EMFILE))) from error
 
 
-def is_sealable(file: Path) -> bool:
-    return file.is_file() and file.name not in (seal.NAME, f".{seal.NAME}")
+def list_files(folder: Path) -> list[str]:
+    """The names of all files of the index below its folder, without the seal."""
+    start = len(os.fspath(folder)) + 1
+    seals = (seal.NAME, f".{seal.NAME}")
+    return [name for path in _find_files(os.fspath(folder)) if (name := path[start:]) not in seals]
+
+
+def _find_files(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _find_files(entry.path)
+            elif entry.is_file():
+                yield entry.path
 
 
 def warm_page_cache(folder: Path) -> None:
@@ -55,11 +67,7 @@ def warm_page_cache(folder: Path) -> None:
     Qdrant reads the same pages itself, but through mappings that it advised as random access: from a cold disk
     they come one by one.
     """
-    files = [
-        file
-        for file in folder.rglob("*")
-        if file.is_file() and any(part in str(file.relative_to(folder)) for part in _READ_AT_OPENING)
-    ]
+    files = [folder / name for name in list_files(folder) if any(part in name for part in _READ_AT_OPENING)]
     with ThreadPoolExecutor(_READERS) as readers:
         list(readers.map(read_file, files))
 

@@ -31,9 +31,9 @@ _open_files: dict[_Key, _OpenFile] = {}
 class DescriptorUse:
     """One use of a file, with a descriptor to read it by, from construction to ``close``. Raises ``OSError``."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         with _guard:
-            file = _open_files.get(_key(path.stat()))
+            file = _open_files.get(_key(os.stat(path)))
             if file and file.spare:
                 self.descriptor = file.spare.pop()
             else:

@@ -27,7 +27,7 @@ import threading
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -75,27 +75,27 @@ class SealedFile:
 Before = Mapping[str, SealedFile]
 
 
-def write(folder: Path, files: Iterable[Path], before: Before = MappingProxyType({})) -> None:
-    """Seal these files of the folder. The caller is their only writer, and has flushed them to the disk.
+def write(folder: Path, names: Iterable[str], before: Before = MappingProxyType({})) -> None:
+    """Seal the files of these names below the folder. The caller alone writes them, and has flushed them.
 
     Files that are untouched since ``read_state`` returned ``before`` keep their records, and so do those that were
     damaged then: they stay damaged until they are made anew.
     """
-    _write(folder, {str(file.relative_to(folder)): _record_after(folder, file, before) for file in files})
+    _write(folder, {name: _record_after(_join(folder, name), before.get(name)) for name in names})
 
 
 def read_state(folder: Path, compared: Collection[str] = ()) -> Before:
     """The seal's record of each file; empty without a seal. Those in ``compared`` are compared with it."""
     flawed = {flaw.file for flaw in find_flaws(folder, compared)} if compared else set()
     return {
-        name: SealedFile(record, _state(folder / name), name in flawed)
+        name: SealedFile(record, _state(_join(folder, name)), name in flawed)
         for name, record in (_read(folder) or {}).items()
     }
 
 
 @contextmanager
-def keep_sealed(folder: Path, files: Callable[[], Iterable[Path]]) -> Iterator[None]:
-    """Around code that may change sealed files without writing to the index; ``files`` lists all files afterwards.
+def keep_sealed(folder: Path, list_names: Callable[[], Iterable[str]]) -> Iterator[None]:
+    """Around code that may change sealed files without writing to the index; ``list_names``: all files afterwards.
 
     Untouched files keep their records. If the process is killed meanwhile, the folder has no seal.
     """
@@ -106,11 +106,15 @@ def keep_sealed(folder: Path, files: Callable[[], Iterable[Path]]) -> Iterator[N
     yield
     if before:
         with suppress(OSError):  # a full disk: an index without a seal opens too
-            write(folder, files(), before)
+            write(folder, list_names(), before)
 
 
-def _record_after(folder: Path, file: Path, before: Before) -> _FileRecord:
-    former = before.get(str(file.relative_to(folder)))
+def _join(folder: Path, name: str) -> str:
+    """The path of a file: an index has hundreds, and as many objects of paths take longer than looking at them."""
+    return f"{folder}{os.sep}{name}"
+
+
+def _record_after(file: str, former: SealedFile | None) -> _FileRecord:
     if former and (former.is_damaged or former.state == _state(file)):
         return former.record
     record = _record_of(file)
@@ -119,15 +123,17 @@ def _record_after(folder: Path, file: Path, before: Before) -> _FileRecord:
     return record
 
 
-def _state(file: Path) -> tuple[int, int] | None:
+def _state(file: str) -> tuple[int, int] | None:
     with suppress(OSError):
-        status = file.stat()
+        status = os.stat(file)
         return status.st_size, status.st_mtime_ns
     return None
 
 
 def _write(folder: Path, records: Mapping[str, _FileRecord]) -> None:
-    body = json.dumps({name: asdict(record) for name, record in sorted(records.items())})
+    body = json.dumps(
+        {name: {"bytes": each.bytes, "digest": each.digest} for name, each in sorted(records.items())}
+    )
     temporary = folder / f".{NAME}"
     temporary.write_text(json.dumps({"check": zlib.crc32(body.encode()), "files": body}), "utf-8")
     os.replace(temporary, folder / NAME)
@@ -143,7 +149,7 @@ def unseal(folder: Path) -> bool:
     return True
 
 
-def _sync(path: Path) -> None:
+def _sync(path: Path | str) -> None:
     """Flush a file or folder to the disk. Not by a descriptor of its own: closing it would end SQLite's locks."""
     with closing(DescriptorUse(path)) as use:
         os.fsync(use.descriptor)
@@ -232,7 +238,7 @@ def _split_by_size(
     folder: Path, records: Mapping[str, _FileRecord]
 ) -> tuple[dict[str, _FileRecord], dict[str, _FileRecord]]:
     """The records to compare at once, the smallest files first, and those to compare later."""
-    sizes = {name: _bytes_on_disk(folder / name) for name in records}
+    sizes = {name: _bytes_on_disk(_join(folder, name)) for name in records}
     now, later, total = dict[str, _FileRecord](), dict[str, _FileRecord](), 0
     for name in sorted(records, key=sizes.__getitem__):
         total += sizes[name]
@@ -240,10 +246,10 @@ def _split_by_size(
     return now, later
 
 
-def _bytes_on_disk(file: Path) -> int:
+def _bytes_on_disk(file: str) -> int:
     """The allocated size, without holes."""
     with suppress(OSError):
-        return file.stat().st_blocks * 512
+        return os.stat(file).st_blocks * 512
     return 0
 
 
@@ -259,7 +265,7 @@ def _read(folder: Path) -> dict[str, _FileRecord] | None:
 def _wrong_sizes(folder: Path, records: Mapping[str, _FileRecord]) -> Iterator[SealFlaw]:
     for name, record in records.items():
         try:
-            size = (folder / name).stat().st_size
+            size = os.stat(_join(folder, name)).st_size
         except OSError as error:
             if not name.endswith(_MAY_BE_MISSING):
                 yield SealFlaw(name, error.strerror or str(error))
@@ -273,7 +279,7 @@ def _wrong_digests(
 ) -> Iterator[SealFlaw]:
     for name, record in records.items():
         try:
-            digest = _digest(folder / name, is_cancelled)
+            digest = _digest(_join(folder, name), is_cancelled)
         except FileNotFoundError:
             continue  # reported with the sizes
         except OSError as error:
@@ -283,11 +289,11 @@ def _wrong_digests(
             yield SealFlaw(name, "its content is not what was written")
 
 
-def _record_of(file: Path) -> _FileRecord:
-    return _FileRecord(file.stat().st_size, _digest(file))
+def _record_of(file: str) -> _FileRecord:
+    return _FileRecord(os.stat(file).st_size, _digest(file))
 
 
-def _digest(file: Path, is_cancelled: Callable[[], bool] = lambda: False) -> int:
+def _digest(file: str, is_cancelled: Callable[[], bool] = lambda: False) -> int:
     """A checksum of the content without blocks of zeros: index files are mostly holes, which copies fill."""
     digest = 0
     with closing(DescriptorUse(file)) as use:
