@@ -2,8 +2,8 @@
 
 A fork is a child of the process that asked for it, as if that one had started an interpreter: it has the session,
 descriptors, folder, environment and arguments of such a start, runs the program as ``__main__`` and ends as an
-interpreter does. What differs: all modules are imported, the hashes of texts are those of the template, the system
-shows the template's command line, and modules of the template are not freed at the end.
+interpreter does. What differs: all modules are imported, the models of what is asked and answered are built, the
+hashes of texts are those of the template, the system shows the template's command line, and modules are not freed.
 
 The template has one thread, no descriptor but its standard streams and its socket, no store and no model.
 """
@@ -11,7 +11,6 @@ The template has one thread, no descriptor but its standard streams and its sock
 from __future__ import annotations
 
 import atexit
-import ctypes
 import gc
 import importlib
 import io
@@ -19,13 +18,18 @@ import os
 import socket
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from tests.starts import client, forking, requests
 from winnow.server.commands.entry.cli import COMMANDS
+from winnow.server.contracts.schema import flat_schema
+from winnow.server.operations.table import OPERATIONS
 from winnow.server.text.words import tokens
 
 _ROOT = str(Path(__file__).parents[2])
@@ -50,8 +54,6 @@ _MODULES = (
     "uvicorn.loops.asyncio",
     "uvicorn.protocols.http.h11_impl",
 )
-_OF_INTERPRETER = frozenset({"__main__", *sys.builtin_module_names})
-_imported: list[str] = []
 
 
 def main(number: int, shared: tuple[Any, ...] | None) -> None:
@@ -66,14 +68,29 @@ def main(number: int, shared: tuple[Any, ...] | None) -> None:
         importlib.import_module(name)
     del os.environ[_THREADS]
     tokens.encoding_name()  # reads the vocabulary, a table
+    _build_models()
     sys.path.remove(_ROOT)  # where the command line has put it
     if (threads := len(os.listdir("/proc/self/task"))) != 1:
         raise RuntimeError(f"a fork would leave {threads - 1} threads behind")
-    _imported.extend(name for name in sys.modules if name not in _OF_INTERPRETER)
     gc.collect()
     gc.freeze()  # what is never looked at again stays shared
     channel.sendall(os.getpid().to_bytes(4, "little"))
-    _run(_serve(channel, early, [client.SharedTemplate.unpack(shared)] if shared else []))
+    _end(_run(_serve(channel, early, [client.SharedTemplate.unpack(shared)] if shared else [])))
+
+
+def _build_models() -> None:
+    """Build what pydantic makes of a model when that is used first, and the schemas of arguments."""
+    for operation in OPERATIONS.values():
+        flat_schema(operation.arguments)
+    for model in _find_models(BaseModel):
+        if model.__module__.startswith("winnow."):
+            model.model_rebuild()
+
+
+def _find_models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for each in model.__subclasses__():
+        yield each
+        yield from _find_models(each)
 
 
 def _kind() -> client.Kind:
@@ -154,23 +171,33 @@ def _open_stream(number: int, like: Any) -> Any:
     return stream
 
 
-def _run(request: requests.Request) -> None:
-    """Run the program as ``__main__``, of which nothing else is left."""
+def _run(request: requests.Request) -> SystemExit:
+    """Run the program as ``__main__``, of which nothing else is left. How it ends."""
     names = vars(sys.modules["__main__"])
     for name in [name for name in names if not name.startswith("__")]:
         del names[name]
     if request.name != "-c":
         names["__file__"] = request.name
-    exec(compile(request.source, "<string>" if request.name == "-c" else request.name, "exec"), names)
+    try:
+        exec(compile(request.source, "<string>" if request.name == "-c" else request.name, "exec"), names)
+    except SystemExit as asked:
+        return SystemExit(asked.code)
+    return SystemExit(0)
 
 
-def _keep_modules() -> None:
-    """Take the modules of the template out of the end of the interpreter, which would free each object of them.
+def _end(asked: SystemExit) -> None:
+    """End as the interpreter does, but free of all objects only those of the program.
 
     Most of a short command's time would be copies of shared pages, only to write in them that they are free.
     """
-    kept = [sys.modules.pop(name) for name in _imported if name in sys.modules]
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-
-
-atexit.register(_keep_modules)  # before others do, so that it runs last
+    threading._shutdown()  # waits for the threads of the program
+    atexit._run_exitfuncs()
+    vars(sys.modules["__main__"]).clear()
+    if not isinstance(asked.code, int | None):
+        raise asked  # a message
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            raise asked from None  # it says so
+    os._exit((asked.code or 0) & 0xFF)
