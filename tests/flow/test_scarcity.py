@@ -35,8 +35,7 @@ def start(
     """Start a command with a limit on open files."""
 
     def bound() -> None:
-        if files:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files or 0, files or 0))
 
     return subprocess.Popen(
         [*WINNOW, *map(str, arguments)],
@@ -45,7 +44,7 @@ def start(
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **WORDS_ALONE, **(variables or {})},
-        preexec_fn=bound,
+        preexec_fn=bound if files else None,  # without it the start may be a fork
     )
 
 
