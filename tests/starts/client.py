@@ -41,7 +41,11 @@ from tests.starts import template
 template.main({number}, {shared!r})
 """
 _WINNOW = Path(sys.executable).with_name("winnow")
-_SURFACE = _ROOT / "winnow" / "security" / "surface.py"
+# The programs that are started by their path -> whether they start further processes of winnow.
+_PROGRAMS = {
+    str(_ROOT / "winnow" / "security" / "surface.py"): True,
+    str(_ROOT / "tests" / "walls" / "lesser_hosts.py"): False,  # what it starts is to be behind its filter
+}
 # The programs of ``python -c`` that are winnow.
 _SOURCES = frozenset(
     {
@@ -123,8 +127,9 @@ def find_program(
     name, *rest = arguments[3 if isolated else 1 :] or [""]
     if name == "-c" and rest and rest[0] in sources:
         return Program(Kind(isolated), name, rest[0], (*rest[1:],))
-    if name == str(_SURFACE):
-        return Program(Kind(isolated), name, _SURFACE.read_text("utf-8"), (*rest,), starts_others=True)
+    if name in _PROGRAMS:
+        source = Path(name).read_text("utf-8")
+        return Program(Kind(isolated), name, source, (*rest,), starts_others=_PROGRAMS[name])
     return None
 
 
