@@ -73,7 +73,7 @@ def find_descriptions(lines: Sequence[Line], start: int) -> FoundTable | None:
 
 
 def _indent(lines: Sequence[Line], start: int) -> float | None:
-    """Where the explanation of the term at the left of a line begins; None if the line has no term."""
+    """The left edge of the explanation of the term at the left of a line; None if the line has no term."""
     line = lines[start]
     if len(line.cells) > 1:
         indent = line.cells[1].left
