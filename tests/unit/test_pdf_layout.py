@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.pdf_files import Box, PdfFile, Text, build_pdf, paragraph
 from winnow.server.readers.formats import pdf_liteparse, pdf_pdfium
@@ -20,6 +23,7 @@ from winnow.server.readers.pdf_characters.ink_sizes import box_of_line, ink_size
 from winnow.server.readers.pdf_characters.lost_text import LostText
 from winnow.server.readers.pdf_characters.pieces import Piece, part_lines
 from winnow.server.readers.pdf_characters.turned_text import find_turn, part_turned
+from winnow.server.readers.pdf_tables.descriptions import find_descriptions
 from winnow.server.readers.pdf_tables.tables import table_markdown
 
 pytestmark = pytest.mark.both_users
@@ -891,6 +895,13 @@ def test_a_name_that_fills_its_column_ends_where_the_next_one_begins() -> None:
 
 # --- lists of descriptions
 
+
+def line_of(cells: Sequence[tuple[str, float]], top: float, *, is_mono: bool = False) -> Line:
+    """A line of these cells by their left edges, letters of five points."""
+    made = tuple(Cell(text, left, left + 5 * len(text)) for text, left in cells)
+    return Line(PageBox(made[0].left, top, made[-1].right, top + 10), 10, False, made, is_mono)
+
+
 EXPLAINED = "a text that explains it at such a length that it fills its whole column"
 
 
@@ -943,6 +954,52 @@ def test_the_second_line_of_a_term_goes_on_with_it() -> None:
         ("--two", f"{long} in short."),
     ]
     assert read_pages(lines)[1:] == [(BlockKind.TABLE, table_markdown(rows))]
+
+
+def test_a_long_term_without_an_explanation_that_is_one_text_is_no_part_of_a_list() -> None:
+    names = ("--one", "--two", "--six")
+    lines = [
+        line("Prose that stands above the list and is as wide as its column with all its words.", 50, 60, 465),
+        *(piece for at, name in enumerate(names) for piece in _described(name, 100 + 34 * at)),
+        line("--a-long-name FILE", 50, 202, 140, mono=True),
+        *row([("two cells", 110), ("far apart", 300)], 214),
+    ]
+    rows = [(name, f"{EXPLAINED} in short.") for name in names]
+    assert [text for _, text in read_pages(lines)[1:]] == [
+        table_markdown(rows),
+        "--a-long-name FILE",
+        "two cells far apart",
+    ]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["term", "long term", "beside", "rest", "far", "blank"]),
+            st.sampled_from([-4.0, 0.0, 12.0, 24.0, 40.0]),
+        ),
+        max_size=6,
+    )
+)
+def test_no_letter_is_lost_or_added_whatever_stands_below_a_term(kinds: Sequence[tuple[str, float]]) -> None:
+    cells = {
+        "term": [("--name", 50.0)],
+        "long term": [("--a-name-over-its-column", 50.0)],
+        "beside": [("name", 50.0), ("what it says", 110.0)],
+        "rest": [("goes on", 110.0)],
+        "far": [("here", 110.0), ("and there", 300.0)],
+        "blank": [(" ", 50.0), ("said", 110.0)],
+    }
+    kinds = [*[("beside", 12.0), ("rest", 12.0)] * 3, *kinds]  # a list that goes on somehow
+    tops = accumulate((distance for _, distance in kinds), initial=100.0)
+    lines = [
+        line_of(cells[kind], top, is_mono=kind == "long term") for (kind, _), top in zip(kinds, tops, strict=False)
+    ]
+    for start in range(len(lines)):
+        found = find_descriptions(lines, start)
+        if found is not None:
+            taken = "".join(text for line in lines[start : start + found.lines] for text in line.text)
+            assert sorted(filter(str.isalpha, found.block.text)) == sorted(filter(str.isalpha, taken))
 
 
 def test_names_in_the_margin_of_prose_are_no_list_of_descriptions() -> None:

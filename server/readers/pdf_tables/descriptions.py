@@ -54,13 +54,12 @@ def find_descriptions(lines: Sequence[Line], start: int) -> FoundTable | None:
         if place > start and _is_far(lines[place - 1], lines[place], indent):
             break
         term, rest = _part(lines[place], indent)
-        if term is None or (term and abs(lines[place].box.left - left) > _EDGE):
-            break
-        if not rest and not _is_alone(lines, place, indent):
-            break
-        if term:
+        is_name = abs(lines[place].box.left - left) <= _EDGE and (rest or _is_alone(lines, place, indent))
+        if term and is_name:
             distance = lines[place].box.middle - lines[place - 1].box.middle if place > start else inf
             entries.append(_Entry(term, distance, is_beside=rest != ""))
+        elif term or not rest or not entries:
+            break
         if rest:
             entries[-1].lines.append(rest)
         end = place + 1
@@ -84,17 +83,17 @@ def _indent(lines: Sequence[Line], start: int) -> float | None:
     return indent if indent > line.box.left + _INDENT * line.size else None
 
 
-def _part(line: Line, indent: float) -> tuple[str | None, str]:
-    """The term and the explanation of a line, of which one may be ""; no term if it has words at other places."""
+def _part(line: Line, indent: float) -> tuple[str, str]:
+    """The term and the explanation of a line, of which one may be ""; neither if it has words at other places."""
     words = [*_words(line)]
     place = sum(left < indent - _EDGE for _, left, _ in words)
     term, rest = words[:place], words[place:]
     if rest and rest[0][1] > indent + _EDGE:
-        return None, ""
+        return "", ""
     if term and rest and rest[0][1] - term[-1][2] < _GAP * line.size:
-        return None, ""
+        return "", ""
     if any(then[1] - first[2] > STRETCHED * line.size for first, then in pairwise(rest)):
-        return None, ""
+        return "", ""
     return " ".join(text for text, _, _ in term), " ".join(text for text, _, _ in rest)
 
 
@@ -113,10 +112,12 @@ def _is_far(above: Line, line: Line, indent: float) -> bool:
 def _is_alone(lines: Sequence[Line], place: int, indent: float) -> bool:
     """Whether a line is a term that is too long for its column, with its explanation below it."""
     line, then = lines[place], lines[place + 1] if place + 1 < len(lines) else None
-    if then is None or abs(then.box.left - indent) > _EDGE or len(line.text) > _LONGEST_TERM:
+    if then is None or len(line.text) > _LONGEST_TERM:
         return False
+    term, rest = _part(then, indent)
     is_name = line.is_mono or line.box.right > indent - _GAP * line.size
-    return is_name and then.box.middle - line.box.middle < _NEAR * line.box.height
+    is_near = 0 < then.box.middle - line.box.middle < _NEAR * line.box.height
+    return is_name and is_near and rest != "" and not term
 
 
 def _join_terms(entries: Sequence[_Entry], lines: Sequence[Line]) -> Iterator[_Entry]:
