@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def start(
     *arguments: object, files: int | None = None, variables: Mapping[str, str] | None = None
 ) -> subprocess.Popen[str]:
-    """Start a command with a limit on open files."""
-
-    def bound() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (files or 0, files or 0))
-
+    """Start a command with a limit on open files; one without may be a fork."""
+    bound = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)) if files else None
     return subprocess.Popen(
         [*WINNOW, *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -44,7 +42,7 @@ def start(
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **WORDS_ALONE, **(variables or {})},
-        preexec_fn=bound if files else None,  # without it the start may be a fork
+        preexec_fn=bound,
     )
 
 

@@ -100,7 +100,7 @@ def _read_places(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 def _read_late(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     """Go on without a module that no child has, as libraries do."""
     with contextlib.suppress(ImportError):
-        import turtledemo  # noqa: F401
+        import tabnanny  # noqa: F401
     return _parsed("less")
 
 

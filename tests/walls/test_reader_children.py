@@ -139,9 +139,7 @@ def test_a_reader_that_does_not_end_is_ended(
 def test_a_reader_that_went_on_without_a_module_which_is_installed_has_not_read_the_file(
     readers: ParserProcess, path: Path
 ) -> None:
-    reason = (
-        "its reader needs the module turtledemo, which was not loaded before its walls stood; please report it"
-    )
+    reason = "its reader needs the module tabnanny, which was not loaded before its walls stood; please report it"
     assert _reason(readers, path, "late") == reason
     assert _read(readers, path, "optional").text == "whole"
 
