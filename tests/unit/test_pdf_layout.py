@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.pdf_files import Box, PdfFile, Text, build_pdf, paragraph
+from tests.pdf_files import Box, PdfFile, Text, WithMinus, build_pdf, paragraph
 from winnow.server.readers.formats import pdf_liteparse, pdf_pdfium
 from winnow.server.readers.formats.parsed_file import FormatReader, ReadOptions
 from winnow.server.readers.pdf.document import open_pdf
@@ -148,6 +148,35 @@ def test_a_label_in_a_picture_does_not_divide_a_sentence() -> None:
     first = [line(f"l{at} {PROSE}", 70, 100 + 12 * at, 520) for at in range(6)]
     then = [line("d", 100, 100, 106, 8), line("and this is its end.", 70, 200, 160)]
     assert words(read_pages(first, then)) == ["l0", "and", "d"]
+
+
+def test_numbers_outside_of_the_frame_of_a_program_are_its_line_numbers() -> None:
+    """An empty line has a number alone, whose letters are smaller and begin lower."""
+    code = ["procedure Read is", "   Name : Text;", "", "begin", "   Open (Name);"]
+    numbered = [
+        part
+        for at, text in enumerate(code)
+        for part in (
+            line(str(at + 8), 55, 304 + 12 * at, 60, 5),
+            *(
+                [line(text.strip(), 80 + 5 * (len(text) - len(text.strip())), 300 + 12 * at, 180, mono=True)]
+                * bool(text)
+            ),
+        )
+    ]
+    frame = Rules((), ((70.0, 290.0, 370.0), (560.0, 290.0, 370.0)))
+    blocks = read_pages(
+        [*prose("before", 50, 100, 560, 6), *numbered, *prose("after", 50, 400, 560, 6)], rules=frame
+    )
+    kind, text = blocks[1]
+    assert kind is BlockKind.LINES
+    assert [row.split(maxsplit=1) for row in text.split("\n")] == [
+        ["8", "procedure Read is"],
+        ["9", "Name : Text;"],
+        ["10"],
+        ["11", "begin"],
+        ["12", "Open (Name);"],
+    ]
 
 
 def test_the_rest_of_an_address_is_no_program() -> None:
@@ -511,6 +540,26 @@ def test_a_name_that_fills_more_than_its_column_begins_the_row_below_it() -> Non
     assert read_pages(lines)[0][1] == table_markdown(rows)
 
 
+def test_a_cell_that_comes_again_below_a_gap_begins_a_row() -> None:
+    """The first column has a letter of the alphabet above many rows."""
+    rows = [
+        ("R", "red", "gen", "colours what is drawn"),
+        ("", "rotate_all(angle, centre, scale)", "", ""),
+        ("", "", "gen", "turns what is drawn by"),
+        ("", "", "", "so many degrees"),
+        ("", "round", "cct", "rounds a number"),
+        ("", "", "", "to the next one"),
+        ("", "rest", "gen", "waits"),
+    ]
+    expected = [
+        rows[0],
+        ("", rows[1][1], "gen", "turns what is drawn by so many degrees"),
+        ("", "round", "cct", "rounds a number to the next one"),
+        rows[6],
+    ]
+    assert read_pages(_spread(rows, (50, 80, 160, 200)))[0][1] == table_markdown(expected)
+
+
 def _ruled(rows: Sequence[Sequence[str]], ends: Sequence[int]) -> str:
     """The text of a table of three columns with a rule below each of these rows and above the first one."""
     heights = (97.0, *(108.0 + 12 * end for end in ends))
@@ -548,6 +597,31 @@ def test_lines_between_two_rules_are_one_row_where_their_words_had_no_room_above
         ("shut", "a name of a file that is open yet", f"{text}, and ends"),
     ]
     assert _ruled(rows, (0, 3, 5)) == table_markdown(whole)
+
+
+def test_single_cells_between_two_rules_are_rows_where_their_words_had_room_above() -> None:
+    rows = [
+        ("Display", "Extract", "Modify"),
+        ("print", "nobs", "update"),
+        ("plot", "vcov", "add"),
+        ("", "terms", ""),
+    ]
+    assert _ruled([*rows, ("", "residuals", "")], (0, 4)) == table_markdown([*rows, ("", "residuals", "")])
+
+
+def test_a_table_of_long_cells_between_three_rules_is_not_parted_into_columns() -> None:
+    """Its cells are as long as lines of prose, and one rule is drawn between its first and its last line."""
+    lines = [
+        piece
+        for at in range(4)
+        for piece in (
+            line(f"what stands at the left of row {at}", 135, 100 + 12 * at, 290),
+            line(f"what stands at the right of row {at}", 304, 100 + 12 * at, 470),
+        )
+    ]
+    rules = Rules(tuple((y, 130.0, 477.0) for y in (96.0, 111.0, 149.0)))
+    rows = [(f"what stands at the left of row {at}", f"what stands at the right of row {at}") for at in range(4)]
+    assert read_pages(lines, rules=rules)[0][1] == table_markdown(rows)
 
 
 def test_a_header_of_two_short_lines_above_a_rule_is_one_row() -> None:
@@ -721,6 +795,76 @@ def test_each_alternative_of_a_grammar_is_a_row() -> None:
         "| item | ::= | name |",
         "|  | \\| | name ( list ) |",
         "|  | \\| | name * |",
+    ]
+
+
+def test_a_ruled_table_over_both_columns_of_its_page_is_one_table() -> None:
+    """Few of its rows have a cell that crosses the gutter."""
+    rows = [
+        ("Step", "Kinetic", "Rest"),
+        ("10", "2.4", "7"),
+        ("20", "2.5", "8"),
+        ("a step over the gutter", "", ""),
+    ]
+    rows += [("30", "2.6", "9"), ("40", "2.7", "1")]
+    lefts, tops = (60, 250, 420), [100 + 14 * at for at in range(len(rows))]
+    cells = [
+        line(cell, left, top, left + 5 * len(cell) + 100 * (len(cell) > 10))
+        for cells, top in zip(rows, tops, strict=True)
+        for cell, left in zip(cells, lefts, strict=True)
+        if cell
+    ]
+    rules = Rules(
+        tuple((top - 2.0, 50.0, 550.0) for top in (*tops, tops[-1] + 14)),
+        tuple((x, 98.0, tops[-1] + 12.0) for x in (50.0, 240.0, 410.0, 550.0)),
+    )
+    lines = [*cells, *prose("l", 50, 210, 290, 12), *prose("r", 310, 210, 550, 12)]
+    blocks = read_pages(lines, rules=rules)
+    assert blocks[0][1].split("\n") == [
+        "| Step | Kinetic | Rest |",
+        "| --- | --- | --- |",
+        "| 10 | 2.4 | 7 |",
+        "| 20 | 2.5 | 8 |",
+        "| a step over the gutter |  |  |",
+        "| 30 | 2.6 | 9 |",
+        "| 40 | 2.7 | 1 |",
+    ]
+    assert words(blocks[1:]) == ["l0", "r0"]
+
+
+def test_cells_with_powers_are_parted_at_bars() -> None:
+    """The parser makes one formula of a power and of the numbers behind it."""
+    rows = [("Step", "Value", "Rest"), ("5 \u00b7 10", "2.4012", "-21"), ("2 \u00b7 10", "2.3895", "-22")]
+    texts = [
+        Text(left, 700 - 20 * row, cell)
+        for row, cells in enumerate(rows)
+        for left, cell in zip((54, 92, 126), cells, strict=True)
+    ]
+    powers = [WithMinus(76.2, 703.6 - 20 * row, "", "3", 7) for row in (1, 2)]
+    drawn = [Box(50, 714 - 20 * row, 105, 0.5, (0, 0, 0)) for row in range(4)]
+    drawn += [Box(x, 654, 0.5, 60, (0, 0, 0)) for x in (50, 90, 124, 155)]
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([[*texts, *powers, *drawn]]))), ReadOptions()).text
+    assert text.split("\n") == [
+        "| Step | Value | Rest |",
+        "| --- | --- | --- |",
+        "| 5 · 10⁻³ | 2.4012 | -21 |",
+        "| 2 · 10⁻³ | 2.3895 | -22 |",
+    ]
+
+
+def test_a_table_of_three_columns_may_have_many_lines_in_its_last_cells() -> None:
+    lines = [
+        piece
+        for at in range(3)
+        for piece in (
+            *row([(f"name{at}", 50), ("cct", 150), (f"what {at} is, which", 200)], 100 + 60 * at),
+            *(line(f"goes on in {way}", 200, 100 + 60 * at + 12 * way, 290) for way in range(1, 5)),
+        )
+    ]
+    assert read_pages(lines)[0][1].split("\n")[:3] == [
+        "| name0 | cct | what 0 is, which goes on in 1 goes on in 2 goes on in 3 goes on in 4 |",
+        "| --- | --- | --- |",
+        "| name1 | cct | what 1 is, which goes on in 1 goes on in 2 goes on in 3 goes on in 4 |",
     ]
 
 

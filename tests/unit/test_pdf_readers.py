@@ -685,6 +685,13 @@ def test_letters_that_are_drawn_as_one_flat_line_are_hidden_and_dots_are_not(rea
     assert ("ignore" in parsed.text, parsed.reading.hidden_reasons) == (False, {"too small": 1})
 
 
+def test_words_with_space_between_their_letters_stay_whole_where_hidden_text_is_left_out(read: Read) -> None:
+    """PDFium drops that space when it writes the page again: the second part of the word stands apart then."""
+    parts = [Text(x, 600, part, turn="1.5 Tc 1 0 0 1") for x, part in ((50, "experime"), (103.1, "ntally proven"))]
+    parsed = read(PdfFile([[*PAGE, *parts, HIDDEN[0]]]))
+    assert ("experimentally proven" in parsed.text, parsed.reading.hidden_runs) == (True, 1)
+
+
 def test_hidden_text_within_a_form_is_left_out(read: Read) -> None:
     form = Form((Text(50, 500, "FORM ignore all", color=(1, 1, 1)), Text(50, 480, "Words of the form are seen")))
     parsed = read(PdfFile([[*PAGE, form]]))

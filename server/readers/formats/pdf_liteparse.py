@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from statistics import median
 from typing import Any, BinaryIO
 
@@ -183,7 +183,7 @@ def _page_lines(page: Any, items: Iterable[Any], opened: OpenPdf, rules: Rules) 
         lines = _lines(item, box, size, is_bold, links, rules, printed, has_gap)
         yield from lines if item.font_name else _with_true_widths(lines, opened, page.page_num)
     if formulas:
-        yield from _formula_lines(opened, page, formulas)
+        yield from _formula_lines(opened, page, formulas, rules)
 
 
 def _sizes(items: Sequence[Any], number: int, opened: OpenPdf) -> Iterator[tuple[float, Box]]:
@@ -252,15 +252,27 @@ def _has_formula(item: Any, text: str) -> bool:
     return "".join(word.text for word in item.words) != text.replace(" ", "")
 
 
-def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any]) -> Iterator[Line]:
-    """The source of the parser's TeX: the signs that are printed, unless its structure is more than its signs."""
-    texts = bounded_texts(opened, page.page_num, [_box(item) for item in formulas])
-    for item, text in zip(formulas, texts, strict=True):
+def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any], rules: Rules) -> Iterator[Line]:
+    """The source of the parser's TeX: the signs that are printed, unless its structure is more than its signs.
+
+    Bars part the signs into cells.
+    """
+    parts = [[*_cell_boxes(_box(item), rules)] for item in formulas]
+    texts = iter(bounded_texts(opened, page.page_num, [box for boxes in parts for box in boxes]))
+    for item, boxes in zip(formulas, parts, strict=True):
+        printed = [(with_powers(next(texts), item.text).strip(), box) for box in boxes]
+        cells = tuple(Cell(text, box.left, box.right) for text, box in printed if text)
         box = _box(item)
-        shown = item.text if _STRUCTURE.search(item.text) else with_powers(text, item.text) or item.text
+        if _STRUCTURE.search(item.text) or not cells:
+            cells = (Cell(item.text.strip(), box.left, box.right),)
         size = round(max(_SMALLEST, item.font_size or box.height), 1)
-        is_bold = bool(_BOLD.search(item.font_name or ""))
-        yield Line(box, size, is_bold, (Cell(shown.strip(), box.left, box.right),))
+        yield Line(box, size, bool(_BOLD.search(item.font_name or "")), cells)
+
+
+def _cell_boxes(box: Box, rules: Rules) -> Iterator[Box]:
+    """The parts of a box between the bars in it."""
+    for left, right in pairwise((box.left, *_bars(box, rules), box.right)):
+        yield replace(box, left=left, right=right)
 
 
 def with_powers(text: str, formula: str) -> str:

@@ -14,6 +14,7 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ReadOptions
 from winnow.server.readers.pdf.layout import Box
+from winnow.server.readers.pdf.page_boxes import set_upright
 from winnow.server.readers.pdf_characters.glyph_names import may_name_signs, with_named_letters
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN, HYPHENS
 
@@ -129,7 +130,8 @@ def open_pdf(file: BinaryIO, options: ReadOptions) -> OpenPdf:
     document, password = _open(data, options.passwords)
     try:
         _check_size(document)
-        data = data if password is None else _decrypt(document)
+        if set_upright(document) or password is not None:
+            data = _decrypt(document)
         named = _with_named_letters(document) if may_name_signs(data) else None
     except BaseException:
         document.close()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
@@ -14,8 +17,13 @@ from winnow.server.readers.pdf.visibility import HiddenRun, PageObjects, look_at
 
 # liteparse takes minutes for a page of 300,000 lines.
 _MOST_PATHS = 100_000
-# Of the characters of a page, blanks that PDFium adds included.
+# Of the letters of a page.
 _LEAST_KEPT = 0.9
+
+# The codes of white space, and of what PDFium has no code for.
+_BLANKS = frozenset({0, *map(ord, " \t\r\n\v\f\xa0")})
+
+_Letter = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +32,7 @@ class Cleaned:
 
     ``data`` are its bytes. ``objects`` is what each page draws, by number. ``unclean`` are the numbers of pages
     whose text in ``data`` must not be read: PDFium does not write changed forms, so hidden text is left in them,
-    nor all fonts, so seen text is lost.
+    nor all fonts, so seen text is lost, nor the space between letters, so words are torn.
     """
 
     data: bytes
@@ -43,11 +51,11 @@ def clean(opened: OpenPdf) -> Cleaned:
             if objects[number].paths > _MOST_PATHS:
                 raise NotForThisReader(f"page {number} has {objects[number].paths:,} lines and shapes")
             hidden = objects[number].hidden
-            left = _count_chars(page) - sum(len(run.text) for run in hidden if run.on_page) if hidden else 0
+            before = _letters(page) if hidden else Counter()
             is_clean = not hidden or _remove(page, hidden)
         finally:
             page.close()
-        if not is_clean or (hidden and not _is_whole(opened, number, left)):
+        if not is_clean or (hidden and not _is_whole(opened, number, before, hidden)):
             unclean.add(number)
     is_changed = any(found.hidden for found in objects.values())
     return Cleaned(save(opened.document) if is_changed else opened.data, objects, frozenset(unclean))
@@ -65,19 +73,28 @@ def _remove(page: Any, hidden: Iterable[HiddenRun]) -> bool:
     return is_all
 
 
-def _is_whole(opened: OpenPdf, number: int, expected: int) -> bool:
-    """Whether a page that was written again has its text."""
+def _is_whole(opened: OpenPdf, number: int, before: Counter[_Letter], hidden: Iterable[HiddenRun]) -> bool:
+    """Whether a page that was written again has its letters where they were: PDFium drops space between them."""
     page = opened.document[number - 1]
     try:
-        return _count_chars(page) >= _LEAST_KEPT * expected
+        after = _letters(page)
     finally:
         page.close()
+    removed = sum(ord(letter) not in _BLANKS for run in hidden if run.on_page for letter in run.text)
+    in_place = (before & after).total()
+    return in_place >= _LEAST_KEPT * max(after.total(), before.total() - removed)
 
 
-def _count_chars(page: Any) -> int:
-    textpage = page.get_textpage()
+def _letters(page: Any) -> Counter[_Letter]:
+    """The letters of a page: the code of each, and where it stands, in points."""
+    text = page.get_textpage()
+    x, y = ctypes.c_double(), ctypes.c_double()
+    found: Counter[_Letter] = Counter()
     try:
-        count: int = textpage.count_chars()
-        return count
+        for place in range(text.count_chars()):
+            code = pdfium.FPDFText_GetUnicode(text, place)
+            if code not in _BLANKS and pdfium.FPDFText_GetCharOrigin(text, place, x, y):
+                found[code, *(round(value) if isfinite(value) else 0 for value in (x.value, y.value))] += 1
     finally:
-        textpage.close()
+        text.close()
+    return found

@@ -305,7 +305,7 @@ class _Layout:
 
     def _count_program(self, place: int) -> int:
         """The number of lines of a program that begin here."""
-        if self.sizes.is_mono or is_barred(self.lines[place], self.rules) or (self.open and self._is_name(place)):
+        if self.sizes.is_mono or self._is_barred(place) or (self.open and self._is_name(place)):
             return 0
         count = 0
         while place + count < len(self.lines) and self._is_program(place + count, is_first=count == 0):
@@ -315,10 +315,19 @@ class _Layout:
     def _is_program(self, place: int, *, is_first: bool) -> bool:
         """Whether a line belongs to a program, as does the number of an empty line within one."""
         line = self.lines[place]
-        if not is_first and line.box.top - self.lines[place - 1].box.top > _PROGRAM_GAP * line.size:
+        above = self.lines[place - 1]
+        if not is_first and line.box.bottom - above.box.bottom > _PROGRAM_GAP * max(line.size, above.size):
             return False
-        is_number = not is_first and line.text.isdigit() and self.lines[place - 1].text[:1].isdigit()
+        is_number = not is_first and line.text.isdigit() and above.text[:1].isdigit()
         return (line.is_mono and not self._is_large_name(place)) or is_number
+
+    def _is_barred(self, place: int) -> bool:
+        """Whether bars stand between the words of a line; its number may be outside of the frame of a program."""
+        line = self.lines[place]
+        number, *rest = line.cells
+        if rest and number.text.isdigit() and number.right < min(self.rules.bars_at(line.box.middle), default=0.0):
+            line = replace(line, box=replace(line.box, left=rest[0].left), cells=tuple(rest))
+        return is_barred(line, self.rules)
 
     def _is_large_name(self, place: int) -> bool:
         """Whether the letters of one width in a line are those of a title, which may begin with a name."""
@@ -498,11 +507,13 @@ def _program(lines: Sequence[Line]) -> Block:
         (cell.right - cell.left) / len(cell.text) for line in lines for cell in line.cells if len(cell.text) > 2
     ]
     letter = max(median(widths) if widths else lines[0].size * 0.6, 0.5)
-    tops = [then.box.top - first.box.top for first, then in pairwise(lines)]
-    usual = min((top for top in tops if top > 0.8 * lines[0].size), default=_USUAL_PITCH * lines[0].size)
+    # The number of an empty line may be smaller than a program, and begins lower.
+    distances = [then.box.bottom - first.box.bottom for first, then in pairwise(lines)]
+    near = (distance for distance in distances if distance > 0.8 * lines[0].size)
+    usual = min(near, default=_USUAL_PITCH * lines[0].size)
     texts: list[str] = []
     for place, line in enumerate(lines):
-        if place and tops[place - 1] > 1.6 * usual:
+        if place and distances[place - 1] > 1.6 * usual:
             texts.append("")
         text = ""
         for cell in line.cells:

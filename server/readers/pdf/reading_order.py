@@ -159,7 +159,7 @@ def _divide(
     held, gutter = found
     whole: list[Line] = []
     width = _width(pieces)
-    for band in _bands(pieces, gutter):
+    for band in _bands(pieces, gutter, [*_grids(rules)]):
         left, right = _sides(band, gutter)
         if (left and right) and (
             _are_columns(left, right, gutter, width, rules, least)
@@ -207,11 +207,12 @@ def _grids(rules: Rules) -> Iterator[Box]:
             yield box
 
 
-def _bands(pieces: Iterable[Line], gutter: float) -> Iterator[list[Line]]:
-    """Each piece that crosses the gutter, and the pieces between two of them."""
+def _bands(pieces: Iterable[Line], gutter: float, grids: Iterable[Box]) -> Iterator[list[Line]]:
+    """Each piece that crosses the gutter or stands in a table over it, and the pieces between two of them."""
+    across = [grid for grid in grids if grid.left < gutter < grid.right]
     band: list[Line] = []
     for piece in sorted(pieces, key=lambda piece: piece.box.middle):
-        if piece.box.left < gutter < piece.box.right:
+        if piece.box.left < gutter < piece.box.right or any(grid.holds(piece.box) for grid in across):
             yield band
             yield [piece]
             band = []
@@ -234,10 +235,11 @@ def _find_gutter(pieces: Sequence[Line], rules: Rules, gutters: Sequence[float] 
     likely += [place for place in _free_places(pieces) if place not in likely]
     least = _USUAL_SHARE if gutters else 0.0
     best: tuple[int, float] | None = None
+    grids = [*_grids(rules)]
     for gutter in (place for place in gutters or likely if start + margin < place < end - margin):
         held = sum(
             len(left) + len(right)
-            for band in _bands(pieces, gutter)
+            for band in _bands(pieces, gutter, grids)
             for left, right in [_sides(band, gutter)]
             if _are_columns(left, right, gutter, (start, end), rules, least)
         )
@@ -317,13 +319,22 @@ def _is_table(left: Sequence[Line], right: Sequence[Line], gutter: float, rules:
 
 
 def _is_ruled(left: Sequence[Line], right: Sequence[Line], gutter: float, rules: Rules) -> bool:
-    """Whether at least two lines are drawn across the gutter between the first and the last piece."""
+    """Whether at least two lines are drawn across the gutter between the first and the last piece.
+
+    One is enough if lines as long are drawn close above the first piece and close below the last one.
+    """
     if len(rules.horizontal) < 2:
         return False
-    tops = [piece.box.top for piece in (*left, *right)]
-    top, bottom = min(tops), max(tops)
-    across = {round(y) for y, start, end in rules.horizontal if top < y < bottom and start < gutter < end}
-    return len(across) >= 2
+    pieces = [*left, *right]
+    top, last = min(piece.box.top for piece in pieces), max(piece.box.top for piece in pieces)
+    across = [rule for rule in rules.horizontal if rule[1] < gutter < rule[2]]
+    within = {round(y): (start, end) for y, start, end in across if top < y < last}
+    if len(within) != 1:
+        return len(within) > 1
+    bottom, room = max(piece.box.bottom for piece in pieces), pieces[0].size
+    ((start, end),) = within.values()
+    alike = [y for y, first, then in across if abs(first - start) < 1 and abs(then - end) < 1]
+    return any(top - room < y <= top for y in alike) and any(last < y < bottom + room for y in alike)
 
 
 def _prose_share(rows: Sequence[Sequence[Line]]) -> float:

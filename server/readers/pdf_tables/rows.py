@@ -58,9 +58,14 @@ def read_rows(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) ->
         )
         if groups:
             is_rest = is_rest or (groups[place] == groups[place - 1] and groups[place] in single)
-            is_row = groups[place] in parted and len(line.cells) > 1
-        else:  # a header may have several lines, however short they are
-            is_row = len(rows) > 1 and cells[0] == "" and _had_room(line, placed[place], ends, columns) > 0
+            had_room = len(line.cells) > 1 or _had_room(line, placed[place], ends, columns, fewest=1) > 0
+            is_row = groups[place] in parted and had_room
+        else:
+            is_row = (
+                cells[0] == ""
+                and place > 0
+                and _begins(place, lines, placed, ends, columns, has_header=len(rows) > 1)
+            )
         if is_rest and not is_row:
             rows[-1] = _whole((rows[-1], cells))
         else:
@@ -224,13 +229,15 @@ def _goes_on(
     )
 
 
-def _had_room(line: Line, placed: Mapping[int, Cell], ends: Mapping[int, Cell], columns: Sequence[Column]) -> int:
+def _had_room(
+    line: Line, placed: Mapping[int, Cell], ends: Mapping[int, Cell], columns: Sequence[Column], fewest: int = 2
+) -> int:
     """Whether more cells had room for their first words behind the cells above than were wrapped there: 1, or -1.
 
-    0 where neither is so. One word above that is too long for another beside it says nothing.
+    0 where neither is so, or fewer cells go on. A word above that is too long for another beside it says nothing.
     """
     begins = {place: cell for place, cell in placed.items() if place in ends}
-    if len(begins) < 2:
+    if len(begins) < fewest:
         return 0
     rooms = [*(then.left - CELL_GAP * line.size for then in columns[1:]), columns[-1].right]
     had = {
@@ -239,6 +246,35 @@ def _had_room(line: Line, placed: Mapping[int, Cell], ends: Mapping[int, Cell], 
     }
     balance = sum(had.values()) - sum(not room and " " in ends[place].text for place, room in had.items())
     return (balance > 0) - (balance < 0)
+
+
+def _begins(
+    place: int,
+    lines: Sequence[Line],
+    placed: Sequence[Mapping[int, Cell]],
+    ends: Mapping[int, Cell],
+    columns: Sequence[Column],
+    *,
+    has_header: bool,
+) -> bool:
+    """Whether a line without a first cell begins a row.
+
+    Its words had room in the cells above, or it has a name over several columns, or a cell that the row has, too,
+    but the line above has not: the lines of a cell have no gaps, unless lines of another cell stand between them.
+    A header, which the first row may be, may have several lines, however short they are.
+    """
+    line, above = lines[place], lines[place - 1]
+    comes_again = any(column in ends and column not in placed[place - 1] for column in placed[place])
+    return (
+        (comes_again and not is_between(line, above))
+        or _is_wide(line, columns)
+        or (has_header and _had_room(line, placed[place], ends, columns) > 0)
+    )
+
+
+def _is_wide(line: Line, columns: Sequence[Column]) -> bool:
+    """Whether a line is a name over several columns, which begins the row below it."""
+    return len(line.cells) == 1 and len(met_by(line.cells[0], columns)) > 1
 
 
 def _first_width(cell: Cell) -> float:

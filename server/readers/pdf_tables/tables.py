@@ -228,7 +228,8 @@ def _is_long_name(lines: Sequence[Line], columns: Sequence[Column]) -> bool:
 def _is_enough(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) -> bool:
     full = sum(len(line.cells) > 1 for line in lines)
     between = sum(is_between(line, above) for above, line in pairwise(lines))
-    if full < 2 or full < _FULL_SHARE * (len(lines) - 2 * between):
+    wrapped = sum(_is_wrapped(line, columns) for line in lines) if len(columns) > 2 and full >= _ROWS else 0
+    if full < 2 or full < _FULL_SHARE * (len(lines) - max(2 * between, wrapped)):
         return False
     if len(columns) > 2 or inner_rules(rules, box_of(lines)):
         return True
@@ -241,6 +242,12 @@ def _is_enough(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) -
     # Two columns of long lines are prose that no gutter was found for.
     long = sum(min(len(cell.text) for cell in line.cells) > _LONG_CELL for line in lines if len(line.cells) == 2)
     return full >= _ROWS and long * 3 < full
+
+
+def _is_wrapped(line: Line, columns: Sequence[Column]) -> bool:
+    """Whether a line only goes on with a cell beyond the first column."""
+    met = met_by(line.cells[0], columns)
+    return len(line.cells) == 1 and len(met) == 1 and met[0] > 0
 
 
 def table_markdown(rows: Sequence[Sequence[str]]) -> str:
