@@ -21,6 +21,7 @@ _ADVICE: Sequence[tuple[re.Pattern[str], str]] = tuple(
             r"damaged|well-formed|no part|overlap|unknown encoding|without pixels|cannot be read \(",
             _SAVE_AGAIN,
         ),
+        (r"old office document", "save it as .docx, .xlsx, .pptx or an OpenDocument file"),
         (r"^(is |has )?(not|no cues|a ZIP archive, but|an OpenDocument file, but)\b", "rename it to what it is"),
         (r"(larger|longer|more) than|grows more|nested too|too large|spans|has a row", "split or simplify it"),
         (r"XML|compressed in a way|parser (crashed|returned)", _SAVE_AGAIN),

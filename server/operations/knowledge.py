@@ -265,7 +265,7 @@ class KnowledgeBase:
         try:
             async with asyncio.timeout(deadline.remaining()):
                 store = await self._open_store_once()
-            advice = "try again with fewer results"
+            advice = "try again, or ask for less at once"
             context = RequestContext(
                 store,
                 settings_for(self._settings, caller.connection),

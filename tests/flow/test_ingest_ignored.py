@@ -185,6 +185,16 @@ def test_files_of_unknown_types_are_counted_by_the_end_of_their_names(
     assert "5 files of unknown types were skipped: (no suffix) 2, .zzz 2, .yyy 1\n" in result.stdout
 
 
+def test_a_file_of_an_old_word_processor_is_skipped_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINNOW_EMBEDDING", "off")
+    for name in ("a.md", "b.doc", "c.xyz"):
+        (tmp_path / name).write_bytes(b"# Text")
+    result = CliRunner().invoke(app, [str(tmp_path), "--store", str(tmp_path / ".store")])
+    assert "2 files of unknown types were skipped: .doc 1, .xyz 1; save .doc as .docx\n" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("address", "fetched"),
     [

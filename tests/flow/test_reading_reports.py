@@ -288,6 +288,10 @@ def test_the_advice_to_use_ocr_says_how_to_install_it_where_it_is_missing(
     [
         ("empty", "empty; delete it, or copy it here again"),
         ("not a PDF", "not a PDF, whatever its name says; rename it to what it is"),
+        (
+            "not text (looks like an old office document)",
+            "not text (looks like an old office document); save it as .docx, .xlsx, .pptx or an OpenDocument file",
+        ),
         ("is damaged", "is damaged; copy it again, or save it again from its program"),
         ("nested too deeply", "nested too deeply; split or simplify it"),
         ("Permission denied", "Permission denied; give this account the right to read it"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _FAILURES_SHOWN = 20
 _FLAWS_SHOWN = 10
+# Formats before 2007, and what their programs save today.
+_TODAY = {".doc": ".docx", ".dot": ".docx", ".ppt": ".pptx", ".pps": ".pptx"}
 # Types of text, which have no reader with a name of its own.
 _TEXTS: frozenset[DocumentType] = frozenset({"markdown", "text", "html", "rst", "manual", "code", "record"})
 
@@ -57,7 +59,7 @@ def _format_left_out(report: IngestReport) -> Iterator[str]:
     if report.skipped:
         kinds = ", ".join(f"{suffix or '(no suffix)'} {n:,}" for suffix, n in report.skipped_suffixes.items())
         files = count_of(report.skipped, "file of an unknown type was", "files of unknown types were")
-        yield f"{files} skipped: {one_line(kinds)}"
+        yield f"{files} skipped: {one_line(kinds)}{_advise_on_old_files(report.skipped_suffixes)}"
     if report.images_skipped:
         them = "it" if report.images_skipped == 1 else "them"
         images = count_of(report.images_skipped, "image was", "images were")
@@ -140,6 +142,12 @@ def _list_files(lines: Sequence[str]) -> Iterator[str]:
 def _name_pages(numbers: str) -> str:
     """Numbers of pages in words: "page 3", "pages 1-2"."""
     return f"page {numbers}" if numbers.isdigit() else f"pages {numbers}"
+
+
+def _advise_on_old_files(skipped: Iterable[str]) -> str:
+    """What to do about files of old word processors and slides; "" without any."""
+    old = [suffix for suffix in skipped if suffix in _TODAY]
+    return "".join(f"; save {suffix} as {_TODAY[suffix]}" for suffix in old)
 
 
 def _format_advice(report: IngestReport) -> Iterator[str]:
