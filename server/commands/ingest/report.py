@@ -145,7 +145,7 @@ def _name_pages(numbers: str) -> str:
 
 
 def _advise_on_old_files(skipped: Iterable[str]) -> str:
-    """What to do about files of old word processors and slides; "" without any."""
+    """The advice on files of old word processors and slides; "" without any."""
     old = [suffix for suffix in skipped if suffix in _TODAY]
     return "".join(f"; save {suffix} as {_TODAY[suffix]}" for suffix in old)
 
