@@ -266,17 +266,17 @@ class ForkedChildren:
 
         A fork of a warm process copies the tables of all its pages, which takes longer than the attempts.
         """
-        worked = mmap.mmap(-1, len(CHILD_WALLS))  # shared with the child
-        pid = self.fork()
-        if pid == 0:
-            try:
-                resources = self.resources.with_rpc(self.resources.null, self.resources.limits)
-                for number, wall in enumerate(CHILD_WALLS):
-                    worked[number] = wall.is_breached(resources)
-            finally:
-                os._exit(0)
-        os.waitpid(pid, 0)
-        return [bool(each) for each in worked[:]]
+        with mmap.mmap(-1, len(CHILD_WALLS)) as worked:  # shared with the child, and with no other
+            pid = self.fork()
+            if pid == 0:
+                try:
+                    resources = self.resources.with_rpc(self.resources.null, self.resources.limits)
+                    for number, wall in enumerate(CHILD_WALLS):
+                        worked[number] = wall.is_breached(resources)
+                finally:
+                    os._exit(0)
+            os.waitpid(pid, 0)
+            return [bool(each) for each in worked[:]]
 
     def _try(self, walls: tuple[Wall, ...], attempt: Callable[[WallResources], bool]) -> int:
         """The exit code of a throw-away child that makes an attempt behind some walls."""
