@@ -2,7 +2,9 @@
 
 ``convex_combination`` (Bruch, Gai & Ingber 2023) compares scores: each leg is divided by its maximum, and the two
 are added with weights. It measures about a point of nDCG@10 better than ranks (docs/decisions/0003-retrieval.md),
-but needs a score from both legs for every candidate; the caller fills in missing scores.
+but needs a score from both legs for every candidate; the caller fills in missing scores. Of a cosine only the part
+above the background counts, the cosine that the model gives texts with nothing in common (Arampatzis & Kamps 2009:
+a score less what noise would score): some models give unrelated texts 0.7.
 ``reciprocal_rank_fusion`` (Cormack, Clarke & Buettcher 2009) compares ranks only.
 """
 
@@ -24,14 +26,22 @@ ScoredChunks = list[tuple[str, float]]
 
 
 def convex_combination(
-    dense: Mapping[str, float], sparse: Mapping[str, float], sparse_weight: float = SPARSE_WEIGHT
+    dense: Mapping[str, float],
+    sparse: Mapping[str, float],
+    sparse_weight: float = SPARSE_WEIGHT,
+    background: float = 0.0,
 ) -> ScoredChunks:
     """The weighted sum of two sets of scores, best first, in 0..1. An absent or negative score counts as 0.
 
+    ``background`` is subtracted from the dense scores.
+
     >>> convex_combination({"a": 0.5, "b": 0.25}, {"b": 8.0})
     [('b', 0.75), ('a', 0.5)]
+    >>> convex_combination({"a": 0.5, "b": 0.25}, {"b": 8.0}, background=0.25)
+    [('a', 0.5), ('b', 0.5)]
     """
-    legs = ((1 - sparse_weight, divide_by_maximum(dense)), (sparse_weight, divide_by_maximum(sparse)))
+    above = {chunk: score - background for chunk, score in dense.items()}
+    legs = ((1 - sparse_weight, divide_by_maximum(above)), (sparse_weight, divide_by_maximum(sparse)))
     fused: dict[str, float] = {}
     for weight, scores in legs:
         for chunk, score in scores.items():

@@ -208,7 +208,8 @@ class Retriever:
         if embedder is not None:
             vector: Vector = embedder.embed([query])[0]
             has_language = is_covered(query, documents, embedder.languages)
-            dense = Leg(self._store.score_dense(vector, ids), lambda _: {}, is_foreign=not has_language)
+            cosines = self._store.score_dense(vector, ids)
+            dense = Leg(cosines, lambda _: {}, is_foreign=not has_language, background=embedder.background)
         if dense is None or mode == "hybrid":
             words = build_query_vector(query, documents, is_english=is_english(query, documents))
             lexical = Leg(self._store.score_sparse(words, ids), lambda _: {})
@@ -382,7 +383,7 @@ class Retriever:
             message = error.message if isinstance(error, WinnowError) else type(error).__name__
             notes.warnings.append(f"the semantic leg is down, so this is ranked by words alone: {message}")
             return None
-        return Leg(dict(scored), score, is_foreign=not has_language)
+        return Leg(dict(scored), score, is_foreign=not has_language, background=embedder.background)
 
     def _require_embedder(self, project: str) -> Embedder:
         """The embedding model that made the project's vectors. Raises as ``rank_by_vectors`` does."""

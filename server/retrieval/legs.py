@@ -30,12 +30,14 @@ _DEPTH_FACTOR, _MAX_DEPTH = 4, 6_400
 class Leg:
     """The result of one leg: scores by chunk, best first, and a function that scores other chunks.
 
-    ``is_foreign``: the embedding model does not cover the query's language.
+    ``is_foreign``: the embedding model does not cover the query's language. ``background``: what chunks score that
+    have nothing in common with the query.
     """
 
     scores: Mapping[str, float]
     score: Callable[[list[str]], dict[str, float]]
     is_foreign: bool = False
+    background: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ def fuse_legs(
     lexical = _fill_in(legs.lexical, [*legs.dense.scores, *others])
     if sparse_weight is None:
         sparse_weight = FOREIGN_SPARSE_WEIGHT if legs.dense.is_foreign else SPARSE_WEIGHT
-    return FusedRanking(convex_combination(dense, lexical, sparse_weight), dense, lexical, "hybrid", fusion)
+    scores = convex_combination(dense, lexical, sparse_weight, legs.dense.background)
+    return FusedRanking(scores, dense, lexical, "hybrid", fusion)
 
 
 def _rank_by_one_leg(legs: SearchLegs, others: Sequence[str]) -> FusedRanking:

@@ -297,6 +297,7 @@ class Embedder(Protocol):
     """Text to unit vectors. ``fingerprint`` changes whenever the vectors would.
 
     ``languages`` (ISO 639-1) are those that the model understands, None where it understands them all.
+    ``background`` is the usual cosine of texts that have nothing in common, 0 to 1.
     """
 
     @property
@@ -307,6 +308,9 @@ class Embedder(Protocol):
 
     @property
     def languages(self) -> frozenset[str] | None: ...
+
+    @property
+    def background(self) -> float: ...
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Shape (len(texts), dimension), rows of length 1."""

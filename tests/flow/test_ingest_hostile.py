@@ -224,7 +224,7 @@ def test_a_generated_source_with_hostile_documents_is_bounded_like_files(target:
 class Counting:
     """An embedder that counts the texts it is given."""
 
-    fingerprint, dimension, languages = "counting", 4, None
+    fingerprint, dimension, languages, background = "counting", 4, None, 0.0
 
     def __init__(self) -> None:
         self.texts = 0

@@ -151,7 +151,7 @@ def test_an_environment_that_no_scope_can_name_is_kept_and_told(
 class Counting:
     """An embedder that counts the texts it is given."""
 
-    fingerprint, dimension, languages = "counting", DIMENSION, None
+    fingerprint, dimension, languages, background = "counting", DIMENSION, None, 0.0
 
     def __init__(self) -> None:
         self.texts = 0

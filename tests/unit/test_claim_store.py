@@ -238,7 +238,7 @@ def test_drift_is_a_change_and_no_revision(store: SqliteClaimStore) -> None:
 class _Letters:
     """Vectors of the letters of a text."""
 
-    fingerprint, dimension, languages = "letters/1", 26, None
+    fingerprint, dimension, languages, background = "letters/1", 26, None, 0.0
 
     def embed(self, texts: object) -> object:
         assert isinstance(texts, list)

@@ -18,7 +18,7 @@ from tests.patience import LIMIT
 from tests.tiny_models import TABLE, WORDS, write_model
 from winnow.server.backends.models.embedders import LazyEmbedder, install_model, load_embedder
 from winnow.server.backends.models.embedding_scheduler import FEW, EmbeddingScheduler, PriorityGate
-from winnow.server.backends.models.named_embedder import languages_of
+from winnow.server.backends.models.named_embedder import UNRELATED, languages_of, mean_cosine
 from winnow.server.backends.models.onnx_folder import OnnxFolder
 from winnow.server.backends.models.openai_api import AT_ONCE, OpenAIEndpoint
 from winnow.server.errors import WinnowError
@@ -68,6 +68,17 @@ def test_the_fingerprint_is_that_of_the_bytes_and_of_what_is_done_with_them(tmp_
         )
     }
     assert len(kinds) == 4
+
+
+def test_the_background_is_the_mean_cosine_of_different_rows_and_never_below_zero() -> None:
+    rows = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]], dtype=np.float32)
+    assert mean_cosine(rows) == pytest.approx((0.6 + 0.8 + 0.0) / 3, abs=0.005)
+    assert mean_cosine(np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)) == 0.0
+
+
+def test_a_folders_background_is_measured_when_it_is_loaded(tmp_path: Path) -> None:
+    model = OnnxFolder(write_model(tmp_path / "model"))
+    assert model.background == mean_cosine(model.embed(UNRELATED))
 
 
 def test_a_folder_that_cannot_be_used_says_what_it_lacks(tmp_path: Path) -> None:
@@ -154,10 +165,11 @@ def test_an_endpoint_gives_unit_vectors_in_the_order_of_the_texts(endpoint: Endp
     model = open_endpoint(endpoint)
     texts = [f"{'a' * (at % 7)}{'o' * (at % 5)} {at}" for at in range(AT_ONCE + 9)]
     assert model.embed(texts) == pytest.approx(np.stack([unit(letters(text)) for text in texts]), abs=1e-6)
-    assert [len(asked["input"]) for asked in endpoint.asked] == [1, AT_ONCE, 9]
+    assert [len(asked["input"]) for asked in endpoint.asked] == [len(UNRELATED), AT_ONCE, 9]
     assert {(asked["path"], asked["model"]) for asked in endpoint.asked} == {("/v1/embeddings", "letters")}
     assert set(endpoint.keys) == {"Bearer a-key"}
     assert (model.dimension, model.fingerprint) == (5, "openai/letters/5")
+    assert model.background == mean_cosine(np.stack([unit(letters(text)) for text in UNRELATED]))
 
 
 def test_an_endpoint_that_is_busy_is_asked_again_and_a_query_once(endpoint: Endpoint) -> None:

@@ -15,6 +15,7 @@ from winnow.server.retrieval.fusion import (
 
 ids = st.text("0123456789abcdefghijklmnopqrstuv", min_size=1, max_size=3)
 scores = st.dictionaries(ids, st.floats(-1, 50), max_size=20)
+cosines = st.dictionaries(ids, st.integers(-100, 100).map(lambda percent: percent / 100), max_size=20)
 
 
 def test_convex_mixes_each_leg_divided_by_its_best() -> None:
@@ -38,6 +39,20 @@ def test_convex_scores_lie_between_zero_and_one_and_keep_everything(
     fused = convex_combination(dense, sparse)
     assert {chunk for chunk, _ in fused} == dense.keys() | sparse.keys()
     assert all(0 <= score <= 1 for _, score in fused)
+
+
+@given(cosines, scores, st.sampled_from([0.25, 0.5, 0.75]))
+def test_a_model_that_gives_everything_more_joins_alike_once_its_background_is_known(
+    dense: dict[str, float], sparse: dict[str, float], background: float
+) -> None:
+    lofty = {chunk: score + background for chunk, score in dense.items()}
+    fused = dict(convex_combination(lofty, sparse, background=background))
+    assert fused == pytest.approx(dict(convex_combination(dense, sparse)), abs=2e-6)
+
+
+def test_a_cosine_counts_by_what_it_has_above_the_background() -> None:
+    fused = convex_combination({"a": 0.9, "b": 0.8, "c": 0.5}, {}, 0.5, background=0.7)
+    assert fused == [("a", 0.5), ("b", 0.25), ("c", 0.0)]
 
 
 @given(st.lists(st.lists(ids, unique=True, max_size=9), max_size=3))

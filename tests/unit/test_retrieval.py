@@ -34,6 +34,9 @@ class HashedTerms:
     dimension = DIMENSION
     languages: frozenset[str] | None = frozenset({"en"})
 
+    def __init__(self, background: float = 0.0) -> None:
+        self.background = background
+
     def embed(self, texts: Sequence[str]) -> Vector:
         rows = np.full((len(texts), DIMENSION), 0.01, dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
@@ -130,6 +133,16 @@ def test_what_many_say_alike_is_ranked_by_id_however_the_index_was_filled(
         store.close()
     assert rankings[0] == rankings[1]
     assert len(rankings[0]) == 50
+
+
+def test_cosines_below_the_models_background_count_nothing_beside_words(store: EdgeStore) -> None:
+    usual, lofty = retriever(store, HashedTerms()), retriever(store, HashedTerms(background=1.0))
+    (words,) = (hit for hit in lofty.search("proxy traffic", Filters("p"), 1).hits)
+    assert (URIS[words.chunk_id], words.score) == ("proxy.md", 0.5)
+    assert words.dense == usual.search("proxy traffic", Filters("p"), 1).hits[0].dense
+    chunks = list(URIS)
+    assert usual.score("proxy traffic", "p", chunks).hits[0].score == 1.0
+    assert lofty.score("proxy traffic", "p", chunks).hits[0].score == 0.5
 
 
 def test_fusion_by_ranks_is_there_on_request(store: EdgeStore) -> None:

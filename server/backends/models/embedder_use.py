@@ -51,6 +51,10 @@ class _CountedEmbedder:
     def languages(self) -> frozenset[str] | None:
         return self._model.languages
 
+    @property
+    def background(self) -> float:
+        return self._model.background
+
     def embed(self, texts: Sequence[str]) -> Vector:
         self._counts.add(len(texts))
         return self._model.embed(texts)

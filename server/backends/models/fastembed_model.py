@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from winnow.server.backends.models.embedding_scheduler import EmbeddingScheduler
-from winnow.server.backends.models.named_embedder import NamedEmbedder
+from winnow.server.backends.models.named_embedder import UNRELATED, NamedEmbedder
 from winnow.server.backends.models.onnx_folder import normalise
 from winnow.server.backends.models.onnx_runtime import import_with_runtime
 from winnow.server.errors import WinnowError
@@ -32,7 +32,7 @@ class FastembedModel(NamedEmbedder):
         self._model = _open(name, models, is_offline=True)
         self._fingerprint = f"fastembed/{name}/{_revision(models, name)}"
         self._turns = EmbeddingScheduler(self._embed_one)
-        self._dimension = int(self._model.embedding_size)
+        self._measure(self._embed_texts(UNRELATED))
 
     def _embed_texts(self, texts: Sequence[str]) -> Vector:
         return self._turns.rows(texts)

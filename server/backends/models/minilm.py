@@ -30,6 +30,9 @@ from winnow.server.storage.files.temporary_folders import CONVERTING, temporary_
 
 # The length the model was trained on, in word pieces. Longer text is truncated, so chunks are smaller.
 WINDOW = 256
+# Unrelated texts have cosines around 0.04 and whole collections 0.05 to 0.18; rankings with 0 and with 0.1 are
+# equally good (docs/decisions/0003-retrieval.md).
+BACKGROUND = 0.0
 # Incremented when a change of the conversion changes vectors.
 RECIPE = 1
 FINGERPRINT = f"{weights.NAME}/int8/{weights.SHA256[weights.WEIGHTS][:8]}/{RECIPE}"
@@ -66,6 +69,11 @@ class MiniLM:
     def languages(self) -> frozenset[str] | None:
         """English, which the model was trained on."""
         return ENGLISH
+
+    @property
+    def background(self) -> float:
+        """The usual cosine of unrelated texts."""
+        return BACKGROUND
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Unit vectors, shape (len(texts), 384), in the order of ``texts``. Text beyond the window is cut."""

@@ -24,7 +24,7 @@ from tokenizers import Encoding, Tokenizer
 
 from winnow.server.backends.models.embedding_scheduler import EmbeddingScheduler
 from winnow.server.backends.models.model_identity import GRAPHS, digest
-from winnow.server.backends.models.named_embedder import NamedEmbedder
+from winnow.server.backends.models.named_embedder import UNRELATED, NamedEmbedder
 from winnow.server.backends.models.onnx_runtime import open_session
 from winnow.server.errors import WinnowError
 from winnow.server.storage.base import Vector
@@ -52,7 +52,7 @@ class OnnxFolder(NamedEmbedder):
         files = digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
         self._fingerprint = f"onnx/{self._name}/{files}/{self._pooling}/{window}"
         self._turns = EmbeddingScheduler(self._embed_one)
-        self._dimension = len(self._embed_texts(["dimension"])[0])
+        self._measure(self._embed_texts(UNRELATED))
 
     def _embed_texts(self, texts: Sequence[str]) -> Vector:
         return self._turns.rows(self._tokenizer.encode_batch(list(texts)))
