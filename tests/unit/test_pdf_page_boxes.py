@@ -103,6 +103,38 @@ def test_an_address_keeps_to_its_words_on_a_page_that_begins_elsewhere() -> None
     assert read(pdf_liteparse.read, file, lambda page: page.set_cropbox(50, 100, 560, 800)) == expected
 
 
+def _pages_of_one_list(*pages: str) -> bytes:
+    """A file without a table of objects, whose pages have one list of contents."""
+    words = "BT /F1 12 Tf 100 500 Td (a page of plain words) Tj ET"
+    kids = " ".join(f"{number} 0 R" for number in range(6, 6 + len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "[4 0 R]",
+        f"<< /Length {len(words)} >> stream\n{words}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        *(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [{box}] /Contents 3 0 R"
+            " /Resources << /Font << /F1 5 0 R >> >> >>"
+            for box in pages
+        ),
+    ]
+    body = "\n".join(f"{number} 0 obj\n{entries}\nendobj" for number, entries in enumerate(objects, 1))
+    return f"%PDF-1.5\n{body}\ntrailer\n<< /Root 1 0 R >>\n%%EOF\n".encode()
+
+
+def test_pages_that_share_their_contents_are_left_to_pdfium_where_they_begin_elsewhere() -> None:
+    """What moves one of them would move the others, out of their pages."""
+    boxes = ("-400 -300 612 792", "-400 -300 612 792", "50 60 612 792")
+    text = " ".join(["a page of plain words"] * 3)
+    assert pdf_pdfium.read(io.BytesIO(_pages_of_one_list(*boxes)), ReadOptions()).text.split() == text.split()
+    with pytest.raises(NotForThisReader, match="share their contents"):
+        pdf_liteparse.read(io.BytesIO(_pages_of_one_list(*boxes)), ReadOptions())
+    for alone in (boxes[:1], ["0 0 612 792"] * 3):
+        parsed = pdf_liteparse.read(io.BytesIO(_pages_of_one_list(*alone)), ReadOptions())
+        assert parsed.text.split() == text.split()[: 5 * len(alone)]
+
+
 @given(
     box=st.lists(st.floats(-1e7, 1e7, width=32), min_size=4, max_size=4),
     crop=st.lists(st.floats(-1e7, 1e7, width=32), min_size=4, max_size=4),

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from liteparse._liteparse import LiteParse  # type: ignore[import-not-found]
 
-from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.formats.parsed_file import NotForThisReader, ParsedFile, ReadOptions
 from winnow.server.readers.pdf.composition import ReadPages, compose
 from winnow.server.readers.pdf.document import OpenPdf, bounded_texts, open_pdf
 from winnow.server.readers.pdf.hidden_text import Cleaned, clean
@@ -124,6 +124,8 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     """Read a PDF. Raises ``UnreadableFile`` for what is no PDF, is encrypted, or has absurd pages."""
     opened = open_pdf(file, options)
     try:
+        if not opened.is_upright:
+            raise NotForThisReader("pages that share their contents are turned, or begin elsewhere")
         cleaned = clean(opened)
         drawn = _all_drawn(_PARSER.parse_bytes(cleaned.data).pages, opened, cleaned)
         return compose(opened, ReadPages("liteparse", tuple(lay_out_pages(drawn)), cleaned.objects), options)

@@ -14,7 +14,7 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ReadOptions
 from winnow.server.readers.pdf.layout import Box
-from winnow.server.readers.pdf.page_boxes import set_upright
+from winnow.server.readers.pdf.page_boxes import SharedContents, set_upright
 from winnow.server.readers.pdf_characters.glyph_names import may_name_signs, with_named_letters
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN, HYPHENS
 
@@ -72,10 +72,14 @@ class PageTexts:
 
 
 class OpenPdf:
-    """A PDF that was opened. ``data`` are its bytes without encryption; ``document`` is the handle of PDFium."""
+    """A PDF that was opened. ``data`` are its bytes without encryption; ``document`` is the handle of PDFium.
 
-    def __init__(self, data: bytes, document: Any) -> None:
+    ``is_upright``: all pages have their corner at the origin, and need no turn. Others share their contents.
+    """
+
+    def __init__(self, data: bytes, document: Any, *, is_upright: bool = True) -> None:
         self.data = data
+        self.is_upright = is_upright
         self.document = document
         self.texts = PageTexts(document)
         self.pages = len(document)
@@ -128,18 +132,25 @@ def open_pdf(file: BinaryIO, options: ReadOptions) -> OpenPdf:
     data = file.read()
     _check_magic(data)
     document, password = _open(data, options.passwords)
+    is_upright = True
     try:
         _check_size(document)
-        if set_upright(document) or password is not None:
+        try:
+            is_changed = set_upright(document)
+        except SharedContents:
+            document.close()
+            document, password = _open(data, options.passwords)
+            is_changed = is_upright = False
+        if is_changed or password is not None:
             data = _decrypt(document)
         named = _with_named_letters(document) if may_name_signs(data) else None
     except BaseException:
         document.close()
         raise
     if named is None:
-        return OpenPdf(data, document)
+        return OpenPdf(data, document, is_upright=is_upright)
     document.close()
-    return named
+    return OpenPdf(*named, is_upright=is_upright)
 
 
 def _check_magic(data: bytes) -> None:
@@ -165,8 +176,8 @@ def _decrypt(document: Any) -> bytes:
     return save(document, pdfium.FPDF_REMOVE_SECURITY)
 
 
-def _with_named_letters(document: Any) -> OpenPdf | None:
-    """The document with the letters that names tell in its fonts; None without any."""
+def _with_named_letters(document: Any) -> tuple[bytes, Any] | None:
+    """The document, as bytes and opened, with the letters that names tell in its fonts; None without any."""
     data = with_named_letters(_decrypt(document))
     if data is None:
         return None
@@ -175,7 +186,7 @@ def _with_named_letters(document: Any) -> OpenPdf | None:
     except pypdfium2.PdfiumError:
         return None
     if len(named) == len(document):
-        return OpenPdf(data, named)
+        return data, named
     named.close()
     return None
 
