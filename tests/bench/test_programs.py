@@ -27,7 +27,6 @@ def test_the_list_names_every_program() -> None:
         "hostile_http",
         "ingest",
         "kb",
-        "near_misses",
         "notebook",
         "pdf",
         "scale",

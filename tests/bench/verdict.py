@@ -56,7 +56,7 @@ EXAMPLES = (
 )
 _GOLDEN = Path(__file__).parents[1] / "golden"
 _BY_HAND = Path(__file__).with_suffix(".jsonl")
-PROJECT = "verdict"
+_PROJECT = "verdict"
 METHODS: tuple[Method, ...] = ("words and meaning", "words")
 # The coefficients are fitted to these queries over these collections alone; every other pair is reported.
 FITTED_QUERIES = ("scifact train", "stdlib")
@@ -149,13 +149,12 @@ def _read_training(folder: Path) -> QuerySet:
 
 def list_collections(data: Path) -> dict[str, Ingest]:
     """Every collection by name, with the function that ingests it."""
-    collections = {folder.name: ingest_file(folder / "corpus.jsonl") for folder in _collection_folders(data)}
-    collections |= {folder.name: ingest_file(folder / "md") for folder in _markdown_folders(data)}
+    collections = {folder.name: _ingest(folder / "corpus.jsonl") for folder in _collection_folders(data)}
+    collections |= {folder.name: _ingest(folder / "md") for folder in _markdown_folders(data)}
     return collections | {golden.name: _ingest_golden(golden) for golden in read_golden(_GOLDEN)}
 
 
-def ingest_file(path: Path) -> Ingest:
-    """The function that ingests a file or a folder."""
+def _ingest(path: Path) -> Ingest:
     return lambda target, on_progress: ingest_paths(target, [path], progress=on_progress)
 
 
@@ -166,13 +165,12 @@ def _ingest_golden(golden: GoldenSet) -> Ingest:
 
 
 @contextmanager
-def open_store(store: Path, name: str, ingest: Ingest, method: Method) -> Iterator[tuple[Backends, Settings]]:
-    """The index of a collection, which is made where it is not there yet."""
+def _open(store: Path, name: str, ingest: Ingest, method: Method) -> Iterator[tuple[Backends, Settings]]:
     without = {"embedding": "off", "evidence": "lexical"} if method == "words" else {}
-    settings = load_settings(store=store / name, project=PROJECT, **without)
+    settings = load_settings(store=store / name, project=_PROJECT, **without)
     backends = open_backends(settings, wait_for_model=True)
     try:
-        if not any(info.name == PROJECT for info in backends.catalogue.projects()):
+        if not any(info.name == _PROJECT for info in backends.catalogue.projects()):
             with show_progress(f"indexing {name}") as on_progress:
                 ingest(target_of(settings, backends, backends.embedder.ready()), on_progress)
         yield backends, settings
@@ -189,12 +187,12 @@ def _judge_all(
     for queries in sets:
         for id in queries.sample(most):
             question = queries.questions[id]
-            context = build_context(backends, settings)
-            ranking = rank_distinct(context, question, Filters(PROJECT), _READ, _READ)
+            context = _build_context(backends, settings)
+            ranking = rank_distinct(context, question, Filters(_PROJECT), _READ, _READ)
             is_own = queries.home == name
             yield _judge(context, ranking, name, queries, "answerable" if is_own else "foreign", question)
             if is_own:
-                left = leave_out(ranking, queries.answers[id])
+                left = _without(ranking, queries.answers[id])
                 yield _judge(context, left, name, queries, "removed", question)
         print_to_stderr(f"{name}: {queries.name}")
 
@@ -203,11 +201,10 @@ def _judge(
     context: RequestContext, ranking: CandidateList, name: str, queries: QuerySet, kind: str, question: str
 ) -> Judged:
     judgement = judge_answer(context, replace(ranking, candidates=ranking.candidates[:_KEPT]))
-    signals = replace(judgement.signals, stated=None)  # tests/bench/near_misses.py fits what is stated
-    return Judged(name, queries.name, kind, question, signals, judgement.missing)
+    return Judged(name, queries.name, kind, question, judgement.signals, judgement.missing)
 
 
-def leave_out(ranking: CandidateList, documents: frozenset[str]) -> CandidateList:
+def _without(ranking: CandidateList, documents: frozenset[str]) -> CandidateList:
     """The ranking without the passages of these documents."""
     kept = (
         candidate
@@ -217,7 +214,7 @@ def leave_out(ranking: CandidateList, documents: frozenset[str]) -> CandidateLis
     return replace(ranking, candidates=tuple(kept))
 
 
-def build_context(backends: Backends, settings: Settings) -> RequestContext:
+def _build_context(backends: Backends, settings: Settings) -> RequestContext:
     """A context with empty caches, so that no question profits from another."""
     session = PassageStore(1 << 20, 60.0).session("bench")
     stores = ResultStore(60.0), SavedValues(60.0)
@@ -230,7 +227,7 @@ def measure_signals(data: Path, store: Path, method: Method, most: int) -> list[
     for name, ingest in list_collections(data).items():
         kept = store / f"{name}, {method}, {most}.json"
         if not kept.is_file():
-            with open_store(store, name, ingest, method) as (backends, settings):
+            with _open(store, name, ingest, method) as (backends, settings):
                 rows = [asdict(row) for row in _judge_all(backends, settings, name, sets, most)]
             kept.write_text(json.dumps(rows), "utf-8")
         for row in json.loads(kept.read_text("utf-8")):
