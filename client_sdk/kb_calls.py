@@ -29,9 +29,9 @@ def retrieve_evidence(
         page = kb.retrieve_evidence("how are retries configured")
         print(page.verdict, page.missing_terms, [(row.quote, row.title) for row in page])
 
-    page.verdict: "answered", "partly" or "not_found". page.is_stated: False where no passage has the number
-    asked for. top_k (passages), max_quotes: 1 to 20. max_quote_tokens: 8 to 200, and include_context_tokens
-    on each side. row.confidence: the share of the question's words in the quote.
+    page.verdict: "answered", "partly" or "not_found", by page.confidence. top_k: passages to quote from, 1 to 20.
+    max_quotes: 1 to 20. max_quote_tokens: 8 to 200, with include_context_tokens on each side of the sentence.
+    row.confidence: the share of the question's words in the quote.
     """
     return request_page("kb.retrieve_evidence", locals())
 

@@ -30,7 +30,6 @@ MAX_PASSAGES = 50
 MAX_MISSING_TERMS = 16
 
 Verdict = Literal["answered", "partly", "not_found"]
-AskedFor = Annotated[str, StringConstraints(max_length=12)]
 MissingTerm = Annotated[str, StringConstraints(max_length=1000)]
 
 
@@ -109,14 +108,9 @@ class RetrievedEvidence(EvidenceAnswer):
 
     ``confidence`` is the probability that the documents in scope answer the question; ``verdict`` is drawn from it
     (``server.retrieval.verdict`` has the thresholds). ``missing_terms`` are the words of the question that no
-    document in scope has, stop words aside. ``asked_for`` is the kind of thing that the question asks for: number,
-    date, version, port, name or command (options and paths, too), yes_no, definition, list, reason or other.
-    ``is_stated`` is false where it is one of the first six and no passage states one near the subject; then the
-    question counts as answered in part at most.
+    document in scope has, stop words aside.
     """
 
     verdict: Verdict
     confidence: float = Field(ge=0, le=1)
     missing_terms: list[MissingTerm] = Field(max_length=MAX_MISSING_TERMS)
-    asked_for: AskedFor
-    is_stated: bool

@@ -1,8 +1,4 @@
-"""The verdict on a retrieved answer: words of the question that the passages have, and that no document has.
-
-Where the question asks for a number, a port or another thing that texts visibly state, the verdict looks for one
-near the question's subject, too.
-"""
+"""The verdict on a retrieved answer: which words of the question the passages have, and which no document has."""
 
 from __future__ import annotations
 
@@ -13,12 +9,9 @@ from typing import Any, TypeVar
 
 from winnow.server.contracts.evidence import MAX_MISSING_TERMS
 from winnow.server.errors import WinnowError
-from winnow.server.models import Passage
 from winnow.server.operations.base import RequestContext
-from winnow.server.operations.kb import title_of
 from winnow.server.operations.ranking.candidates import CandidateList
 from winnow.server.retrieval.lexical import find_content_words
-from winnow.server.retrieval.nearness import ReadPassage, SubjectWords, measure_nearness
 from winnow.server.retrieval.queries import ParsedQuery
 from winnow.server.retrieval.verdict import (
     Signals,
@@ -26,14 +19,9 @@ from winnow.server.retrieval.verdict import (
     decide,
     estimate_confidence,
     has_fitted_cosines,
-    is_stated_near,
     measure_signals,
-    weigh_words,
 )
 from winnow.server.runtime.deadlines import current_deadline
-from winnow.server.text.answers.kinds import AskedFor, AskedKind, find_asked, names_kind
-from winnow.server.text.answers.values import STATED_KINDS
-from winnow.server.text.printable import printable
 from winnow.server.text.words.languages import is_english
 
 # The best passages that are compared with the question.
@@ -48,29 +36,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The judgement of a search on its answer: signals, and the question's words that no document in scope has.
-
-    ``asked_for``: the kind of thing that is asked for.
-    """
+    """The judgement of a search on its answer: signals, and the question's words that no document in scope has."""
 
     question: str
     signals: Signals
     missing: tuple[str, ...]
     is_english: bool
-    asked_for: AskedKind
 
     def to_payload(self) -> dict[str, Any]:
-        """The fields of the answer: verdict, confidence, missing terms, and what is asked for."""
+        """The fields of the answer: verdict, confidence and missing terms."""
         confidence = round(estimate_confidence(self.signals), _CONFIDENCE_DIGITS)
-        is_stated = is_stated_near(self.signals)
-        verdict = decide(confidence, self.question, self.missing, is_english=self.is_english, is_stated=is_stated)
-        return {
-            "verdict": verdict,
-            "confidence": confidence,
-            "missing_terms": list(self.missing),
-            "asked_for": self.asked_for,
-            "is_stated": is_stated,
-        }
+        verdict = decide(confidence, self.question, self.missing, is_english=self.is_english)
+        return {"verdict": verdict, "confidence": confidence, "missing_terms": list(self.missing)}
 
 
 def judge_answer(context: RequestContext, ranking: CandidateList) -> Judgement:
@@ -81,44 +58,23 @@ def judge_answer(context: RequestContext, ranking: CandidateList) -> Judgement:
     """
     if ranking.asked is None:
         raise ValueError("passages that were fetched by id answer no query")
-    best = ranking.candidates[:_COMPARED]
-    terms = _find_words(context, ranking.asked)
-    words = _look_up_words(context, ranking.asked, terms, [candidate.passage.chunk.id for candidate in best])
+    chunks = [candidate.passage.chunk.id for candidate in ranking.candidates[:_COMPARED]]
+    words = _look_up_words(context, ranking.asked, chunks)
     missing = tuple(word for word, scores in words.items() if scores.is_missing)
-    asked = find_asked(ranking.asked.text)
-    is_shown = bool(words) and asked.kind in STATED_KINDS
-    passages = [candidate.passage for candidate in best]
-    stated = _measure_stated(ranking.asked.text, asked, words, terms, passages) if is_shown else None
-    signals = measure_signals(list(words.values()), _best_cosine(context, ranking), stated)
+    signals = measure_signals(list(words.values()), _best_cosine(context, ranking))
     languages = context.index.catalogue.languages(ranking.asked.filters.project) if missing else {}
     is_in_english = bool(missing) and is_english(ranking.asked.text, languages)
-    return Judgement(ranking.asked.text, signals, missing, is_in_english, asked.kind)
+    return Judgement(ranking.asked.text, signals, missing, is_in_english)
 
 
-def _measure_stated(
-    question: str,
-    asked: AskedFor,
-    words: Mapping[str, WordScores],
-    terms: Mapping[str, frozenset[str]],
-    passages: Sequence[Passage],
-) -> float:
-    """The nearness of the subject to a thing of the kind that is asked for, in the texts as they are quoted."""
-    weighed = dict(zip(words, weigh_words(list(words.values())), strict=True))
-    weights = {word: weight for word, weight in weighed.items() if not names_kind(word, asked.kind)} or weighed
-    read = [ReadPassage(title_of(passage), printable(passage.chunk.text)) for passage in passages]
-    return measure_nearness(read, SubjectWords(weights, terms, question), asked, question)
-
-
-def _look_up_words(
-    context: RequestContext, asked: ParsedQuery, terms: Mapping[str, frozenset[str]], chunks: Sequence[str]
-) -> dict[str, WordScores]:
+def _look_up_words(context: RequestContext, asked: ParsedQuery, chunks: Sequence[str]) -> dict[str, WordScores]:
     """The lexical scores of the words of a question, in order; of the longest ones where there are many.
 
     Only words that none of these chunks has are looked up in others. The question's filters are applied inside the
     index: a word of a document out of scope is missing like any other. Words that could not be looked up, because
     time is short or the index does not answer, are left out.
     """
-    retriever = context.index.retriever
+    terms, retriever = _find_words(context, asked), context.index.retriever
     longest = sorted(terms, key=len, reverse=True)[:MAX_MISSING_TERMS]
     here = dict(_while_there_is_time(longest, (retriever.score_terms(terms[word], chunks) for word in longest)))
     others = [word for word, found in here.items() if not found]

@@ -2,12 +2,8 @@
 
 The signals are the share of the question's words that the best passage has, weighted by how rare they are, and the
 cosine of the best passage; without the embedding model, the lexical score and the share of words that no document
-has. Where the question asks for a kind of thing that a text visibly states (a number, a port, a path), one more
-signal is how near its subject a passage states such a thing (``server.retrieval.nearness``).
-
-The coefficients are fitted by ``tests/bench/verdict.py``, those of methods with a value by
-``tests/bench/near_misses.py``; docs/decisions/0006-evidence.md has what they were fitted to, and the errors on
-other collections.
+has. The coefficients are fitted by ``tests/bench/verdict.py``;
+docs/decisions/0006-evidence.md has what they were fitted to, and the errors on other collections.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from typing import Literal
 from winnow.server.text.words.tokens import FALLBACK, count_tokens, encoding_name
 
 Verdict = Literal["answered", "partly", "not_found"]
-Method = Literal["words", "words and meaning", "words and value", "words, meaning and value"]
+Method = Literal["words", "words and meaning"]
 
 # Fitted coefficients by method and signal. Without the model, words that are missing say more than words that are
 # there; with it they add nothing to the others.
@@ -31,19 +27,10 @@ COEFFICIENTS: Mapping[Method, Mapping[str, float]] = MappingProxyType(
     {
         "words": MappingProxyType({"offset": -4.221, "covered": 3.652, "missing": -3.065, "strength": 0.885}),
         "words and meaning": MappingProxyType({"offset": -5.99, "covered": 2.141, "cosine": 9.156}),
-        "words and value": MappingProxyType(
-            {"offset": -7.73, "covered": 2.044, "strength": 1.481, "stated": 5.001}
-        ),
-        "words, meaning and value": MappingProxyType(
-            {"offset": -5.752, "covered": 2.836, "cosine": 2.992, "stated": 4.589}
-        ),
     }
 )
 # The confidence from which a question counts as answered, and below which as not found.
 ANSWERED_FROM, NOT_FOUND_BELOW = 0.5, 0.2
-# A thing of the kind that is asked for is stated where so much of the subject stands near it. Of questions with an
-# answer in the collection one in twenty-five has less, of foreign ones two in three.
-_STATED_FROM = 0.25
 # Cosines of different models lie on different scales; these are fitted for the models whose names begin so.
 _FITTED_MODELS = ("all-MiniLM-L6-v2/",)
 # A word that is no plain one: with a digit, an underscore, or a capital after its first letter.
@@ -75,45 +62,39 @@ class Signals:
     ``covered``: the share of the question's content words that the best passage has, 0 to 1. ``missing``: the
     share that no document in scope has. In both a word counts by its score, which is higher for rare words.
     ``strength``: the lexical score of the best passage, unbounded. ``cosine``: of the best passage and the
-    question; None where the embedding model does not tell. ``stated``: the share of the question's words that
-    stand near a thing of the kind asked for in one passage, 0 to 1; None where no text shows whether it has one.
+    question; None where the embedding model does not tell.
     """
 
     covered: float
     missing: float
     strength: float
     cosine: float | None = None
-    stated: float | None = None
 
     @property
     def method(self) -> Method:
         """The coefficients that apply."""
-        if self.stated is None:
-            return "words" if self.cosine is None else "words and meaning"
-        return "words and value" if self.cosine is None else "words, meaning and value"
+        return "words" if self.cosine is None else "words and meaning"
 
     def features(self) -> Mapping[str, float]:
         """The values that the coefficients multiply, by name."""
         values = {"offset": 1.0, "covered": self.covered, "missing": self.missing}
-        values |= {"strength": log1p(self.strength), "cosine": self.cosine or 0.0, "stated": self.stated or 0.0}
+        values |= {"strength": log1p(self.strength), "cosine": self.cosine or 0.0}
         return {name: values[name] for name in COEFFICIENTS[self.method]}
 
 
-def weigh_words(words: Sequence[WordScores]) -> list[float]:
-    """The weight of each word of a question; a missing word counts as much as the rarest word that there is."""
+def measure_signals(words: Sequence[WordScores], cosine: float | None) -> Signals:
+    """The signals of an answer, from the scores of the question's words and the cosine of the best passage.
+
+    A missing word counts as much as the rarest word that there is.
+    """
     greatest = max((word.best for word in words), default=0.0) or 1.0
-    return [word.best or greatest for word in words]
-
-
-def measure_signals(words: Sequence[WordScores], cosine: float | None, stated: float | None = None) -> Signals:
-    """The signals of an answer, from the scores of the question's words and what was measured of the passages."""
-    weights = weigh_words(words)
+    weights = [word.best or greatest for word in words]
     total = sum(weights) or 1.0
     by_passage = list(zip(*(word.passages for word in words), strict=True))
     covered = max((sum(compress(weights, scores)) for scores in by_passage), default=0.0)
     missing = sum(weight for word, weight in zip(words, weights, strict=True) if word.is_missing)
     strength = max(map(sum, by_passage), default=0.0)
-    return Signals(covered / total, missing / total, strength, cosine, stated)
+    return Signals(covered / total, missing / total, strength, cosine)
 
 
 def has_fitted_cosines(fingerprint: str) -> bool:
@@ -127,29 +108,15 @@ def estimate_confidence(signals: Signals) -> float:
     return 1 / (1 + exp(-sum(coefficients[name] * value for name, value in signals.features().items())))
 
 
-def is_stated_near(signals: Signals) -> bool:
-    """Whether a thing of the kind asked for stands near the subject; True where no text shows that."""
-    return signals.stated is None or signals.stated >= _STATED_FROM
+def decide(confidence: float, question: str, missing: Sequence[str], *, is_english: bool = False) -> Verdict:
+    """The verdict for a confidence; no question is answered in full where no document has a name of it.
 
-
-def decide(
-    confidence: float,
-    question: str,
-    missing: Sequence[str],
-    *,
-    is_english: bool = False,
-    is_stated: bool = True,
-) -> Verdict:
-    """The verdict for a confidence.
-
-    No question is answered in full where no document has a name of it, or no passage states a thing of the kind
-    that it asks for. ``is_english``: the question is, so that a word of it which is no everyday English counts
-    as a name.
+    ``is_english``: the question is, so that a word of it which is no everyday English counts as a name.
     """
     if confidence < NOT_FOUND_BELOW:
         return "not_found"
     names = (word for word in missing if is_name(word, question) or (is_english and is_rare(word)))
-    return "answered" if confidence >= ANSWERED_FROM and is_stated and not any(names) else "partly"
+    return "answered" if confidence >= ANSWERED_FROM and not any(names) else "partly"
 
 
 def is_name(word: str, question: str) -> bool:

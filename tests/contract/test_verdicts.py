@@ -76,21 +76,11 @@ async def test_an_answer_about_something_else_than_the_product_asked_about_is_no
     assert "ninety days" in answer["quotes"][0]["quote"]
 
 
-async def test_a_question_says_what_it_asks_for_and_whether_a_passage_states_it(handbook: Application) -> None:
-    days = await ask(handbook, HANDBOOK)
-    assert (days["asked_for"], days["is_stated"]) == ("number", True)
-    port = await ask(handbook, "Which port do the encrypted backups use?")
-    assert (port["asked_for"], port["is_stated"]) == ("port", False)
-    assert port["verdict"] != "answered"
-    whether = await ask(handbook, "Are backups encrypted?")
-    assert (whether["asked_for"], whether["is_stated"]) == ("yes_no", True)
-
-
 async def test_every_page_and_every_number_of_quotes_has_the_same_verdict(handbook: Application) -> None:
     first = await ask(handbook, "who reads this page first", max_quotes=1)
     second = await ask(handbook, "who reads this page first", max_quotes=1, cursor=first["next_cursor"])
     assert first["next_cursor"]
-    for field in ("verdict", "confidence", "missing_terms", "asked_for", "is_stated"):
+    for field in ("verdict", "confidence", "missing_terms"):
         assert second[field] == first[field]
 
 

@@ -17,10 +17,8 @@ from winnow.server.retrieval.verdict import (
     has_fitted_cosines,
     is_name,
     is_rare,
-    is_stated_near,
     measure_signals,
 )
-from winnow.server.text.answers.values import STATED_KINDS
 from winnow.server.text.verdicts import render_verdict
 from winnow.server.text.words.tokens import FALLBACK
 
@@ -73,33 +71,6 @@ def test_a_nearer_passage_raises_the_confidence(covered: float, one: float, othe
     less, more = sorted((one, other))
     far, near = (estimate_confidence(Signals(covered, 0.0, 5.0, cosine)) for cosine in (less, more))
     assert far <= near
-
-
-@given(shares, shares, shares, st.none() | st.floats(-1, 1))
-def test_a_thing_of_the_kind_that_is_stated_nearer_the_subject_raises_the_confidence(
-    covered: float, one: float, other: float, cosine: float | None
-) -> None:
-    less, more = sorted((one, other))
-    far, near = (estimate_confidence(Signals(covered, 0.0, 5.0, cosine, stated)) for stated in (less, more))
-    assert far <= near
-
-
-def test_what_is_stated_counts_only_where_a_text_shows_it() -> None:
-    assert Signals(1.0, 0.0, 5.0).method == "words"
-    assert Signals(1.0, 0.0, 5.0, 0.5).method == "words and meaning"
-    assert Signals(1.0, 0.0, 5.0, None, 0.0).method == "words and value"
-    assert Signals(1.0, 0.0, 5.0, 0.5, 0.0).method == "words, meaning and value"
-    assert [is_stated_near(Signals(1.0, 0.0, 5.0, None, stated)) for stated in (None, 0.0, 0.2, 0.3)] == [
-        True,
-        False,
-        False,
-        True,
-    ]
-
-
-def test_no_question_is_answered_without_a_thing_of_the_kind_asked_for() -> None:
-    for confidence, expected in ((0.99, "partly"), (0.3, "partly"), (0.1, "not_found")):
-        assert decide(confidence, "which port is open", (), is_stated=False) == expected
 
 
 def test_a_rare_word_counts_more_than_a_common_one_and_a_missing_word_as_much_as_the_rarest() -> None:
@@ -191,36 +162,8 @@ def test_cosines_of_other_models_are_not_used() -> None:
 def test_the_verdict_is_one_line(
     verdict: str, missing: list[str], quotes: list[dict[str, str]], expected: str
 ) -> None:
-    payload = {
-        "verdict": verdict,
-        "confidence": 0.9,
-        "missing_terms": missing,
-        "quotes": quotes,
-        "is_stated": True,
-    }
+    payload = {"verdict": verdict, "confidence": 0.9, "missing_terms": missing, "quotes": quotes}
     assert render_verdict(payload) == expected
-
-
-@pytest.mark.parametrize(
-    ("verdict", "asked", "expected"),
-    [
-        ("partly", {"asked_for": "number", "is_stated": False}, ": no passage states a number near the subject"),
-        ("partly", {"asked_for": "port", "is_stated": False}, ": no passage states a port near the subject"),
-        ("partly", {"asked_for": "number", "is_stated": True}, ""),
-        ("answered", {"asked_for": "number", "is_stated": True}, ""),
-        ("not_found", {"asked_for": "number", "is_stated": False}, ""),
-        ("partly", {"asked_for": "reason", "is_stated": True}, ""),
-    ],
-)
-def test_the_line_names_what_no_passage_states(verdict: str, asked: dict[str, object], expected: str) -> None:
-    payload = {"verdict": verdict, "confidence": 0.4, "missing_terms": [], "quotes": [], **asked}
-    assert render_verdict(payload) == f"{verdict.replace('_', ' ')} (confidence 0.400){expected}"
-
-
-def test_every_kind_that_a_text_states_has_words() -> None:
-    for kind in STATED_KINDS:
-        payload = {"verdict": "partly", "confidence": 0.4, "missing_terms": [], "quotes": []}
-        assert "no passage states" in render_verdict({**payload, "asked_for": kind, "is_stated": False})
 
 
 @pytest.mark.parametrize(

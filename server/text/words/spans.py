@@ -14,7 +14,6 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
 from winnow.server.text.markup.possessive import compile_possessive
@@ -40,9 +39,6 @@ _PAIRED = re.compile(
 _FOREIGN = re.compile(rf"[^\x00-\x7f\W]|[{_MARKS}]")  # part of a word, and none of ASCII
 _MIN_TERM_CHARS = 3
 _PREVIEW_SPANS = 3
-# The spans of the last passages are kept, since one answer asks for them twice: for its verdict and for its
-# quotes.
-_KEPT_TEXTS, _KEPT_CHARS = 32, 4_000
 # A cut moves at most this far to fall between two words.
 _WORD_CHARS = 20
 
@@ -92,20 +88,13 @@ def matches(text: str, question: frozenset[str]) -> list[TermMatch]:
     return sorted(term_matches, key=lambda match: (match.start, match.end))
 
 
-def split_spans(text: str) -> Sequence[Span]:
+def split_spans(text: str) -> list[Span]:
     """The spans of ``text``, in order, stripped. Together they contain everything but white space."""
-    return _split_kept(text) if len(text) <= _KEPT_CHARS else _split(text)
-
-
-def _split(text: str) -> tuple[Span, ...]:
-    return tuple(
+    return [
         span
         for start, end, is_whole in _blocks(text)
         for span in _split_block(text, start, end, is_whole=is_whole)
-    )
-
-
-_split_kept = lru_cache(maxsize=_KEPT_TEXTS)(_split)
+    ]
 
 
 def scored_spans(text: str, question: frozenset[str]) -> list[Span]:
