@@ -264,7 +264,8 @@ class ForkedChildren:
     def _try_without_walls(self) -> list[bool]:
         """Whether the attempt at each wall works without walls: of one child, as no attempt hinders the next.
 
-        A fork of a warm process copies the tables of all its pages, which takes longer than the attempts.
+        A fork of a warm process copies the tables of all its pages, which takes longer than the attempts. Where an
+        attempt ends that child, it and those after it are tried by children of their own.
         """
         with mmap.mmap(-1, len(CHILD_WALLS)) as worked:  # shared with the child, and with no other
             pid = self.fork()
@@ -272,11 +273,15 @@ class ForkedChildren:
                 try:
                     resources = self.resources.with_rpc(self.resources.null, self.resources.limits)
                     for number, wall in enumerate(CHILD_WALLS):
-                        worked[number] = wall.is_breached(resources)
+                        worked[number] = _BREACHED if wall.is_breached(resources) else _REFUSED
                 finally:
                     os._exit(0)
             os.waitpid(pid, 0)
-            return [bool(each) for each in worked[:]]
+            tried = worked[:]
+        return [
+            (code or self._try((), wall.is_breached)) == _BREACHED
+            for wall, code in zip(CHILD_WALLS, tried, strict=True)
+        ]
 
     def _try(self, walls: tuple[Wall, ...], attempt: Callable[[WallResources], bool]) -> int:
         """The exit code of a throw-away child that makes an attempt behind some walls."""

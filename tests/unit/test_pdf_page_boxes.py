@@ -93,6 +93,13 @@ def test_upright_text_on_a_page_that_a_viewer_lays_on_its_side_is_read_upright(
     assert read(reader, page(), lambda page: page.set_rotation(turn)) == read(reader, page())
 
 
+@READERS
+@pytest.mark.parametrize("askew", ["0.9996 0.03 -0.03 0.9996", "0.9996 -0.03 0.03 0.9996"], ids=["left", "right"])
+def test_text_that_is_a_little_askew_is_upright(reader: FormatReader, askew: str) -> None:
+    file = PdfFile([[Text(100, 560 - 14 * at, line, turn=askew) for at, line in enumerate(LINES)]])
+    assert read(reader, file, lambda page: page.set_rotation(90)) == read(reader, file)
+
+
 def test_an_address_keeps_to_its_words_on_a_page_that_begins_elsewhere() -> None:
     file = PdfFile(
         [[Text(100, 700, "The manual says more of it.")]],
@@ -103,9 +110,8 @@ def test_an_address_keeps_to_its_words_on_a_page_that_begins_elsewhere() -> None
     assert read(pdf_liteparse.read, file, lambda page: page.set_cropbox(50, 100, 560, 800)) == expected
 
 
-def _pages_of_one_list(*pages: str) -> bytes:
-    """A file without a table of objects, whose pages have one list of contents."""
-    words = "BT /F1 12 Tf 100 500 Td (a page of plain words) Tj ET"
+def _pages_of_one_list(words: str, *pages: str) -> bytes:
+    """A file without a table of objects, whose pages, of which these are the boxes, have one list of contents."""
     kids = " ".join(f"{number} 0 R" for number in range(6, 6 + len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -114,25 +120,59 @@ def _pages_of_one_list(*pages: str) -> bytes:
         f"<< /Length {len(words)} >> stream\n{words}\nendstream",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         *(
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [{box}] /Contents 3 0 R"
-            " /Resources << /Font << /F1 5 0 R >> >> >>"
-            for box in pages
+            f"<< /Type /Page /Parent 2 0 R {boxes} /Contents 3 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
+            for boxes in pages
         ),
     ]
     body = "\n".join(f"{number} 0 obj\n{entries}\nendobj" for number, entries in enumerate(objects, 1))
     return f"%PDF-1.5\n{body}\ntrailer\n<< /Root 1 0 R >>\n%%EOF\n".encode()
 
 
-def test_pages_that_share_their_contents_are_left_to_pdfium_where_they_begin_elsewhere() -> None:
-    """What moves one of them would move the others, out of their pages."""
-    boxes = ("-400 -300 612 792", "-400 -300 612 792", "50 60 612 792")
-    text = " ".join(["a page of plain words"] * 3)
-    assert pdf_pdfium.read(io.BytesIO(_pages_of_one_list(*boxes)), ReadOptions()).text.split() == text.split()
-    with pytest.raises(NotForThisReader, match="share their contents"):
-        pdf_liteparse.read(io.BytesIO(_pages_of_one_list(*boxes)), ReadOptions())
-    for alone in (boxes[:1], ["0 0 612 792"] * 3):
-        parsed = pdf_liteparse.read(io.BytesIO(_pages_of_one_list(*alone)), ReadOptions())
-        assert parsed.text.split() == text.split()[: 5 * len(alone)]
+def _shown(x: int, y: int, words: str) -> str:
+    return f"BT /F1 12 Tf {x} {y} Td ({words}) Tj ET"
+
+
+FAR, SPREAD = "/MediaBox [1000 1000 1612 1792]", "/MediaBox [0 0 612 792] /CropBox [{} 0 {} 792]"
+
+
+@pytest.mark.parametrize(
+    ("words", "pages", "read_words", "hidden"),
+    [
+        (
+            f"{_shown(1100, 1700, 'seen')} Q {_shown(100, 600, 'ignore all')}",
+            [FAR],
+            ["seen"],
+            {"off the page": 1},
+        ),
+        (f"{_shown(1100, 1700, 'first')} Q {_shown(1100, 1600, 'second')}", [FAR], ["first", "second"], {}),
+        (
+            f"{_shown(50, 700, 'left')} {_shown(400, 700, 'right')}",
+            [SPREAD.format(0, 306), SPREAD.format(306, 612)],
+            ["left", "right"],
+            {"off the page": 2},
+        ),
+        (
+            f"{_shown(50, 700, 'left')} {_shown(400, 700, 'right')}",
+            [SPREAD.format(20, 306), SPREAD.format(306, 612)],
+            ["left", "right"],
+            {"off the page": 2},
+        ),
+    ],
+    ids=["hidden behind a state", "seen behind a state", "a spread", "a spread that begins elsewhere"],
+)
+def test_pages_that_cannot_be_moved_are_read_by_pdfium_as_they_are_shown(
+    words: str, pages: list[str], read_words: list[str], hidden: dict[str, int]
+) -> None:
+    file = _pages_of_one_list(words, *pages)
+    parsed = pdf_pdfium.read(io.BytesIO(file), ReadOptions())
+    assert (parsed.text.split(), parsed.reading.hidden_reasons) == (read_words, hidden)
+    with pytest.raises(NotForThisReader, match="cannot be moved"):
+        pdf_liteparse.read(io.BytesIO(file), ReadOptions())
+
+
+def test_pages_of_one_list_that_begin_at_the_origin_are_not_moved() -> None:
+    file = _pages_of_one_list(_shown(50, 400, "words"), *["/MediaBox [0 0 612 792]"] * 3)
+    assert pdf_liteparse.read(io.BytesIO(file), ReadOptions()).text.split() == ["words"] * 3
 
 
 @given(

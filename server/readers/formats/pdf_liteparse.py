@@ -125,7 +125,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     opened = open_pdf(file, options)
     try:
         if not opened.is_upright:
-            raise NotForThisReader("pages that share their contents are turned, or begin elsewhere")
+            raise NotForThisReader("pages are turned or begin elsewhere, and cannot be moved")
         cleaned = clean(opened)
         drawn = _all_drawn(_PARSER.parse_bytes(cleaned.data).pages, opened, cleaned)
         return compose(opened, ReadPages("liteparse", tuple(lay_out_pages(drawn)), cleaned.objects), options)

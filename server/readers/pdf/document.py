@@ -14,7 +14,7 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ReadOptions
 from winnow.server.readers.pdf.layout import Box
-from winnow.server.readers.pdf.page_boxes import SharedContents, set_upright
+from winnow.server.readers.pdf.page_boxes import Move, find_moves, move_pages
 from winnow.server.readers.pdf_characters.glyph_names import may_name_signs, with_named_letters
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN, HYPHENS
 
@@ -74,7 +74,7 @@ class PageTexts:
 class OpenPdf:
     """A PDF that was opened. ``data`` are its bytes without encryption; ``document`` is the handle of PDFium.
 
-    ``is_upright``: all pages have their corner at the origin, and need no turn. Others share their contents.
+    ``is_upright``: all pages have their corner at the origin and need no turn; those of others could not be moved.
     """
 
     def __init__(self, data: bytes, document: Any, *, is_upright: bool = True) -> None:
@@ -132,25 +132,42 @@ def open_pdf(file: BinaryIO, options: ReadOptions) -> OpenPdf:
     data = file.read()
     _check_magic(data)
     document, password = _open(data, options.passwords)
-    is_upright = True
     try:
         _check_size(document)
-        try:
-            is_changed = set_upright(document)
-        except SharedContents:
-            document.close()
-            document, password = _open(data, options.passwords)
-            is_changed = is_upright = False
-        if is_changed or password is not None:
-            data = _decrypt(document)
+        moves = find_moves(document)
+        moved = _moved_copy(data, document, moves, options) if moves else None
+    except BaseException:
+        document.close()
+        raise
+    if moved is not None:
+        document.close()
+        document = moved
+    try:
+        if moved is not None or password is not None:
+            data = _plain_bytes(document)
         named = _with_named_letters(document) if may_name_signs(data) else None
     except BaseException:
         document.close()
         raise
+    is_upright = not moves or moved is not None
     if named is None:
         return OpenPdf(data, document, is_upright=is_upright)
     document.close()
     return OpenPdf(*named, is_upright=is_upright)
+
+
+def _moved_copy(data: bytes, document: Any, moves: dict[int, Move], options: ReadOptions) -> Any | None:
+    """The document with its pages upright and at the origin; None if letters would not be where they should be."""
+    copy, _ = _open(data, options.passwords)
+    try:
+        is_whole = move_pages(copy, document, moves)
+    except BaseException:
+        copy.close()
+        raise
+    if is_whole:
+        return copy
+    copy.close()
+    return None
 
 
 def _check_magic(data: bytes) -> None:
@@ -171,14 +188,14 @@ def _open(data: bytes, passwords: tuple[str, ...]) -> tuple[Any, str | None]:
     raise UnreadableFile(_WRONG_PASSWORD if passwords else _NO_PASSWORD)
 
 
-def _decrypt(document: Any) -> bytes:
+def _plain_bytes(document: Any) -> bytes:
     """The file without its encryption, so that a second library reads it without a password."""
     return save(document, pdfium.FPDF_REMOVE_SECURITY)
 
 
 def _with_named_letters(document: Any) -> tuple[bytes, Any] | None:
     """The document, as bytes and opened, with the letters that names tell in its fonts; None without any."""
-    data = with_named_letters(_decrypt(document))
+    data = with_named_letters(_plain_bytes(document))
     if data is None:
         return None
     try:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from winnow.server.readers.formats.parsed_file import NotForThisReader
 from winnow.server.readers.pdf.document import OpenPdf, save
+from winnow.server.readers.pdf.letters import BLANKS, letters_of
 from winnow.server.readers.pdf.visibility import HiddenRun, PageObjects, look_at_page
 
 # liteparse takes minutes for a page of 300,000 lines.
@@ -20,10 +19,7 @@ _MOST_PATHS = 100_000
 # Of the letters of a page.
 _LEAST_KEPT = 0.9
 
-# The codes of white space, and of what PDFium has no code for.
-_BLANKS = frozenset({0, *map(ord, " \t\r\n\v\f\xa0")})
-
-_Letter = tuple[int, ...]
+_Letter = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +76,10 @@ def _is_whole(opened: OpenPdf, number: int, before: Counter[_Letter], hidden: It
         after = _letters(page)
     finally:
         page.close()
-    removed = sum(ord(letter) not in _BLANKS for run in hidden if run.on_page for letter in run.text)
+    removed = sum(ord(letter) not in BLANKS for run in hidden if run.on_page for letter in run.text)
     in_place = (before & after).total()
     return in_place >= _LEAST_KEPT * max(after.total(), before.total() - removed)
 
 
 def _letters(page: Any) -> Counter[_Letter]:
-    """The letters of a page: the code of each, and where it stands, in points."""
-    text = page.get_textpage()
-    x, y = ctypes.c_double(), ctypes.c_double()
-    found: Counter[_Letter] = Counter()
-    try:
-        for place in range(text.count_chars()):
-            code = pdfium.FPDFText_GetUnicode(text, place)
-            if code not in _BLANKS and pdfium.FPDFText_GetCharOrigin(text, place, x, y):
-                found[code, *(round(value) if isfinite(value) else 0 for value in (x.value, y.value))] += 1
-    finally:
-        text.close()
-    return found
+    return Counter((code, round(x), round(y)) for code, x, y in letters_of(page))

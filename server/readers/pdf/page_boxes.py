@@ -1,75 +1,88 @@
 """Pages whose text is upright, and whose lower left corner is at the origin.
 
 The text that PDFium finds has the coordinates of the file. There a page may lie on its side until a viewer turns
-it (``/Rotate``), and its visible part may begin anywhere (``/CropBox``, ``/MediaBox``).
+it (``/Rotate``), and its visible part may begin anywhere (``/CropBox``, ``/MediaBox``). PDFium moves a page by a
+matrix before its contents. Contents that restore more states than they save undo it, and other pages that share
+the contents are moved, too; so all letters are looked at afterwards.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import dist, pi
+from itertools import product
+from math import pi
 from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
+from winnow.server.readers.pdf.letters import Letter, letters_of
+
 # So many characters show how the text of a page is turned; in radians, it may be askew.
 _SHOWN, _ASKEW = 400, 0.1
-# In points: a letter that was moved is no farther from where it should be.
-_NEAR = 1.0
+# In points: a letter that was moved is no farther from where it should be, in both directions.
+_AROUND = tuple(product((-1, 0, 1), repeat=2))
 
-_Place = tuple[float, float]
 _Matrix = tuple[float, float, float, float, float, float]
-
-
-class SharedContents(Exception):
-    """Pages share their contents, so that what moves one of them moves the others, too."""
+_UNMOVED: _Matrix = (1, 0, 0, 1, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Move:
-    """A page, the matrix that makes it upright, its size then, and the place of its first letter before."""
+class Move:
+    """The matrix that makes a page upright and moves its corner to the origin, and the size of the page then."""
 
-    place: int
     matrix: _Matrix
     size: tuple[float, float]
-    letter: _Place | None
 
 
-def set_upright(document: Any) -> bool:
-    """Turn and move the pages of a PDFium document that need it; whether there were any.
+def find_moves(document: Any) -> dict[int, Move]:
+    """The pages of a PDFium document that are to be moved, by their places from 0."""
+    moves = ((place, _find_move(document, place)) for place in range(len(document)))
+    return {place: move for place, move in moves if move is not None}
 
-    Raises ``SharedContents``, with some pages moved.
+
+def move_pages(document: Any, original: Any, moves: dict[int, Move]) -> bool:
+    """Move pages of a document; whether all letters of all pages are where they should be then.
+
+    ``original``: the same document, opened a second time.
     """
-    moves = [move for place in range(len(document)) if (move := _find_move(document, place)) is not None]
-    for move in moves:
-        _apply(document, move)
-        if move.letter is not None and not _is_moved(document, move):
-            raise SharedContents
-    return bool(moves)
+    for place, move in moves.items():
+        _apply(document, place, move)
+        if not _is_in_place(document, original, place, move.matrix):
+            return False
+    unmoved = (place for place in range(len(document)) if place not in moves)
+    return all(_is_in_place(document, original, place, _UNMOVED) for place in unmoved)
 
 
-def _find_move(document: Any, place: int) -> _Move | None:
+def _find_move(document: Any, place: int) -> Move | None:
     page = document[place]
     try:
         (left, bottom, right, top), turn = page.get_bbox(), page.get_rotation()
         if turn == 0 and (left, bottom) == (0.0, 0.0):
             return None
-        text = page.get_textpage()
-        try:
-            turn = 0 if turn and _is_upright(text) else turn
-            letter = next(_letter_places(text), None)
-        finally:
-            text.close()
+        turn = 0 if turn and _has_upright_text(page) else turn
     finally:
         page.close()
     size = (top - bottom, right - left) if turn in (90, 270) else (right - left, top - bottom)
-    return _Move(place, _matrix(turn, left, bottom, right, top), size, letter)
+    return Move(_matrix(turn, left, bottom, right, top), size)
 
 
-def _apply(document: Any, move: _Move) -> None:
-    page = document[move.place]
+def _has_upright_text(page: Any) -> bool:
+    """Whether most of the text of a page is upright in the file, so that a viewer lays it on its side."""
+    text = page.get_textpage()
+    try:
+        count = min(text.count_chars(), _SHOWN)
+        printed = [place for place in range(count) if pdfium.FPDFText_IsGenerated(text, place) == 0]
+        angles = [pdfium.FPDFText_GetCharAngle(text, place) for place in printed]
+    finally:
+        text.close()
+    upright = [angle for angle in angles if abs((angle + pi) % (2 * pi) - pi) < _ASKEW]
+    return len(upright) * 2 > len(angles)
+
+
+def _apply(document: Any, place: int, move: Move) -> None:
+    page = document[place]
     try:
         pdfium.FPDFPage_TransFormWithClip(page, ctypes.byref(pdfium.FS_MATRIX(*move.matrix)), None)
         pdfium.FPDFPage_TransformAnnots(page, *move.matrix)
@@ -80,36 +93,27 @@ def _apply(document: Any, move: _Move) -> None:
         page.close()
 
 
-def _is_moved(document: Any, move: _Move) -> bool:
-    """Whether a letter of the page now stands where the first one should be. A turn changes their order."""
-    page = document[move.place]
+def _is_in_place(document: Any, original: Any, place: int, matrix: _Matrix) -> bool:
+    """Whether a page has the letters of the original page, and no others, where the matrix takes them."""
+    a, b, c, d, e, f = matrix
+    before = [(code, a * x + c * y + e, b * x + d * y + f) for code, x, y in _letters_at(original, place)]
+    after = _letters_at(document, place)
+    return _are_near(after, before) and _are_near(before, after)
+
+
+def _letters_at(document: Any, place: int) -> list[Letter]:
+    page = document[place]
     try:
-        text = page.get_textpage()
-        try:
-            places = [*_letter_places(text)]
-        finally:
-            text.close()
+        return letters_of(page)
     finally:
         page.close()
-    (x, y), (a, b, c, d, e, f) = move.letter or (0.0, 0.0), move.matrix
-    expected = (a * x + c * y + e, b * x + d * y + f)
-    return any(dist(place, expected) < _NEAR for place in places)
 
 
-def _letter_places(text: Any) -> Iterator[_Place]:
-    """The places of characters, without blanks that PDFium adds."""
-    x, y = ctypes.c_double(), ctypes.c_double()
-    for place in range(text.count_chars()):
-        if pdfium.FPDFText_IsGenerated(text, place) == 0 and pdfium.FPDFText_GetCharOrigin(text, place, x, y):
-            yield x.value, y.value
-
-
-def _is_upright(text: Any) -> bool:
-    """Whether most of the text of a page is upright in the file, so that a viewer lays it on its side."""
-    count = min(text.count_chars(), _SHOWN)
-    angles = [pdfium.FPDFText_GetCharAngle(text, place) for place in range(count)]
-    upright = [angle for angle in angles if 0 <= angle % (2 * pi) < _ASKEW]
-    return len(upright) * 2 > len(angles)
+def _are_near(letters: Sequence[Letter], others: Iterable[Letter]) -> bool:
+    """Whether each letter stands at one of the others, to a point or two."""
+    places = {(code, round(x), round(y)) for code, x, y in others}
+    away = {(code, round(x), round(y)) for code, x, y in letters} - places
+    return all(any((code, x + right, y + up) in places for right, up in _AROUND) for code, x, y in away)
 
 
 def _matrix(turn: int, left: float, bottom: float, right: float, top: float) -> _Matrix:

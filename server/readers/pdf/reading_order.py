@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from statistics import median
 
 from winnow.server.readers.pdf.layout import NO_RULES, Box, Rules
@@ -35,7 +35,7 @@ _PAGE_SHARE, _FEWEST_PAGES, _USUAL_SHARE = 0.25, 3, 0.25
 # those of one side may be.
 _LIST_LINES, _INDEX_LINES, _LIST_RATIO = 12, 8, 2.0
 # So many rules of one length make a table, with bars over this share of its height.
-_GRID_ROWS, _GRID_SHARE = 4, 0.8
+_GRID_ROWS, _GRID_SHARE, _MOST_GRIDS = 4, 0.8, 20
 # A side with fewer letters among its signs has the numbers of formulas.
 _LETTERS = 0.3
 # So many lines of two sides of a table stand beside each other; gaps between its rows that are wider than others.
@@ -159,7 +159,7 @@ def _divide(
     held, gutter = found
     whole: list[Line] = []
     width = _width(pieces)
-    for band in _bands(pieces, gutter, [*_grids(rules)]):
+    for band in _bands(pieces, gutter, _grids(rules)):
         left, right = _sides(band, gutter)
         if (left and right) and (
             _are_columns(left, right, gutter, width, rules, least)
@@ -195,8 +195,12 @@ def _beside_grid(pieces: Sequence[Line], rules: Rules) -> list[Line]:
     return []
 
 
-def _grids(rules: Rules) -> Iterator[Box]:
-    """Each table whose rows have rules of one length, with a bar at their end."""
+def _grids(rules: Rules) -> list[Box]:
+    """The tables whose rows have rules of one length, with a bar at their end; no more than a page can hold."""
+    return [*islice(_all_grids(rules), _MOST_GRIDS)]
+
+
+def _all_grids(rules: Rules) -> Iterator[Box]:
     rows: dict[tuple[int, int], set[int]] = defaultdict(set)
     for y, left, right in rules.horizontal:
         rows[round(left / 2), round(right / 2)].add(round(y))
@@ -235,7 +239,7 @@ def _find_gutter(pieces: Sequence[Line], rules: Rules, gutters: Sequence[float] 
     likely += [place for place in _free_places(pieces) if place not in likely]
     least = _USUAL_SHARE if gutters else 0.0
     best: tuple[int, float] | None = None
-    grids = [*_grids(rules)]
+    grids = _grids(rules)
     for gutter in (place for place in gutters or likely if start + margin < place < end - margin):
         held = sum(
             len(left) + len(right)
