@@ -33,17 +33,13 @@ def convex_combination(
 ) -> ScoredChunks:
     """The weighted sum of two sets of scores, best first, in 0..1. An absent or negative score counts as 0.
 
-    ``background`` is subtracted from the dense scores, unless none is above it: then the least of them is.
+    ``background`` is subtracted from the dense scores.
 
     >>> convex_combination({"a": 0.5, "b": 0.25}, {"b": 8.0})
     [('b', 0.75), ('a', 0.5)]
     >>> convex_combination({"a": 0.5, "b": 0.25}, {"b": 8.0}, background=0.25)
     [('a', 0.5), ('b', 0.5)]
-    >>> convex_combination({"a": 0.1, "b": 0.2, "c": 0.15}, {}, background=0.25)
-    [('b', 0.5), ('c', 0.25), ('a', 0.0)]
     """
-    if 0 < max(dense.values(), default=0.0) <= background:
-        background = min(dense.values())
     above = {chunk: score - background for chunk, score in dense.items()}
     legs = ((1 - sparse_weight, divide_by_maximum(above)), (sparse_weight, divide_by_maximum(sparse)))
     fused: dict[str, float] = {}
