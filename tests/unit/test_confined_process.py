@@ -44,8 +44,9 @@ def test_each_file_is_read_after_another_and_after_a_page(child: ConfinedProcess
 
 
 def test_the_time_of_a_page_does_not_end_the_child_that_waits_for_the_next(child: ConfinedProcess) -> None:
-    child.ask(_page("one"), 0.1, None)
+    child.ask(_page("first"), 20.0, None)  # which loads the parsers
     running = child._running_child()
+    child.ask(_page("one"), 0.1, None)
     time.sleep(0.8)  # twice the time on the clock that the first page had
     assert (child.ask(_page("two"), 20.0, None)[1].strip(), child._running_child()) == (b"two", running)
 
