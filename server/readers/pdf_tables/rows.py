@@ -58,9 +58,9 @@ def read_rows(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) ->
         )
         if groups:
             is_rest = is_rest or (groups[place] == groups[place - 1] and groups[place] in single)
-            # A single cell in the last column is most often wrapped.
-            is_single = len(columns) - 1 not in placed[place]
-            had_room = is_single and _had_room(line, placed[place], ends, columns, fewest=1) > 0
+            # A cell that stands alone in the last column is most often wrapped.
+            is_inner = len(columns) - 1 not in placed[place]
+            had_room = is_inner and _had_room(line, placed[place], ends, columns, fewest=1) > 0
             is_row = groups[place] in parted and (len(line.cells) > 1 or had_room)
         else:
             is_row = (
