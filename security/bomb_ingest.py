@@ -1,11 +1,11 @@
-"""The ingest of a hostile file between two harmless ones, for the attacks of the family ``ingest_bombs``."""
+"""Hostile files and their ingest between two harmless ones, for the attacks of the family ``ingest_bombs``."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from winnow.security.surface import winnow
@@ -31,6 +31,17 @@ def breaks_ingest(
     report = json.loads(answer.stdout)
     failures = [row for row in report["failures"] if row["name"].startswith(name)]
     return answer.returncode != 0 or report["documents"] < documents or bool(failures) is not is_reported
+
+
+def pdf_of(objects: Iterable[bytes]) -> bytes:
+    """A PDF of these objects, which are numbered from 1 as they come; the first is its catalogue."""
+    body, starts = b"%PDF-1.5\n", []
+    for number, entries in enumerate(objects, 1):
+        starts.append(len(body))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, entries)
+    rows = b"".join(b"%010d 00000 n \n" % start for start in starts)
+    trailer = b"trailer\n<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF\n" % (len(starts) + 1, len(body))
+    return body + b"xref\n0 %d\n0000000000 65535 f \n%s%s" % (len(starts) + 1, rows, trailer)
 
 
 def hangs(program: str, *options: str) -> bool:

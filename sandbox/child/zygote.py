@@ -262,10 +262,11 @@ class ForkedChildren:
         report.breaches = [name for name, code in tried.items() if code != _REFUSED]
 
     def _try_without_walls(self) -> list[bool]:
-        """Whether the attempt at each wall works without walls: of one child, as no attempt hinders the next.
+        """Whether the attempt at each wall works without walls.
 
-        A fork of a warm process copies the tables of all its pages, which takes longer than the attempts. Where an
-        attempt ends that child, it and those after it are tried by children of their own.
+        One child makes all attempts, since none hinders the next, and a fork of a warm process takes longer than
+        they do: it copies the tables of all pages. If an attempt ends that child, it and those after it are made by
+        children of their own.
         """
         with mmap.mmap(-1, len(CHILD_WALLS)) as worked:  # shared with the child, and with no other
             pid = self.fork()

@@ -4,7 +4,7 @@
 import zlib
 from pathlib import Path
 
-from winnow.security.bomb_ingest import breaks_ingest
+from winnow.security.bomb_ingest import breaks_ingest, pdf_of
 
 PARTS, SIZE = 40, 1 << 26
 ZEROS = zlib.compress(b"\0" * SIZE, 9)
@@ -25,13 +25,7 @@ def write(path, names, parts):
         PACKED % (b"", len(ZEROS), ZEROS),
         *[PACKED % (b"/Type/ObjStm/N 1/First 4", len(ZEROS), ZEROS)] * parts,
     ]
-    body, starts = b"%PDF-1.5\n", []
-    for number, entries in enumerate(objects, 1):
-        starts.append(len(body))
-        body += b"%d 0 obj\n%s\nendobj\n" % (number, entries)
-    rows = b"".join(b"%010d 00000 n \n" % start for start in starts)
-    trailer = b"trailer\n<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF\n" % (len(starts) + 1, len(body))
-    path.write_bytes(body + b"xref\n0 %d\n0000000000 65535 f \n%s%s" % (len(starts) + 1, rows, trailer))
+    path.write_bytes(pdf_of(objects))
 
 
 def bomb(path):

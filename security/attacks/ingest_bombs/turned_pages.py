@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pypdfium2
 
-from winnow.security.bomb_ingest import breaks_ingest
+from winnow.security.bomb_ingest import breaks_ingest, pdf_of
 
 PAGES = 1_000
 WORDS = b"BT /F1 12 Tf 0 1 -1 0 300 100 Tm (a page of plain words) Tj ET"
@@ -28,13 +28,7 @@ def write(path, pages):
         b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
         *(b"<</Type/Page/Parent 2 0 R%s/Contents 3 0 R/Resources<</Font<</F1 5 0 R>>>>>>" % page for page in pages),
     ]
-    body, starts = b"%PDF-1.5\n", []
-    for number, entries in enumerate(objects, 1):
-        starts.append(len(body))
-        body += b"%d 0 obj\n%s\nendobj\n" % (number, entries)
-    rows = b"".join(b"%010d 00000 n \n" % start for start in starts)
-    trailer = b"trailer\n<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF\n" % (len(starts) + 1, len(body))
-    path.write_bytes(body + b"xref\n0 %d\n0000000000 65535 f \n%s%s" % (len(starts) + 1, rows, trailer))
+    path.write_bytes(pdf_of(objects))
 
 
 def bomb(path):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _FAILURES_SHOWN = 20
 _FLAWS_SHOWN = 10
-# Formats before 2007, and what their programs save today.
-_TODAY = {".doc": ".docx", ".dot": ".docx", ".ppt": ".pptx", ".pps": ".pptx"}
+# Formats of office programs before 2007, and those in which the programs save today.
+_SUCCESSORS = {".doc": ".docx", ".dot": ".docx", ".ppt": ".pptx", ".pps": ".pptx"}
 # Types of text, which have no reader with a name of its own.
 _TEXTS: frozenset[DocumentType] = frozenset({"markdown", "text", "html", "rst", "manual", "code", "record"})
 
@@ -146,8 +146,8 @@ def _name_pages(numbers: str) -> str:
 
 def _advise_on_old_files(skipped: Iterable[str]) -> str:
     """The advice on files of old word processors and slides; "" without any."""
-    old = [suffix for suffix in skipped if suffix in _TODAY]
-    return "".join(f"; save {suffix} as {_TODAY[suffix]}" for suffix in old)
+    old = [suffix for suffix in skipped if suffix in _SUCCESSORS]
+    return "".join(f"; save {suffix} as {_SUCCESSORS[suffix]}" for suffix in old)
 
 
 def _format_advice(report: IngestReport) -> Iterator[str]:

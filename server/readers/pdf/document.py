@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -132,42 +132,36 @@ def open_pdf(file: BinaryIO, options: ReadOptions) -> OpenPdf:
     data = file.read()
     _check_magic(data)
     document, password = _open(data, options.passwords)
+    is_moved = False
     try:
         _check_size(document)
         moves = find_moves(document)
-        moved = _moved_copy(data, document, moves, options) if moves else None
-    except BaseException:
-        document.close()
-        raise
-    if moved is not None:
-        document.close()
-        document = moved
-    try:
-        if moved is not None or password is not None:
+        if moves:
+            document, is_moved = _move(document, _open(data, options.passwords)[0], moves)
+        if is_moved or password is not None:
             data = _plain_bytes(document)
         named = _with_named_letters(document) if may_name_signs(data) else None
     except BaseException:
         document.close()
         raise
-    is_upright = not moves or moved is not None
+    is_upright = is_moved or not moves
     if named is None:
         return OpenPdf(data, document, is_upright=is_upright)
     document.close()
     return OpenPdf(*named, is_upright=is_upright)
 
 
-def _moved_copy(data: bytes, document: Any, moves: dict[int, Move], options: ReadOptions) -> Any | None:
-    """The document with its pages upright and at the origin; None if letters would not be where they should be."""
-    copy, _ = _open(data, options.passwords)
+def _move(document: Any, copy: Any, moves: Mapping[int, Move]) -> tuple[Any, bool]:
+    """The copy with its pages moved and True, or the document and False if a letter would be elsewhere.
+
+    The other one is closed.
+    """
+    is_moved = False
     try:
-        is_whole = move_pages(copy, document, moves)
-    except BaseException:
-        copy.close()
-        raise
-    if is_whole:
-        return copy
-    copy.close()
-    return None
+        is_moved = move_pages(copy, document, moves)
+    finally:
+        (document if is_moved else copy).close()
+    return (copy if is_moved else document), is_moved
 
 
 def _check_magic(data: bytes) -> None:

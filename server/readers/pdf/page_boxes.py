@@ -9,7 +9,7 @@ the contents are moved, too; so all letters are looked at afterwards.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import pi
@@ -21,7 +21,7 @@ from winnow.server.readers.pdf.letters import Letter, letters_of
 
 # So many characters show how the text of a page is turned; in radians, it may be askew.
 _SHOWN, _ASKEW = 400, 0.1
-# In points: a letter that was moved is no farther from where it should be, in both directions.
+# In points: how far from its place a letter may be after the move, across and up.
 _AROUND = tuple(product((-1, 0, 1), repeat=2))
 
 _Matrix = tuple[float, float, float, float, float, float]
@@ -42,7 +42,7 @@ def find_moves(document: Any) -> dict[int, Move]:
     return {place: move for place, move in moves if move is not None}
 
 
-def move_pages(document: Any, original: Any, moves: dict[int, Move]) -> bool:
+def move_pages(document: Any, original: Any, moves: Mapping[int, Move]) -> bool:
     """Move pages of a document; whether all letters of all pages are where they should be then.
 
     ``original``: the same document, opened a second time.
