@@ -265,8 +265,8 @@ class ForkedChildren:
         """Whether the attempt at each wall works without walls.
 
         One child makes all attempts, since none hinders the next, and a fork of a warm process takes longer than
-        they do: it copies the tables of all pages. If an attempt ends that child, it and those after it are made by
-        children of their own.
+        they do: it copies the tables of all pages. If an attempt ends that child, it and those after it are made
+        by children of their own.
         """
         with mmap.mmap(-1, len(CHILD_WALLS)) as worked:  # shared with the child, and with no other
             pid = self.fork()
