@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import MappingProxyType
@@ -33,7 +33,7 @@ def make_folders() -> tuple[Path, Path]:
 
 
 def call_all(
-    server: AbstractAsyncContextManager[Any], calls: Sequence[tuple[str, Mapping[str, Any]]]
+    server: AbstractAsyncContextManager[Any], calls: Iterable[tuple[str, Mapping[str, Any]]]
 ) -> list[dict[str, Any]]:
     """The answers to the calls of one agent, jobs as at their end; a refusal is its reason under "refused".
 

@@ -23,6 +23,13 @@ def swap_for(seconds, folder, private):
         time.sleep(0.002)
 
 
+def asks_while(swapping):
+    # A refusal takes less time than a swap: a fixed number of requests may all meet the same link.
+    while swapping.is_alive():
+        yield from ingests_of("part")
+        time.sleep(0.001)
+
+
 def make_part(allowed):
     part = allowed / "part"
     part.mkdir()
@@ -47,7 +54,7 @@ def surface():
     part = make_part(allowed)
     swapping = threading.Thread(target=swap_for, args=(15.0, part, private))
     swapping.start()
-    answers = call_all(server(allowed), ingests_of(*["part"] * 12))
+    answers = call_all(server(allowed), asks_while(swapping))
     swapping.join()
-    assert any("state" in answer for answer in answers), answers
+    assert any("state" in answer for answer in answers), answers[:2]
     return has_secret()
