@@ -52,8 +52,9 @@ _TAKES_FILES = ("-q", "-o", "console_output_style=classic", "-p", "no:cacheprovi
 # User -> file -> seconds of wall clock, written with ``--record``. A file without a record is taken first.
 _SECONDS = Path(__file__).with_name("file_seconds.json")
 _UNKNOWN = 10_000.0
-# A `make` that a test starts is none of the one that started the tests.
-_OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+# A `make` that a test starts is none of the one that started the tests; an engine gets no variables of Python, and
+# would be no fork of a template that has some (tests/starts).
+_LEFT_OUT = re.compile(r"MAKEFLAGS|MFLAGS|MAKELEVEL|PYTHON.*")
 _REPORT_SECONDS, _LOOK_SECONDS = 5.0, 0.2
 
 # Left out of `make test`, and run by `make test-rare`: what measures, converts the model, installs clients of
@@ -292,7 +293,7 @@ def _start(user: str, folder: Path, arguments: Sequence[str]) -> Worker:
         written = os.open(home / "output", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.dup2(written, 1)
         os.dup2(written, 2)
-        environment = {name: value for name, value in os.environ.items() if name not in _OF_MAKE}
+        environment = {name: value for name, value in os.environ.items() if not _LEFT_OUT.fullmatch(name)}
         environment["TMPDIR"] = str(home / "tmp")
         if user == ORDINARY:
             _become()
