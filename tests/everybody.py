@@ -56,6 +56,9 @@ _UNKNOWN = 10_000.0
 # would be no fork of a template that has some (tests/starts).
 _LEFT_OUT = re.compile(r"MAKEFLAGS|MFLAGS|MAKELEVEL|PYTHON.*")
 _REPORT_SECONDS, _LOOK_SECONDS = 5.0, 0.2
+# Lines of pytest's summary. With this variable, as on servers that build, it does not cut reasons to the terminal.
+_FAILURES, _REASON_CHARS = re.compile(r"^(?:FAILED|ERROR) tests/.+$", re.MULTILINE), 400
+_WHOLE_REASONS = "BUILD_NUMBER"
 
 # Left out of `make test`, and run by `make test-rare`: what measures, converts the model, installs clients of
 # others, indexes collections, kills a process at every step, moves projects, or shows that attacks work elsewhere.
@@ -181,6 +184,8 @@ def _work(folder: Path, queue: Path, options: Sequence[str]) -> list[int]:
     for worker in ended:
         worker.show()
     print("the slowest tests:", *_find_slowest(queue), sep="\n", flush=True)
+    if failures := [line for worker in ended for line in worker.find_failures()]:
+        print("what failed:", *failures, sep="\n", flush=True)
     are_left = any(_count_files_left(queue).values())
     if are_left:
         print("some files did not run", flush=True)
@@ -276,6 +281,11 @@ class Worker:
         sys.stdout.buffer.write((self.home / "output").read_bytes())
         sys.stdout.flush()
 
+    def find_failures(self) -> list[str]:
+        """The tests that failed, each with the first line of its reason."""
+        output = (self.home / "output").read_text("utf-8", "replace")
+        return [f"{line[:_REASON_CHARS]} ({self.user})" for line in _FAILURES.findall(output)]
+
 
 def _start(user: str, folder: Path, arguments: Sequence[str]) -> Worker:
     """Start pytest as this user, with a new home in the folder."""
@@ -298,6 +308,7 @@ def _start(user: str, folder: Path, arguments: Sequence[str]) -> Worker:
         if user == ORDINARY:
             _become()
             environment = _environment_of_ordinary(home)
+        environment[_WHOLE_REASONS] = "0"
         os.chdir(ROOT)
         command = [sys.executable, "-m", "pytest", *arguments]
         os.execve(sys.executable, command, environment)

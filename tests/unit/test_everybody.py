@@ -74,6 +74,18 @@ def test_one_run_that_fails_fails_all_and_one_without_tests_does_not(codes: list
     assert everybody._join_codes(codes) == joined
 
 
+def test_what_failed_is_said_with_the_first_line_of_its_reason(tmp_path: Path) -> None:
+    lines = (
+        "ERROR    root:x.py:3 a log",
+        "FAILED tests/a.py::test_a[x] - ValueError: one",
+        "two",
+        "1 failed in 1s",
+    )
+    (tmp_path / "output").write_text("\n".join(lines), "utf-8")
+    found = everybody.Worker(0, "root", tmp_path).find_failures()
+    assert found == ["FAILED tests/a.py::test_a[x] - ValueError: one (root)"]
+
+
 def test_processes_that_share_a_queue_run_each_file_once_and_record_it(tmp_path: Path) -> None:
     """Fixtures of a session live as long as the process, those of a module as long as its file."""
     conftest = """
