@@ -26,6 +26,7 @@ from winnow.sandbox.runners.launch import ForkServerProgram
 from winnow.sandbox.runners.locked_children import ChildRequest, LockedChildren
 from winnow.sandbox.walls.profiles import READER
 from winnow.security import surface
+from winnow.server.engine import launch
 
 pytestmark = [
     pytest.mark.real_starts,  # but for those that this file asks for
@@ -231,6 +232,7 @@ def test_other_programs_are_started() -> None:
     winnow = str(Path(sys.executable).with_name("winnow"))
     assert find_program([winnow, "search", "x"], {}) is not None
     assert find_program([sys.executable, "-I", "-B", surface.__file__, "surface"], {}) is not None
+    assert find_program([sys.executable, "-m", launch._PROGRAM], {}) is not None
     others = [["winnow"], ["/bin/true"], [sys.executable], [sys.executable, "-c", "import server"]]
     assert [find_program(each, {}) for each in others] == [None] * len(others)
 

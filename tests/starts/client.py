@@ -55,8 +55,9 @@ _SOURCES = frozenset(
         "from winnow.server.commands.entry.cli import main; main()",
     }
 )
-# The modules of ``python -m`` that are programs of winnow -> what runs them.
-_RUN_MODULES = {"winnow.server.engine.process": "from winnow.server.engine.process import main; main()"}
+# How an engine is started (server/engine/launch.py), and what runs the same with ``-c``.
+_ENGINE = ["-m", "winnow.server.engine.process"]
+_ENGINE_SOURCE = "from winnow.server.engine.process import main; main()"
 _LOCALES = (b"LC_ALL", b"LC_CTYPE", b"LANG")
 _UTF8 = b"C.UTF-8"
 _PR_SET_CHILD_SUBREAPER = 36
@@ -106,7 +107,7 @@ class ServerKind:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What an interpreter is asked to run; ``name`` is its path, or ``-c`` or ``-m``."""
+    """What an interpreter is asked to run; ``name`` is its path, or ``-c``."""
 
     kind: Kind | ServerKind
     name: str
@@ -129,8 +130,8 @@ def find_program(
     name, *rest = arguments[3 if isolated else 1 :] or [""]
     if name == "-c" and rest and rest[0] in sources:
         return Program(Kind(isolated), name, rest[0], (*rest[1:],))
-    if name == "-m" and (*rest,) in {(module,) for module in _RUN_MODULES}:
-        return Program(Kind(isolated), name, _RUN_MODULES[rest[0]], ())
+    if [name, *rest] == _ENGINE:
+        return Program(Kind(isolated), "-c", _ENGINE_SOURCE, ())
     if name in _PROGRAMS:
         source = Path(name).read_text("utf-8")
         return Program(Kind(isolated), name, source, (*rest,), starts_others=_PROGRAMS[name])

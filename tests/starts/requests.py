@@ -17,9 +17,9 @@ _MAX_DESCRIPTORS = 64
 class Request:
     """One start of a program in Python.
 
-    ``name``: the path of the program, or ``-c`` or ``-m``. ``numbers``: of the sent descriptors in the new
-    process. ``group``: the process group to join; a negative one for none. ``starts_others``: the program starts
-    further processes of winnow.
+    ``name``: the path of the program, or ``-c``. ``numbers``: of the sent descriptors in the new process.
+    ``group``: the process group to join; a negative one for none. ``starts_others``: the program starts further
+    processes of winnow.
     """
 
     name: str

@@ -33,8 +33,6 @@ from winnow.server.operations.table import OPERATIONS
 from winnow.server.text.words import tokens
 
 _ROOT = str(Path(__file__).parents[2])
-# Names of programs that are no paths: the text of one, and a module.
-_WITHOUT_PATH = ("-c", "-m")
 # A library of numpy starts threads when it is imported, unless this is 1.
 _THREADS = "OPENBLAS_NUM_THREADS"
 # Beside the commands: what they import when they run.
@@ -163,10 +161,10 @@ def _dress(request: requests.Request) -> None:
     tempfile.tempdir = None
     sys.dont_write_bytecode = "-B" in sys.orig_argv or bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     sys.argv = [request.name, *request.arguments]
-    program = [request.name, request.source] if request.name in _WITHOUT_PATH else [request.name]
+    program = ["-c", request.source] if request.name == "-c" else [request.name]
     sys.orig_argv = [*sys.orig_argv[:-2], *program, *request.arguments]
     if not sys.flags.isolated:
-        sys.path[0] = "" if request.name in _WITHOUT_PATH else str(Path(request.name).resolve().parent)
+        sys.path[0] = str(Path(request.name).resolve().parent) if request.name != "-c" else ""
     system: Any = sys
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = _open_stream(number, getattr(sys, f"__{name}__"))
@@ -193,10 +191,10 @@ def _run(request: requests.Request) -> SystemExit:
     names = vars(sys.modules["__main__"])
     for name in [name for name in names if not name.startswith("__")]:
         del names[name]
-    if request.name not in _WITHOUT_PATH:
+    if request.name != "-c":
         names["__file__"] = request.name
     try:
-        exec(compile(request.source, "<string>" if request.name in _WITHOUT_PATH else request.name, "exec"), names)
+        exec(compile(request.source, "<string>" if request.name == "-c" else request.name, "exec"), names)
     except SystemExit as asked:
         return SystemExit(asked.code)
     return SystemExit(0)

@@ -75,8 +75,7 @@ def write_model(models: Path) -> Path:
     assert carrier is not None
     minilm.write_float32(carrier, folder / minilm.MODEL)
     shutil.copyfile(carrier / weights.TOKENIZER, folder / weights.TOKENIZER)
-    record = {path.name: {"size": path.stat().st_size} for path in folder.iterdir()}
-    (folder / minilm.RECORD).write_text(json.dumps(record), "utf-8")
+    minilm._write_record(folder)
     return models
 
 
