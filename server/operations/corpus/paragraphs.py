@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 
-from winnow.server.text.markup.possessive import compile_possessive
-
-# Lines that follow each other, from the first visible character to the last. Possessive: the matcher keeps nothing
-# to come back to, which for a paragraph of a million lines would be hundreds of megabytes.
-_PARAGRAPH = compile_possessive(r"\S(?:.*\S)?+(?:[ \t]*+\n[ \t]*+\S(?:.*\S)?+)*+")
+# White space that may end a paragraph, from its first character that is neither a blank nor a tab: a line end that
+# no line follows, or white space of another kind with what follows it. The latter ends one only with a line end in
+# it, and is matched without, too, so that no white space is read twice.
+_BREAK = re.compile(r"[^\S \t](?:(?<=\n)[ \t]*+(?:\s++|\Z)|(?<!\n)\s*+)")
+_VISIBLE = re.compile(r"\S")
 _DIGEST_BYTES = 12
 # A paragraph is divided into words part by part: its words together may take ten times its memory.
 _PART_CHARS = 64 * 1024
@@ -25,10 +26,25 @@ class Paragraph(NamedTuple):  # made for each paragraph: a frozen dataclass take
 
 
 def iterate_paragraphs(text: str) -> Iterator[Paragraph]:
-    """The paragraphs of a text, in order."""
-    for found in _PARAGRAPH.finditer(text):
-        start, end = found.span()
+    """The paragraphs of a text, in order: lines that follow each other, from a visible character to the last."""
+    first = _VISIBLE.search(text)
+    while first is not None:
+        start = first.start()
+        end, following = _find_end(text, start)
         yield Paragraph(_digest_words(text, start, end), start, end)
+        first = _VISIBLE.search(text, following)
+
+
+def _find_end(text: str, start: int) -> tuple[int, int]:
+    """The end of the paragraph that starts here, and where the text goes on."""
+    end = following = len(text)
+    for found in _BREAK.finditer(text, start):
+        if "\n" in found[0]:
+            end, following = found.span()
+            break
+    while text[end - 1].isspace():
+        end -= 1
+    return end, following
 
 
 def _digest_words(text: str, start: int, end: int) -> bytes:
