@@ -1,11 +1,11 @@
-"""Which files an agent may have ingested: those at or below a folder that the operator named.
+"""Checks of the paths that agents ask to ingest: each must be at or below a folder that the operator named.
 
-Libraries of Zotero are ingested where the operator put the word ``zotero`` among the roots; linked files, which
-may be anywhere, only where they are below one of the folders.
+Libraries of Zotero may be ingested if the word ``zotero`` is among the roots. The linked files of a library, which
+may be anywhere, are read only if they are below one of the folders.
 
 The path is resolved before it is compared, so neither ``..`` nor a link leads out. It is compared again when the
-job runs, and files are opened without following links (``server.readers.bounded_files``), so a folder that is
-replaced by a link in between is refused as well.
+job runs, and files are opened without following links (``server.readers.bounded_files``). A folder that is
+replaced by a link in between is therefore refused as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from winnow.server.readers.bounded_files import describe_type
 from winnow.server.storage.files.store_folder import CATALOGUE
 from winnow.server.text.printable import one_line
 
-# Addresses, and the library of a program that keeps its own files.
+# URLs, and the word for libraries of Zotero.
 _ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*:/|(source\s*=\s*)?zotero(:|\s|$)")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 # The source that stands for libraries of Zotero, and the word among roots that allows it.
@@ -95,7 +95,7 @@ def check_unmoved(path: Path, root: Path) -> None:
     """Raise ``WinnowError("SCOPE_VIOLATION")`` if the path, or a folder above it, has become a link."""
     try:
         is_same = path.resolve(strict=True) == path and path.is_relative_to(root)
-    except (OSError, RuntimeError):  # it is gone, or a link that leads back to itself
+    except (OSError, RuntimeError):  # the path is gone, or is a link to itself
         raise WinnowError(
             "INVALID_REQUEST", f"{one_line(str(path))} is no longer there; its documents were kept"
         ) from None
@@ -107,7 +107,7 @@ def check_unmoved(path: Path, root: Path) -> None:
 
 
 def _find(source: str, roots: Sequence[Path]) -> AdmittedSource | None:
-    """The source below a root; of several roots the one where it exists, else the first."""
+    """The source below the first root where it exists; if it exists below none, below the first possible root."""
     found = [
         AdmittedSource(path, root)
         for root in roots
@@ -143,7 +143,7 @@ def _check_kind(found: AdmittedSource, store: Path, name: str) -> None:
 
 
 def _is_in_store(found: AdmittedSource) -> bool:
-    """Whether the path is at or below the store of some index below its root: logs and audits are no documents."""
+    """Whether the path is in the store of an index below its root; logs and audits are not documents."""
     way = (found.path, *found.path.parents)
     return any(os.path.lexists(folder / CATALOGUE) for folder in way if folder.is_relative_to(found.root))
 

@@ -23,7 +23,8 @@ from winnow.server.storage.base import Embedder
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of
 
-# Embeds every chunk of a store again (``projects.rebuilding``), which a room above this one does.
+# Embeds every chunk of a store again. The caller supplies it, because this room may not import
+# ``server.projects``.
 Rebuild = Callable[[Settings, Catalogue, Embedder, Callable[[Progress], None]], object]
 
 _HIDDEN = (
@@ -42,10 +43,10 @@ def run_ingest(
 ) -> JobResult:
     """Ingest the source of a job into its project; returns what this run wrote.
 
-    ``rebuild`` embeds the whole store again, for a job that may have that done.
+    ``rebuild`` embeds the whole store again; it is called only for a job with ``may_rebuild``.
 
-    Raises ``WinnowError`` as ``ingest_parts`` does, and "SCOPE_VIOLATION" where a link has taken the place of the
-    source. ``on_progress`` may raise to end the run where it can be resumed.
+    Raises ``WinnowError`` as ``ingest_parts`` does, and "SCOPE_VIOLATION" if a link has replaced the source.
+    ``on_progress`` may raise an exception, which ends the run at a point where it can be resumed.
     """
     request = job.request
     own = settings.model_copy(update={"project": request.project, "allow_weaker_reader": request.reads_weaker})
@@ -95,7 +96,7 @@ def _replace_other_vectors(
 
 
 def _needs_rebuild(backends: Backends, project: str, fingerprint: str) -> bool:
-    """Whether the project's vectors come from another model than this."""
+    """Whether the project's vectors come from a model with another fingerprint."""
     return backends.catalogue.embedding(project) not in ("", fingerprint)
 
 
@@ -126,7 +127,7 @@ def _describe(report: IngestReport, request: JobRequest) -> Iterator[str]:
 
 
 def _describe_references(references: ReferenceReport | None) -> Iterator[str]:
-    """Entries that were not read, and files and entries without a counterpart: the first of each, and how many."""
+    """The number and the first of: entries that were not read, files without an entry, entries without a file."""
     if references is None:
         return
     for head, named, count in (

@@ -1,7 +1,7 @@
 """The files of jobs in the folder ``jobs`` of a store: private, written whole, bounded in number and age.
 
-A file that other users may write, that is no regular file, or that is not as it was written is never used. It
-counts as damaged, and is deleted when it is as old as a finished job may become.
+A file that other users may write, that is not a regular file, or that is not a valid job is never used. Such a
+file counts as damaged, and is deleted at the same age as a finished job.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from winnow.server.storage.files.private_folder import make_private
 from winnow.server.storage.files.store_folder import map_os_errors, prepare_store
 
 FOLDER = "jobs"
-# Finished jobs are deleted after a week, and the oldest ones above this number.
+# Finished jobs are deleted after a week. If there are more than this number, the oldest are deleted earlier.
 KEPT_SECONDS, KEPT_JOBS = 7 * 86_400.0, 200
 _BYTES = 64 * 1024
 _ID = re.compile(JOB_ID)
@@ -47,7 +47,7 @@ class JobListing:
 
 
 class JobFiles:
-    """Reads and writes the jobs of a store. Any process of the store's owner may."""
+    """Reads and writes the jobs of a store, in any process of the store's owner."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
@@ -55,15 +55,15 @@ class JobFiles:
         self._guard = threading.Lock()
 
     def read(self, job_id: str) -> Job | None:
-        """The job of this id; None if there is none, or none that can be used."""
+        """The job with this id; None if its file is missing or damaged."""
         return self._read(f"{job_id}{_RECORD}") if _ID.fullmatch(job_id) else None
 
     def is_damaged(self, job_id: str) -> bool:
-        """Whether there is a file of this job that cannot be used."""
+        """Whether the job has a file that cannot be used."""
         return f"{job_id}{_RECORD}" in self.list_jobs().damaged
 
     def list_jobs(self) -> JobListing:
-        """All jobs, in the order in which they were asked for."""
+        """All jobs, in the order of their requests."""
         jobs, damaged = [], []
         for name in self._names(_RECORD):
             job = self._read(name)
@@ -74,7 +74,7 @@ class JobFiles:
         return JobListing(tuple(sorted(jobs, key=lambda job: job.order)), tuple(sorted(damaged)))
 
     def write(self, job: Job) -> None:
-        """Write a job, all or nothing. Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the disk refuses."""
+        """Write a job, all or nothing. Raises ``WinnowError("INDEX_UNAVAILABLE")`` if it cannot be written."""
         with self._guard, map_os_errors(self._store):
             self._prepare()
             temporary = self._folder / f".{job.id}.{os.getpid()}"
@@ -92,7 +92,7 @@ class JobFiles:
         return os.path.lexists(self._folder / f"{job_id}{_CANCEL}")
 
     def remove_old(self) -> None:
-        """Delete finished jobs and damaged files above the bounds of age and number, and what is left of them."""
+        """Delete old or surplus finished jobs, old damaged files, and old requests to cancel deleted jobs."""
         listing, oldest = self.list_jobs(), time.time() - KEPT_SECONDS
         ended = sorted((job for job in listing.jobs if job.is_final), key=lambda job: job.ended_at)
         surplus = ended[: max(len(ended) - KEPT_JOBS, 0)]
@@ -105,7 +105,7 @@ class JobFiles:
                 self._remove(name)
 
     def _prepare(self) -> None:
-        """Create the folder, and refuse one that is not the owner's alone to write."""
+        """Create the folder, and refuse a folder that users other than the owner may write to."""
         prepare_store(self._store)
         make_private(self._folder)
         status = self._folder.lstat()

@@ -31,17 +31,17 @@ _MAX_STARTS = 3
 _WRITE_SECONDS, _BUSY_SECONDS, _STOP_SECONDS = 0.5, 1.0, 5.0
 _FAILURE_CHARS = 1_500
 _GIVEN_UP = (
-    "given up: {starts} processes ended while they ran it, before anything was written; see the server's log, "
-    "find the file with winnow ingest --explain FILE, and ask again without it"
+    "abandoned: {starts} processes ended while running this job, before anything was written; find the file that "
+    "ends them (the server's log, winnow ingest --explain FILE), and ask again without that file"
 )
 
 
 class JobStopped(Exception):
-    """The job ends after its current batch: it was cancelled, or this process is leaving."""
+    """The job ends after its current batch: it was cancelled, or this process is ending."""
 
 
 class RunJob(Protocol):
-    """Runs one job into the open index; it may be run again at any time."""
+    """Runs one job into the open index. The same job may be run again at any time."""
 
     def __call__(self, job: Job, on_progress: Callable[[Progress], None]) -> JobResult:
         """Raises ``WinnowError``, and what ``on_progress`` raises."""
@@ -56,7 +56,7 @@ class JobRunner:
 
 
 class JobQueue:
-    """The jobs of a store, as a process sees them that has the store open."""
+    """The jobs of a store, in the process that has the store open."""
 
     def __init__(self, store: Path, runner: JobRunner) -> None:
         self.files = JobFiles(store)
@@ -92,7 +92,10 @@ class JobQueue:
         return job
 
     def cancel(self, job: Job) -> None:
-        """Ask for the end of an unfinished job; it ends after its current batch. Raises as ``submit`` does."""
+        """Ask for the end of an unfinished job; it ends after its current batch.
+
+        Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the folder of the store cannot be used.
+        """
         self.files.ask_to_cancel(job.id)
         self.wake()
 
@@ -105,11 +108,11 @@ class JobQueue:
 
     @property
     def is_busy(self) -> bool:
-        """Whether jobs are unfinished that this process runs, or waits to run."""
+        """Whether this process runs jobs, or waits to run them."""
         return self._thread is not None
 
     def stop(self) -> bool:
-        """End after the current batch; False if that takes too long. The next process goes on with the jobs."""
+        """Stop after the current batch; return False if that takes too long. The next process resumes the jobs."""
         self._stopping.set()
         thread = self._thread
         if thread is not None:
@@ -123,7 +126,7 @@ class JobQueue:
         while not self._is_finished():
             try:
                 self._runner.open()
-                if not is_lowered:  # not before: the threads that opening starts would inherit it
+                if not is_lowered:  # only now, because the threads that opening starts inherit the priority
                     lower_priority()
                     is_lowered = True
                 self._run_unfinished()
@@ -133,7 +136,7 @@ class JobQueue:
                 self._stopping.wait(_BUSY_SECONDS)
 
     def _is_finished(self) -> bool:
-        """Whether the thread ends now; from then on ``wake`` starts another one."""
+        """Whether the thread is to end now. If so, ``wake`` starts another thread from now on."""
         with self._guard:
             is_finished = self._stopping.is_set() or not self.files.list_jobs().unfinished
             if is_finished:
@@ -141,7 +144,7 @@ class JobQueue:
             return is_finished
 
     def _run_unfinished(self) -> None:
-        """Run jobs until none is left. Raises ``WinnowError`` where another process runs them or writes."""
+        """Run all unfinished jobs. Raises ``WinnowError`` if another process runs jobs or writes to the store."""
         lock = StoreLock(self._store, RUNNER)
         try:
             while not self._stopping.is_set() and (jobs := self.files.list_jobs().unfinished):
@@ -163,7 +166,7 @@ class JobQueue:
             if self.files.is_to_cancel(job.id):
                 self._end(run.job, state="cancelled")
             else:
-                run.wait_for_turn("it goes on with the next server of this store")
+                run.wait_for_turn("the next server of this store continues this job")
         except WinnowError as error:
             if error.reason == "INDEX_HELD" and error.retryable:
                 run.wait_for_turn(error.message)
@@ -188,7 +191,7 @@ class JobQueue:
 
 
 class _JobRun:
-    """One run of a job: writes its progress, and ends it when it is to end."""
+    """One run of a job: records its progress, and stops when the job is cancelled or the process ends."""
 
     def __init__(self, files: JobFiles, job: Job, stopping: threading.Event) -> None:
         self._files, self._stopping = files, stopping
@@ -201,7 +204,7 @@ class _JobRun:
         files.write(self.job)
 
     def on_progress(self, progress: Progress) -> None:
-        """Take over the progress. Raises ``JobStopped``."""
+        """Record the progress. Raises ``JobStopped`` if the run is to stop."""
         former = self._former
         self.job = self.job.model_copy(
             update={
@@ -226,13 +229,13 @@ class _JobRun:
             raise JobStopped
 
     def wait_for_turn(self, why: str) -> None:
-        """Queue the job again: this run did not fail."""
+        """Queue the job again, for the reason ``why``. This run does not count as a failure."""
         waiting = {"state": "queued", "starts": max(self.job.starts - 1, 0), "note": why[:_FAILURE_CHARS]}
         self.job = self.job.model_copy(update=waiting)
         self._files.write(self.job)
 
     def add_former(self, result: JobResult) -> JobResult:
-        """The result with what earlier runs of the job wrote."""
+        """The result, with the passages that earlier runs of the job wrote added."""
         return result.model_copy(update={"chunks_written": result.chunks_written + self._former.passages})
 
 
@@ -242,9 +245,9 @@ def has_runner(store: Path) -> bool:
 
 
 def cancel_left_behind(store: Path, job: Job) -> Job:
-    """Cancel an unfinished job from a process that does not run jobs; returns its state then.
+    """Cancel an unfinished job from a process that does not run jobs; return the job as it is afterwards.
 
-    Where no process runs jobs, it is cancelled at once; otherwise its runner ends it after its current batch.
+    Where no process runs jobs, the job is cancelled at once. Otherwise its runner ends it after the current batch.
     Raises ``WinnowError("INDEX_UNAVAILABLE")`` where the folder cannot be used.
     """
     files = JobFiles(store)

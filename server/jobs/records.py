@@ -27,7 +27,7 @@ _Project = Annotated[str, Field(pattern=PROJECT_NAME)]
 
 
 class _Record(BaseModel):
-    # Built on first use: a server that answers a handshake imports them, and may never need them.
+    # Models are built on first use: a server that answers a handshake imports them, and may never need them.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
 
 
@@ -56,14 +56,14 @@ class JobRequest(_Record):
     @model_validator(mode="before")
     @classmethod
     def _read_former(cls, fields: Any) -> Any:
-        """Files of earlier versions have one path, and other fields of the request, beside these."""
+        """Convert the fields of an earlier version, which had one path, and no object ``ingest``."""
         if not isinstance(fields, dict) or "path" not in fields:
             return fields
         own = {name: value for name, value in fields.items() if name in cls.model_fields}
         former = {name: value for name, value in fields.items() if name not in own and value is not None}
         path = former.pop("path", None)
         paths = [] if path == "zotero" else [path]
-        if paths:  # it was an empty list where there are no libraries
+        if paths:  # earlier versions wrote an empty list for a job without libraries
             former.pop("linked_below", None)
         else:
             former.setdefault("linked_below", [])
@@ -80,10 +80,11 @@ class JobRequest(_Record):
 
 
 class JobProgress(_Record):
-    """The progress of a job; what is counted is in the index.
+    """The progress of a job. Only documents and passages that are in the index are counted.
 
-    ``documents_total`` is 0 where it is unknown. ``current_file`` is being read, "" where none is. ``fraction`` is
-    the part that is done, 0 to 1; it and ``seconds_left`` are None where they are unknown.
+    ``documents_total`` is 0 if it is unknown. ``current_file`` is the file that is being read, "" if there is
+    none. ``fraction`` is the part of the job that is done, 0 to 1. ``fraction`` and ``seconds_left`` are None if
+    unknown.
     """
 
     documents: _Count = 0
@@ -98,7 +99,7 @@ class JobProgress(_Record):
 
 
 class JobResult(_Record):
-    """The result of a job. ``documents_processed`` counts written documents and those that had not changed."""
+    """The result of a job. ``documents_processed`` counts documents that were written or had not changed."""
 
     chunks_written: _Count
     documents_processed: _Count
@@ -110,17 +111,17 @@ class JobResult(_Record):
 
 
 class JobFailure(_Record):
-    """Why a job failed: a reason of ``server.errors``, and what to do."""
+    """The failure of a job: a reason of ``server.errors``, and a message that says what to do."""
 
     reason: Annotated[str, Field(max_length=40)]
     message: _Text
 
 
 class Job(_Record):
-    """A job. Times are seconds since 1970, 0 before.
+    """A job. Times are seconds since 1970, 0 for an event that has not happened.
 
-    ``starts`` counts the runs that began and have written nothing so far: a file that ends each process which
-    reads it is not tried for ever. ``note`` says why a job waits, or how to go on.
+    ``starts`` counts the runs that began and wrote nothing, so that a file which kills every process that reads it
+    is not tried for ever. ``note`` says why a job waits, or how to continue.
     """
 
     id: Annotated[str, Field(pattern=JOB_ID)]
@@ -142,10 +143,10 @@ class Job(_Record):
 
     @property
     def order(self) -> tuple[float, str]:
-        """The key by which jobs take their turns."""
+        """The sort key of the queue."""
         return self.created_at, self.id
 
 
 def new_job(request: JobRequest) -> Job:
-    """A queued job. Its id cannot be guessed: it is what a caller must know to ask about the job."""
+    """A queued job. Its id cannot be guessed, because a caller who knows the id may ask about the job."""
     return Job(id=f"job_{secrets.token_hex(16)}", request=request, created_at=time.time())

@@ -10,7 +10,7 @@ from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import describe_bytes
 
 _FAILURE_CHARS = 2_000
-# Fields of a progress that are left out where they are empty.
+# Fields of the progress that are left out where they are empty.
 _OPTIONAL = ("documents_total", "bytes_total", "pages", "current_file")
 
 
@@ -52,12 +52,12 @@ def render_job(row: dict[str, Any]) -> list[str]:
 
 
 def is_final(row: dict[str, Any]) -> bool:
-    """Whether the job of what ``describe_job`` returned has ended."""
+    """Whether a job has ended; ``row`` is the result of ``describe_job``."""
     return row["state"] in FINAL
 
 
 def _render_result(row: dict[str, Any]) -> list[str]:
-    """The result of a job. Its warnings quote names of files, which are not the server's words."""
+    """The result of a job. Warnings quote names of files, so they are marked as foreign text."""
     result = (
         f"{row['documents_processed']} documents processed, {row['chunks_written']} passages written, "
         f"{row['documents_deleted']} documents deleted in {row['duration_seconds']} s; dense model "

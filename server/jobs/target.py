@@ -54,7 +54,10 @@ def target_of(settings: Settings, backends: Backends, embedder: Embedder | None)
 
 
 def open_target(settings: Settings, backends: Backends) -> tuple[Target, tuple[str, ...]]:
-    """As ``target_of`` with the backends' own model, which is waited for; and a warning where there is none."""
+    """The target with the backends' own model, once it is loaded; and a warning if there is no model.
+
+    Raises as ``target_of`` does.
+    """
     embedder = backends.embedder.wait()
     warnings = () if embedder else (f"indexed by words alone: {backends.embedder.why}",)
     return target_of(settings, backends, embedder), warnings
@@ -73,7 +76,7 @@ def run_request(
 
 
 def _open_replaced_vectors(backends: Backends, embedder: Embedder | None) -> bool:
-    """Open the vectors that replaced the open ones, unless another model made them; whether they are open now."""
+    """Open the replacement vectors, unless another model made them; return whether they are open now."""
     fingerprints = {project.embedding for project in backends.catalogue.projects()}
     return (embedder is None or fingerprints <= {embedder.fingerprint}) and backends.store.open_current()
 

@@ -1,1 +1,1 @@
-"""Plain text functions: sentences, spans, tokens, printable characters, and the mark before foreign lines."""
+"""Plain text functions: printable characters, marks of foreign lines, filters, sizes; words, quotes and markup."""

@@ -3,7 +3,8 @@
     [{"id": "a", "score": 1}, {"id": "b", "score": 2}]
     {"columns": ["id", "score"], "rows": [["a", 1], ["b", 2]]}
 
-Only if the JSON becomes shorter. Records are equal if they have the same field names, in any order.
+A list is converted only if the JSON becomes shorter. Records are equal if they have the same field names, in any
+order.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Marks the text of documents and scripts in an answer, with a prefix that no line of the server has.
 
-A document can contain lines that look like a row, a cursor or a warning of this server. Each of its lines gets the
-prefix, so none can be mistaken for one. The server's own lines contain one item each; names and titles in them
-were reduced to one line before.
+A document can contain lines that look like a row, a cursor or a warning of this server. Each line of a document
+therefore gets the prefix, and cannot be mistaken for a line of the server. A line of the server contains one item;
+names and titles in it were reduced to one line before.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def frame_text(text: str) -> list[str]:
 def frame_answer(lines: Iterable[str], payload: Mapping[str, Any]) -> list[str]:
     """The lines of an answer: the summary, the notice about document lines if needed, then the rest.
 
-    It is needed where the payload has titles, and wherever a line is marked: such as the claims of others in the
-    answer to a write.
+    The notice is needed if the payload has titles or text of documents, or if a line is marked, such as the claims
+    of other authors in the answer to a write.
     """
     first, *rest = [" ".join(line.splitlines()) for line in lines]
     has_foreign = any(payload.get(name) for name in _FOREIGN) or any(line.startswith(MARK) for line in rest)

@@ -1,4 +1,4 @@
-"""Text limits that rooms above agree on."""
+"""Limits of texts that several rooms share."""
 
 from __future__ import annotations
 

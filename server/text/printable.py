@@ -23,8 +23,8 @@ from winnow.server.text.forms.splicing import SplicedText, splice
 ONE_LINE_CHARS = 500  # titles, sections and file names longer than this are noise
 
 _CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
-# Every format character, and every other one that is drawn as nothing. The number signs of Arabic, Syriac and
-# Kaithi are format characters too, but have a shape.
+# Every format character, and every other character that is not drawn. The number signs of Arabic, Syriac and
+# Kaithi are format characters too, but are drawn.
 _UNSEEN = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
@@ -32,7 +32,7 @@ _UNSEEN = (
 )
 _SURROGATES = r"\ud800-\udfff"
 
-# What stands directly before an unseen character that stays.
+# Characters directly after which an unseen character stays.
 _JOINING = (  # letters and marks of scripts whose letters join or stack
     r"\u0620-\u06ff\u0710-\u077f\u07c0-\u07ff\u0840-\u088f\u08a0-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u17b3"
     r"\u17b6-\u17ff\u1807-\u180a\u1810-\u18af\u1a20-\u1aaf\u1b00-\u1c4f\ua840-\ua87f\ua980-\ua9df\uaa60-\uaa7f"
@@ -61,18 +61,18 @@ _STAYS = "|".join(
     )
 )
 
-# A string's payload ends at any control character: the scan from one introducer never passes the next.
+# The payload of a control string ends at any control character, so that a scan never passes the next introducer.
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]{0,200}+[ -/]{0,20}+[@-~]"  # control sequences: colours, cursor
     rf"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^{_CONTROLS}\t\n]{{0,500}}+(?:\x07|\x1b\\|\x9c)"  # titles, links
     r"|\x1b[ -/]*+[0-~]?"  # the rest
 )
-_SEQUENCE = 600  # longer than any of them: where a text is cut within one, no more than this reads differently
+_SEQUENCE = 600  # longer than any sequence: a cut within a sequence changes at most this many characters
 _SUSPECT = re.compile(rf"[{_CONTROLS}\u2028\u2029{_UNSEEN}{_SURROGATES}]")
 _BREAKS = re.compile(r"\r\n|[\u2028\u2029]")
 _GONE = re.compile(rf"[{_CONTROLS}]|(?!{_STAYS})[{_UNSEEN}]")
 _HALVES = re.compile(f"[{_SURROGATES}]")
-# One after the other: what is left of a sequence may be a control character.
+# Applied in this order, because the rest of a sequence may be a control character.
 _REPLACED = ((_ESCAPES, ""), (_BREAKS, "\n"), (_GONE, ""), (_HALVES, "\ufffd"))
 
 
@@ -124,7 +124,7 @@ class PrintableText:
 
 
 def printable_text(text: str) -> PrintableText:
-    """``printable(text)`` with the way back: for a text of which many places are asked for."""
+    """``printable(text)`` with the way back, for many lookups in one text."""
     if not _SUSPECT.search(text):
         return PrintableText(text, len(text))
     steps: list[SplicedText] = []
@@ -153,7 +153,7 @@ def one_line(text: str, most: int = ONE_LINE_CHARS) -> str:
     >>> one_line("a name\r\n2. [forged] 1.000\x1b[2K")
     'a name 2. [forged] 1.000'
     """
-    seen = text[: 4 * most]  # enough, and no more work for a text of any length
+    seen = text[: 4 * most]  # enough, and bounds the work for a long text
     line = " ".join(printable(seen).split())
     if len(line) > most or len(seen) < len(text):
         return f"{line[: most - 1]}…"
@@ -208,10 +208,10 @@ def printable_data(value: Any) -> Any:
     return value
 
 
-# What stands for characters that a reader does not know: replacements, private use, controls, numbers of glyphs.
+# Characters in place of unknown ones: replacement characters, private use, controls, numbers of glyphs.
 _UNREADABLE = re.compile(r"[\ufffd\ue000-\uf8ff\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\(cid:\d+\)")
 _WHITE = re.compile(r"\s+")
-MOST_UNREADABLE = 0.2  # of the visible characters of a document that can be found
+MOST_UNREADABLE = 0.2  # the share of unreadable characters above which search hardly finds a document
 
 
 def count_visible(text: str) -> int:
@@ -220,6 +220,6 @@ def count_visible(text: str) -> int:
 
 
 def unreadable_share(text: str) -> float:
-    """The part of the visible characters that nobody can read, 0 to 1."""
+    """The share of the visible characters that are unreadable, 0 to 1."""
     unreadable = sum(len(match[0]) for match in _UNREADABLE.finditer(text))
     return unreadable / max(count_visible(text), 1)

@@ -1,4 +1,4 @@
-"""Sizes, counts and lists of numbers as sentences have them."""
+"""Formats sizes, counts and lists of numbers for use in sentences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def describe_bytes(size: int) -> str:
 
 
 def count_of(number: int, one: str, several: str = "") -> str:
-    """A number and the noun that goes with it; ``several`` is the plural where that is not formed by an s.
+    """A number and the noun that goes with it; ``several`` is the plural if it is not formed with an s.
 
     >>> count_of(1, "page"), count_of(1_200, "page"), count_of(2, "run of text", "runs of text")
     ('1 page', '1,200 pages', '2 runs of text')
@@ -51,7 +51,7 @@ def name_numbers(numbers: Sequence[int]) -> str:
 
 
 def name_runs(numbers: Iterable[int]) -> list[str]:
-    """The runs of consecutive numbers in order, each as its first and last one.
+    """The runs of consecutive numbers in order, each as its first and last number.
 
     >>> name_runs([3, 1, 2, 7])
     ['1-3', '7']

@@ -382,6 +382,24 @@ def test_every_module_begins_with_a_sentence_about_it() -> None:
     assert {name: line for name, line in first.items() if not re.fullmatch(r"\S.+[.?:]", line)} == {}
 
 
+def test_a_table_of_modules_names_each_module_of_its_package() -> None:
+    """The docstring of a package may have such a table; it names every module and folder, and nothing else."""
+    tables = {
+        package: doc
+        for package, path in MODULES.items()
+        if path.name == "__init__.py" and "\n====" in (doc := ast.get_docstring(ALL_TREES[package]) or "")
+    }
+    named = {package: sorted(re.findall(r"^``(\w+)`` ", doc, re.MULTILINE)) for package, doc in tables.items()}
+    held = {
+        package: sorted(
+            {name.split(".")[package.count(".") + 1] for name in MODULES if name.startswith(f"{package}.")}
+        )
+        for package in tables
+    }
+    assert {"server.engine", "server.jobs", "server.jobs.watching"} <= set(tables)
+    assert named == held
+
+
 def test_a_docstring_opens_with_the_thing() -> None:
     """Not with a question about it: "The number of rows", not "How many rows"."""
     held = {

@@ -1,7 +1,7 @@
 """Changes in folders, as the kernel reports them (watchfiles).
 
-Each folder is watched by itself, not with what is below it: then ignored folders cost nothing, and the limit of
-the kernel is an error here. (watchfiles is silent about it when it is to ignore folders that may not be read.)
+Each folder is watched without its subfolders. Ignored folders then cost nothing, and reaching the kernel's limit
+is an error. (watchfiles hides that error if it is told to ignore folders that it may not read.)
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from threading import Event
 
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
-# Changes are collected until none came for a step, at most for so long.
+# Changes are collected until a step passes without a change, or until the collection has lasted this long.
 _STEP_MS, _COLLECT_MS = 100, 500
 _LIMIT = "limit"
 _WATCHES = "the kernel's limit of watched folders is reached (raise fs.inotify.max_user_watches)"
@@ -43,7 +43,7 @@ class FolderEvents:
             raise EventsUnavailable(_INSTANCES if is_limit else "it cannot be watched") from None
 
     def wait(self, seconds: float, wake: Event) -> set[str]:
-        """The paths that changed; empty after so many seconds, or once ``wake`` is set.
+        """Wait for changes; return the changed paths, or none after ``seconds`` or once ``wake`` is set.
 
         Raises ``EventsUnavailable`` if changes were lost.
         """

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 _MOUNTS = Path("/proc/self/mountinfo")
-# Of types as the kernel writes them; "fuse.sshfs", "fuse.rclone" and others are mounts of remote folders.
+# Types as the kernel writes them; "fuse.sshfs", "fuse.rclone" and others are mounts of remote folders.
 _REMOTE = re.compile(
     r"nfs4?|cifs|smb3?|smbfs|ncpfs|afs|9p|ceph|coda|glusterfs|lustre|gpfs|beegfs|davfs2?|virtiofs|vboxsf|prl_fs"
     r"|fuse\.(?!portal|gvfsd-fuse-none).*|fuse"
@@ -30,6 +30,6 @@ def remote_type(path: Path, mounts: Path = _MOUNTS) -> str:
         if not separator or len(fields) < len(("id", "parent", "device", "root", "point")):
             continue
         point = _ESCAPED.sub(lambda match: chr(int(match[1], 8)), fields[4])
-        if len(point) >= best and path.is_relative_to(point):  # of two mounts on one folder the later one counts
+        if len(point) >= best and path.is_relative_to(point):  # a later mount hides an earlier one
             best, kind = len(point), after.split(" ")[0]
     return kind if _REMOTE.fullmatch(kind) else ""

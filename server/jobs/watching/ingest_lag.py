@@ -12,9 +12,9 @@ from winnow.server.jobs.watching.status import read_status
 
 
 def measure_lag(store: Path) -> dict[str, Any]:
-    """Times of the last ingest and scan, unfinished jobs and watched paths by state, and what waits. Reads files.
+    """The times of the last ingest and scan; the numbers of unfinished jobs, watched paths and waiting documents.
 
-    Times are seconds since 1970, None for what never happened.
+    Jobs and paths are counted by state. Times are seconds since 1970, None for an event that has not happened.
     """
     jobs = JobFiles(store).list_jobs()
     status = read_status(store)

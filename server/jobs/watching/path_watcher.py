@@ -1,14 +1,14 @@
-"""Watches one path of a source: waits for changes, lists what changed, and has that ingested.
+"""Watches one path of a source: waits for changes, lists the changed parts, and has them ingested.
 
-Theory of operation. Events only say where to look; what is there is found by listing, and what to write by the
-ledger of the ingest. So an event that is lost, doubled or wrong costs time and nothing else. The first scan lists
-everything, and so does one every few minutes. Folders are watched before they are listed: a change meanwhile
-is an event.
+Theory of operation. Events only say where to look. A listing finds the files, and the ledger of the ingest decides
+what to write. An event that is lost, repeated or wrong therefore costs time and nothing else. The first scan lists
+everything, and a scan every few minutes does so again. Folders are watched before they are listed, so that a
+change during the listing is an event.
 
-Where the kernel reports no changes (a remote file system, its limits reached), everything is listed every few
-seconds, and ingested when a size or a time differs. A path that is gone, or that has become a link to another
-place, is away: nothing is deleted, and it is looked for again. Nothing here holds a lock while it lists, because a
-listing on a dead network file system may never return.
+Where the kernel reports no changes (on a remote file system, or once its limits are reached), everything is listed
+every few seconds, and ingested when a size or a time differs. A path that is missing, or that has become a link to
+another place, has the state "away": its documents are kept, and the watcher keeps looking for the path. No lock is
+held during a listing, because a listing on a dead network file system may never return.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from winnow.server.jobs.watching.status import PathStatus
 from winnow.server.runtime.logs import log
 from winnow.server.text.printable import one_line
 
-# Before a path that is away is looked for.
+# The pause before the watcher looks again for a path that is away.
 _AWAY_SECONDS = 3.0
-# Deletions of the last minute count as made at once.
+# Deletions within this time count together when the watcher decides whether to hold them back.
 _RECENT_SECONDS = 60.0
 _HIDDEN_LINK = "it has become a link, or a folder above it has; add the folder that it leads to instead"
 
@@ -48,7 +48,7 @@ _HIDDEN_LINK = "it has become a link, or a folder above it has; add the folder t
 class PathWatcher(SourceWatcher):
     """One path of a source. ``run`` is the body of its thread; ``publish`` receives each new status.
 
-    ``status``: the last one of an earlier watcher, or an empty one.
+    ``status`` is the last status of an earlier watcher, or an empty status.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class PathWatcher(SourceWatcher):
         super().__init__(source, status, publish)
         self._path, self._store, self._times = Path(status.path), store, times
         self._events: FolderEvents | None = None
-        self._parts: set[str] = set()  # below the source of the index, to be listed
+        self._parts: set[str] = set()  # parts to list, relative to the source in the index
         self._next_scan = 0.0  # monotonic time
         self._root = Root(status.path, "")
         self._snapshot: dict[str, tuple[int, int]] = {}
@@ -158,7 +158,7 @@ class PathWatcher(SourceWatcher):
         return report
 
     def _note_failures(self, parts: Sequence[SourcePart], report: IngestReport) -> None:
-        """Replace what is known of the failures in these parts by what an ingest of them reports."""
+        """Replace the known failures in these parts by the failures that their ingest reported."""
         kept = {
             name: reason
             for name, reason in self._failures.items()
@@ -170,7 +170,7 @@ class PathWatcher(SourceWatcher):
     # --- events
 
     def _follow(self, names: Sequence[str]) -> None:
-        """Watch the folders at these parts, and those watched before; where that is impossible, note why."""
+        """Watch the folders of these parts, and those watched before. If that is impossible, record the reason."""
         if kind := remote_type(self._path):
             self._poll(f"a file system of type {kind} does not report what other machines change")
             return

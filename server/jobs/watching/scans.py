@@ -1,4 +1,4 @@
-"""Plans of what to list again after a change, and the files found there that are still being written."""
+"""The parts of a source to list again after a change, and the files in them that are still being written."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from winnow.server.ingest.selection.file_rules import FileRules
 from winnow.server.ingest.selection.ignore_files import IGNORE_FILES
 from winnow.server.readers.reading import is_document
 
-# A file whose size and time are the same after so long is no longer being written.
+# A file whose size and time are unchanged after this pause is no longer being written.
 SETTLE_SECONDS = 0.5
-# Files that are older were not being written when they were listed.
+# Files that changed longer ago than this are not being written.
 _RECENT_SECONDS = 10.0
-# A file that is written all the time is read as it is after so long.
+# A file that never stops changing is read after this time, as it then is.
 _PATIENCE_SECONDS = 30.0
 # With more changes, listing everything is faster.
 _MOST_CHANGES = 500
@@ -25,10 +25,10 @@ _NANO = 1_000_000_000
 
 
 def changed_parts(root: Root, changes: Iterable[str]) -> list[str]:
-    """The parts of a root's source to list after changes at these absolute paths, as paths below the source.
+    """The parts to list after changes at these absolute paths, as paths relative to the root's source.
 
-    The root itself if an ignore file of it changed, or very many paths. What is hidden, or in a folder of tools,
-    is no change; nor is what is not below the root.
+    The only part is the root itself if an ignore file directly in it changed, or if very many paths changed.
+    Changes of hidden files, in folders of tools, and outside the root are ignored.
     """
     below = {part for path in changes if (part := _part_of(root, Path(path))) is not None}
     if root.below in below or len(below) > _MOST_CHANGES:
@@ -48,7 +48,10 @@ def _part_of(root: Root, path: Path) -> str | None:
 
 
 def list_parts(source: str, parts: Sequence[str], rules: FileRules) -> list[SourcePart]:
-    """The files at these parts of a source now; unlike in an ingest, a file of an unknown type is left out."""
+    """The files that these parts of a source have now.
+
+    A part that is a single file of an unknown type has none, although an ingest that names such a file reads it.
+    """
     found = [SourcePart(root := Root(source, part), find_files(root, rules)) for part in parts]
     for part in found:
         if part.root.below and not part.listing.folders:
@@ -57,7 +60,7 @@ def list_parts(source: str, parts: Sequence[str], rules: FileRules) -> list[Sour
 
 
 def watched_folders(former: Collection[str], parts: Sequence[SourcePart]) -> frozenset[str]:
-    """The folders to watch after these parts were listed, where those of ``former`` were watched before."""
+    """The folders to watch after these parts were listed; ``former`` are the folders watched so far."""
     listed = {str(part.root.path) for part in parts}
     kept = {folder for folder in former if not _is_at_or_below(folder, listed)}
     return frozenset(kept.union(*(part.listing.folders for part in parts)))
@@ -69,9 +72,9 @@ def _is_at_or_below(folder: str, listed: Collection[str]) -> bool:
 
 @dataclass(slots=True)
 class Settling:
-    """Leaves out files that are still being written, until they are not or until it has waited long enough.
+    """Leaves files out while they are being written, for a limited time.
 
-    ``expect`` is called with the recent files before each wait: they will be ingested soon.
+    ``expect`` is called with the recent files before each wait, because they will be ingested soon.
     """
 
     sleep: Callable[[float], object]
@@ -79,9 +82,9 @@ class Settling:
     _since: dict[Path, float] = field(default_factory=dict)
 
     def leave_out_unfinished(self, parts: Sequence[SourcePart]) -> set[str]:
-        """Take files that are being written out of the listings; returns their paths below the source.
+        """Remove files that are still being written from the listings; return their paths relative to the source.
 
-        Their documents stay as they are. Waits for a moment if any file is recent.
+        The documents of these files stay in the index. Waits for ``SETTLE_SECONDS`` if any file is recent.
         """
         recent = [(part, file) for part in parts for file in part.listing.files if _is_recent(file)]
         if not recent:
@@ -116,5 +119,5 @@ def _has_changed(file: File) -> bool:
 
 
 def snapshot_of(parts: Sequence[SourcePart]) -> dict[str, tuple[int, int]]:
-    """Size and time of every file in the listings, by its name, to see whether anything changed."""
+    """The size and time of each file in the listings, by name; two snapshots differ if anything changed."""
     return {file.uri: (file.size, file.modified_ns) for part in parts for file in part.listing.files}

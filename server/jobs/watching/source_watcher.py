@@ -21,7 +21,7 @@ from winnow.server.text.sizes import count_of
 SECONDS_PER_MINUTE = 60.0
 FAILURES_SHOWN, REASON_CHARS = 5, 300
 BUSY_SECONDS = 1.0
-# Before what failed is tried again.
+# The pause before failed work is tried again.
 _RETRY_SECONDS = 15.0
 
 
@@ -31,7 +31,7 @@ class WorkInterrupted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WatchTimes:
-    """Minutes between two scans of everything, and seconds between two listings where there are no events."""
+    """Minutes between two full scans, and seconds between two listings where there are no events."""
 
     scan_minutes: float
     poll_seconds: float
@@ -44,7 +44,7 @@ class WatchedStore(Protocol):
         """The folders and files that were ingested into the project."""
 
     def expect(self, source: WatchedSource, files: Sequence[File]) -> None:
-        """Prepare for an ingest of these files in a moment."""
+        """Prepare for an ingest of these files, which follows soon."""
 
     def ingest(
         self,
@@ -57,9 +57,9 @@ class WatchedStore(Protocol):
 
 
 class SourceWatcher(ABC):
-    """A part of a source. ``run`` is the body of its thread; ``publish`` receives each new status.
+    """Watches a part of a source. ``run`` is the body of its thread; ``publish`` receives each new status.
 
-    ``status``: the last one of an earlier watcher, or an empty one.
+    ``status`` is the last status of an earlier watcher, or an empty status.
     """
 
     def __init__(self, source: WatchedSource, status: PathStatus, publish: Callable[[PathStatus], None]) -> None:
@@ -74,7 +74,7 @@ class SourceWatcher(ABC):
         self.wake.set()
 
     def update(self, source: WatchedSource) -> None:
-        """Take over another state of the source, and scan."""
+        """Use this new state of the source from now on, and scan."""
         self.source = source
         self._is_due = True
         self.wake.set()
@@ -99,14 +99,14 @@ class SourceWatcher(ABC):
 
     @abstractmethod
     def _close(self) -> None:
-        """Give back what was opened."""
+        """Release what was opened."""
 
     def _on_progress(self, progress: Progress) -> None:
         of = f" of {count_of(progress.documents_total, 'file')}" if progress.documents_total else ""
         self._set_status(indexing=f"{count_of(progress.documents, 'document')}{of}")
 
     def _report_failure(self, error: Exception) -> float:
-        """Publish that the work failed, unless another process writes just now; returns the seconds to pause."""
+        """Publish the failure, unless another process is writing at the moment; return the seconds to pause."""
         if isinstance(error, WinnowError) and error.reason == "INDEX_HELD":
             return BUSY_SECONDS
         self._is_due = True

@@ -1,8 +1,9 @@
 """The sources of a store: folders and files to watch, with their project, labels and patterns.
 
-They are in ``sources.json`` in the store's folder. Only commands of the user write it: no tool, no script and no
-file of a working folder can add a source. A file that others may write, or that is no regular file, is refused.
-One that is gone or an older one is an error (``CountedRecords``), because folders would no longer be watched.
+They are in ``sources.json`` in the store's folder. Only commands of the user write this file: no tool, no script
+and no file of a working folder can add a source. A file that others may write, or that is not a regular file, is
+refused. If the file has disappeared or was replaced by an older version, that is an error (``CountedRecords``),
+because some folders would no longer be watched.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from winnow.server.storage.files.lock import SOURCES, StoreLock
 from winnow.server.storage.files.private_records import FileState, PrivateRecords
 
 FILE = "sources.json"
-# What the path of a source begins with that is of Zotero.
+# The prefix of a Zotero source's path.
 ZOTERO = "zotero:"
 _NOT_WORD = re.compile(r"[^a-z0-9]+")
 _ID_CHARS = 40
@@ -41,11 +42,11 @@ _UNUSED = ("passwords", "allow_deletions", "linked_below")
 
 
 class WatchedSource(BaseModel):
-    """An ingest that is made again after each change of its files or libraries of Zotero.
+    """An ingest that is repeated after each change of its files or libraries of Zotero.
 
-    ``id`` names it in commands. ``confirmed`` deletions may be made at once if the confirmation of the time
-    ``confirmed_at`` (seconds since 1970) has not been used yet. As JSON data it has the fields of the request
-    beside its own.
+    ``id`` is its name in commands. At the time ``confirmed_at`` (seconds since 1970) the user confirmed that
+    ``confirmed`` deletions may be made at once; a confirmation can be used one time. As JSON data, a source has
+    the fields of its request at the same level as its own.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -58,7 +59,7 @@ class WatchedSource(BaseModel):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Its paths; of libraries of Zotero one that says in words what is taken ("zotero:library")."""
+        """The paths of the source; for libraries of Zotero, one text that describes them ("zotero:library")."""
         zotero = self.request.zotero
         return (f"{ZOTERO}{zotero.describe()}",) if zotero else tuple(map(str, self.request.paths))
 
@@ -115,8 +116,8 @@ def state_of(store: Path) -> FileState | None:
 def read_sources(store: Path) -> tuple[WatchedSource, ...]:
     """The sources of a store, in the order in which they were added.
 
-    Raises ``WinnowError("INVALID_REQUEST")`` for a file that others may write, that is not as it was written, that
-    is gone, or that is older than what was written.
+    Raises ``WinnowError("INVALID_REQUEST")`` if others may write the file, or if it is not valid, has disappeared,
+    or is older than the version that was written last.
     """
     return _RECORDS.read(store).sources
 
@@ -124,7 +125,7 @@ def read_sources(store: Path) -> tuple[WatchedSource, ...]:
 def change_sources(
     store: Path, change: Callable[[tuple[WatchedSource, ...]], Sequence[WatchedSource]]
 ) -> tuple[WatchedSource, ...]:
-    """Replace the sources by what ``change`` returns for them, all or nothing; returns them.
+    """Replace the sources by those that ``change`` returns for them, all or nothing; return the new sources.
 
     For commands of the user alone. Raises ``WinnowError`` as ``read_sources`` does, and "INVALID_REQUEST" for more
     sources than a store may have.
@@ -141,7 +142,7 @@ def change_sources(
 
 
 def replace_sources(store: Path, sources: Sequence[WatchedSource]) -> None:
-    """Write these sources in place of the store's, which the caller has kept. Raises ``OSError``."""
+    """Replace the store's sources, which the caller has saved elsewhere, by these. Raises ``OSError``."""
     lock = StoreLock(store, SOURCES)
     try:
         _write(store, tuple(sources))
@@ -150,7 +151,7 @@ def replace_sources(store: Path, sources: Sequence[WatchedSource]) -> None:
 
 
 def new_id(path: Path, taken: Sequence[str]) -> str:
-    """An id for a source, after the name of its first path, that no other source has."""
+    """An unused id for a source, made from the name of its first path."""
     base = _NOT_WORD.sub("-", path.name.lower()).strip("-")[:_ID_CHARS] or "source"
     numbered = (f"{base}-{number}" for number in range(2, len(taken) + 3))
     return next(name for name in (base, *numbered) if name not in taken)

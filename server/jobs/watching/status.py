@@ -23,7 +23,7 @@ _BYTES = 4 * 1024 * 1024
 _WHY_CHARS = 300
 
 _Count = Annotated[int, Field(ge=0, le=2**53)]
-_Time = Annotated[float, Field(ge=0, le=4e9)]  # a hundred years
+_Time = Annotated[float, Field(ge=0, le=4e9)]  # until the year 2096
 WatchState = Literal["starting", "events", "polling", "away", "failed"]
 
 
@@ -31,11 +31,12 @@ WatchState = Literal["starting", "events", "polling", "away", "failed"]
 class PathStatus:
     """The state of one path of a source.
 
-    ``events``: the kernel reports changes; ``polling``: the path is listed every few seconds, ``why`` says the
-    reason; ``away``: it is not there; ``failed``: the last ingest failed. ``held`` documents
-    are gone and wait for a confirmation; ``confirmed_at`` is the last one that was used. ``unreadable`` files are
-    not in the index, ``failures`` names the first of them, each with its reason. ``scanned_at`` and
-    ``changed_at`` are seconds since 1970, 0 before. ``indexing`` says how far a running ingest has come.
+    ``events``: the kernel reports changes; ``polling``: the path is listed every few seconds, for the reason
+    ``why``; ``away``: the path is missing; ``failed``: the last ingest failed. ``held`` is the number of documents
+    whose files vanished and whose deletion awaits confirmation; ``confirmed_at`` is the last confirmation that was
+    used. ``unreadable`` files are not in the index; ``failures`` names the first of them, each with its reason.
+    ``scanned_at`` and ``changed_at`` are seconds since 1970, 0 for never. ``indexing`` is the progress of a
+    running ingest.
     """
 
     source: str
@@ -66,14 +67,14 @@ class _StatusFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class WatcherStatus:
-    """The process that watches a store, None if none does, and what was last said about each path."""
+    """The process that watches a store (None if no process does), and the last status of each path."""
 
     holder: Holder | None
     paths: tuple[PathStatus, ...]
 
 
 def write_status(store: Path, paths: Iterable[PathStatus]) -> None:
-    """Write the state of all paths, all or nothing. Raises ``OSError``."""
+    """Write the status of all paths, all or nothing. Raises ``OSError``."""
     temporary = store / f".{FILE}"
     temporary.write_text(json.dumps({"paths": [asdict(path) for path in paths]}), encoding="utf-8")
     os.replace(temporary, store / FILE)

@@ -1,4 +1,4 @@
-"""A watcher over open backends: where an engine or a command has the store open."""
+"""Creates a watcher over open backends, in an engine or a command that has the store open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from winnow.server.settings.settings import Settings
 def watcher_of(settings: Settings, backends: Callable[[], Backends]) -> Watcher:
     """A watcher of the store of these settings, which does not run yet.
 
-    ``backends`` returns the open backends; it is called in threads of low priority, so they should be open.
+    ``backends`` is called in threads of low priority, so the backends that it returns should be open already.
     """
     pool = ReaderPool()
 

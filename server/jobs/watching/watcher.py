@@ -52,9 +52,9 @@ class WatchedCatalogue(Protocol):
 class Watcher:
     """Watches a store from ``start`` to ``stop``. Ingests one part after another, with low priority.
 
-    ``catalogue`` returns the store's catalogue. Sources of hidden projects rest: a deleted one may be restored.
-    ``ingest`` keeps the children that read files in ``pool``: they have the priority of the watcher, and end with
-    it.
+    ``catalogue`` returns the store's catalogue. Sources of hidden projects are kept but not watched, because a
+    deleted project may be restored. ``pool`` holds the children that read files for ``ingest``: they have the
+    watcher's priority, and end with the watcher.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Watcher:
         self._manager.start()
 
     def stop(self) -> bool:
-        """End watching: an ingest ends after its batch; False if one has not ended.
+        """Stop watching; a running ingest ends after its batch. Return False if it has not ended in time.
 
         A thread that waits for a dead disk is left behind.
         """
@@ -106,7 +106,7 @@ class Watcher:
 
     @contextmanager
     def give_way(self) -> Iterator[None]:
-        """Around an ingest that a user waits for: the watcher's own stops after its batch and goes on later."""
+        """Pause watching while a user's ingest runs. The watcher's ingest stops after its batch, resumes later."""
         with self._changed:
             self._waiting += 1
             self._changed.wait_for(lambda: not self._is_busy)
@@ -124,7 +124,7 @@ class Watcher:
         return self._catalogue().sources(project)
 
     def expect(self, source: WatchedSource, files: Sequence[File]) -> None:
-        """See ``WatchedStore``: the children start while it is waited for the end of writing."""
+        """See ``WatchedStore``. The children start while the watcher waits for the files to be complete."""
         if any(is_parsed_in_child(file.path, source.request.options) for file in files):
             self._pool.start_early(source.request.options)
 
@@ -169,7 +169,7 @@ class Watcher:
             self._stopping.wait(_LOOK_SECONDS)
 
     def _read_hidden(self) -> frozenset[str]:
-        """The names of the hidden projects, those of the last look where the catalogue does not answer."""
+        """The names of the hidden projects; those known before if the catalogue does not answer."""
         with suppress(WinnowError):
             self._hidden = frozenset(self._catalogue().hidden_projects())
         return self._hidden

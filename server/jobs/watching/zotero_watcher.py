@@ -1,8 +1,8 @@
-"""Watches libraries of Zotero: looks whether its database has changed, and ingests what is chosen of it.
+"""Watches libraries of Zotero: checks whether its database has changed, and ingests the chosen libraries.
 
-Zotero reports no changes, but it writes each of them to its database, also while it is open. So the size and the
-time of the database's files are looked at every few seconds, and once they have settled the libraries are read.
-They are also read as often as folders are scanned, because a file may arrive without a change of the database.
+Zotero reports no changes, but it writes each change to its database, also while it is running. The watcher checks
+the size and time of the database's files every few seconds, and reads the libraries once these have settled. It
+also reads them as often as folders are scanned, because a file may arrive without a change of the database.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from winnow.server.jobs.watching.sources import WatchedSource
 from winnow.server.jobs.watching.status import PathStatus
 from winnow.server.text.printable import one_line
 
-# Before Zotero is looked for again.
+# The pause before the watcher looks for Zotero again.
 _AWAY_SECONDS = 15.0
 _WHY_CHARS = 600
-# A database that is written all the time is read after so long.
+# A database that never stops changing is read after this time.
 _PATIENCE_SECONDS = 60.0
 _WHY = "Zotero does not report changes"
 _NOT_THERE = frozenset({"NOT_FOUND", "SOURCE_UNAVAILABLE"})
 
 
 class ZoteroWatcher(SourceWatcher):
-    """The libraries of one source. ``folder`` is that of the store."""
+    """Watches the libraries of one source. ``folder`` is the store's folder."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class ZoteroWatcher(SourceWatcher):
         self._store, self._times, self._folder = store, times, folder
         self._next_scan = 0.0  # monotonic time
         self._read_mark = self._seen_mark = ""
-        self._changed_at = 0.0  # monotonic time of the first change that was not read, 0 for none
+        self._changed_at = 0.0  # monotonic time of the first unread change, 0 if there is none
 
     def _watch(self) -> float:
         self.wake.clear()
@@ -75,10 +75,10 @@ class ZoteroWatcher(SourceWatcher):
         return max(min(self._times.poll_seconds, self._next_scan - time.monotonic()), 0.0)
 
     def _close(self) -> None:
-        """Nothing stays open between two looks."""
+        """Nothing stays open between two checks."""
 
     def _has_changed(self) -> bool:
-        """Whether the database has changed since it was read, and has settled since the last look."""
+        """Whether the database has changed since it was read, and has settled since the last check."""
         now, mark = time.monotonic(), change_mark(self._choice)
         is_settled, self._seen_mark = mark == self._seen_mark, mark
         if mark == self._read_mark:

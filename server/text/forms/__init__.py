@@ -1,1 +1,1 @@
-"""Texts in another form, with the way back to their characters: spliced, composed, as a reader sees Markdown."""
+"""Other forms of a text: with characters replaced, as a reader sees its Markdown, and titles in sentence case."""

@@ -1,15 +1,16 @@
-r"""The text of Markdown as its reader sees it: which signs are marks, and what stands in their place.
+r"""The text of Markdown as its reader sees it: the signs that are marks, and the characters in their place.
 
 Marks are the signs of headings, lists, block quotations, tables, rules and fences, those of emphasis and code, of
-links and images with their addresses, references to footnotes, escapes, character references, and the tags of
-HTML that only shape a text. Within fenced code only the lines of the fence are marks; within a code span only its
+links and images with their addresses, references to footnotes, escapes, character references, and the tags of HTML
+that only shape a text. Within fenced code only the lines of the fence are marks; within a code span only its
 signs. Signs of emphasis count in pairs within a paragraph, and not within words: ``2*3*4`` keeps them. A bar is a
-mark in a line that begins with one. A reference counts if the text defines it. A sign before a number is a mark at
-the beginning of a paragraph or of a list alone, as it may be a minus. Text that is struck out becomes "~~", and a
-raised number is written with "^". Nothing else is changed: a number, a word, a sign of a formula, a box stays.
+mark in a line that begins with a bar. A reference is a mark if the text defines it. A sign before a number is a
+mark only at the beginning of a paragraph or of a list, because elsewhere it may be a minus. Struck-out text
+becomes "~~", and a raised number is written with "^". Everything else stays, such as numbers, words, signs of
+formulas and boxes.
 
-A text that is no Markdown hardly has such signs. A caller that must be certain compares with the text itself, too.
-Takes time in proportion to the length of the text.
+A text that is not Markdown rarely has such signs. A caller that must be certain also compares with the text
+itself. Takes time in proportion to the length of the text.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from winnow.server.text.markup.possessive import compile_possessive
 # Characters from a start to an end, and the text that a reader sees in their place.
 Mark = tuple[int, int, str]
 
-# A block may be the first of an item of a list, beside its sign.
+# A block may begin on the line of a list item, after the item's sign.
 _FENCE = re.compile(
     r"^[ \t]{0,12}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}){0,3}(?P<sign>`{3,}+|~{3,}+)[^`\n]*+$", re.MULTILINE
 )
@@ -40,10 +41,10 @@ _TAG = (
     r"|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt"
     rf"|u|ul|var)(?:\s{{1,50}}+{_ATTRIBUTE}){{0,30}}+\s{{0,50}}+/?>"
 )
-# Before the marks of code there is no backtick, or one that is escaped.
+# Directly before the marks of code there is no backtick, except an escaped backtick.
 _NO_TICK = r"(?:(?<!`)|(?<=\\`))"
-# A control character between blanks is what programs make of the bullet of a symbolic font.
-# The first alternative that fits counts. Lines first: their signs are no signs within a line.
+# The first alternative that fits counts. Lines come first, because their signs have no meaning within a line.
+# A control character between blanks is the bullet of a symbol font, as some programs write it.
 _SIGN = compile_possessive(
     r"(?P<line>^[ \t]*+(?:\|?[ \t]*+(?::?-{3,}+:?|:-++:?|-++:)[ \t]*+\|[-:| \t]*+"
     r"|(?P<rule>[-*_=])(?:[ \t]*+(?P=rule)){2,}+)[ \t]*+$)"
@@ -71,26 +72,27 @@ _DIVIDED = re.compile(r"[^\W\d_]-[*_]+ [*_]*[^\W\d_]")
 _BREAKS = re.compile(r"</?(?:br|p|div|td|th|tr|li|h\d|hr|dd|dt)\b", re.IGNORECASE)
 # Groups of ``_SIGN`` that are marks wherever they stand, and what is seen in their place.
 _ALONE = {"line": "", "bullet": "", "break": ""}
-# A sign that begins a line with a number is a minus or a comparison, if the line before it is of no list.
+# A sign before a number at the start of a line is a minus or a comparison, unless the line before belongs to a
+# list.
 _NUMBER = re.compile(r"[ \t]*[.,]?\d")
 _LIST_LINE = re.compile(r"[ \t]{2}|[ \t]?(?:[-*+>#]|\d{1,9}[.)])[ \t]|[ \t]*\Z")
 _LONGEST_LINE = 8_000
-# Signs of emphasis that wait for the end of a pair.
+# The largest number of signs of emphasis that wait for the end of a pair.
 _MOST_OPENED = 100
 _DEFINITION = re.compile(r"^[ \t]{0,3}\[\^?([^\[\]\n]{1,100})\]:", re.MULTILINE)
 # Readers of PDF and office files number the references to notes.
 _NOTE_NUMBER = re.compile(r"[\d*\u2020\u2021]{1,4}")
 _STRUCK = re.compile(r"<(?P<end>/?)(?P<name>del|s|strike)\b", re.IGNORECASE)
-# In place of what is struck out: a quote neither has it nor passes over it.
+# Replaces struck-out text, so that a quote neither contains that text nor skips it.
 _STRUCK_OUT = "~~"
 _RAISED_NUMBER = re.compile(r"[ \t]*[-+\u2212\u2013]?[.,]?\d")
 _RAISED = re.compile(r"<sup\b", re.IGNORECASE)
 
 
 def fences_of(text: str) -> list[tuple[int, int, int, int]]:
-    """The fenced blocks of a text: where the first line of each begins and ends, then the last one.
+    """The fenced blocks of a text: the start and end of each block's first line, then of its last line.
 
-    A block that is not closed goes on to the end of the text.
+    A block that is not closed extends to the end of the text.
     """
     found: list[tuple[int, int, int, int]] = []
     opened: re.Match[str] | None = None
@@ -114,11 +116,11 @@ def marks_of(
     links: bool = True,
     pairs: bool = True,
 ) -> Iterator[Mark]:
-    """The marks from ``start`` to ``end`` of a text, which are at borders of lines, in order.
+    """The marks from ``start`` to ``end`` of a text, in order. Both must be borders of lines.
 
-    ``fences`` are those of the text (``fences_of``). Without ``links`` an address counts as text, as do tags.
-    Without ``pairs`` signs of emphasis and of code count as text: readers of files write those of a page as they
-    are, and two of them look like a pair.
+    ``fences`` are those of the text (``fences_of``). Without ``links``, addresses and tags count as text. Without
+    ``pairs``, signs of emphasis and of code count as text: readers of files write the signs of a page as they are,
+    and two such signs look like a pair.
     """
     at = start
     for first, first_end, last, last_end in fences:
@@ -136,7 +138,7 @@ def marks_of(
 def _signs(text: str, start: int, end: int, *, links: bool, pairs: bool) -> Iterator[Mark]:
     """The marks of a part without fences."""
     marks: list[Mark] = []
-    # Signs of the paragraph that are marks if they are closed.
+    # Signs of the paragraph that become marks when they are closed.
     emphasis: list[re.Match[str]] = []
     brackets: list[re.Match[str]] = []
     struck: list[re.Match[str]] = []
@@ -177,12 +179,12 @@ def _signs(text: str, start: int, end: int, *, links: bool, pairs: bool) -> Iter
 
 
 def _inside_code(found: re.Match[str]) -> tuple[int, int]:
-    """The place of the text between marks of code; around code that has backticks they have a blank, too."""
+    """The place of the text between marks of code, without the blanks that part the marks from backticks in it."""
     return found.span("within" if found["padded"] else "inside")
 
 
 def _outermost(marks: Iterable[Mark]) -> Iterator[Mark]:
-    """The marks that are not within others: not those of a text that is struck out."""
+    """The marks that are not within another mark. A struck-out text is a single mark."""
     last = 0
     for start, end, seen in marks:
         if start >= last:
@@ -191,7 +193,7 @@ def _outermost(marks: Iterable[Mark]) -> Iterator[Mark]:
 
 
 def _may_be_minus(text: str, found: re.Match[str], *, links: bool) -> bool:
-    """Whether the sign that begins a line belongs to the number after it: after the line of a paragraph."""
+    """Whether the sign that begins a line may belong to the number after it, because no list precedes the line."""
     start, sign = found.start(), found[0].strip(" \t")
     if sign not in ("-", "+", ">") or not _NUMBER.match(text, found.end()):
         return False
@@ -202,7 +204,7 @@ def _may_be_minus(text: str, found: re.Match[str], *, links: bool) -> bool:
 
 
 def _is_defined(text: str, label: str) -> bool:
-    """Whether a text says what a reference to a link or a note refers to."""
+    """Whether a text defines the target of a reference to a link or a note."""
     return label.casefold() in _definitions(text)
 
 
@@ -212,7 +214,7 @@ def _definitions(text: str) -> frozenset[str]:
 
 
 def _close_emphasis(text: str, sign: re.Match[str], opened: list[re.Match[str]]) -> Iterator[Mark]:
-    """Both signs of a pair that this one closes; one that may open a pair is kept in ``opened``."""
+    """The marks of the pair that this sign closes, if any. A sign that may open a pair is added to ``opened``."""
     start, end = sign.span()
     before, after = text[start - 1 : start], text[end : end + 1]
     may_close = bool(before) and not before.isspace() and not after.isalnum()
@@ -242,7 +244,7 @@ def _bar(text: str, found: re.Match[str]) -> Iterator[Mark]:
 
 
 def _tag(text: str, found: re.Match[str], struck: list[re.Match[str]]) -> Mark:
-    """The mark of a tag; of one that ends a text that is struck out, with this text."""
+    """The mark of a tag. The mark of a tag that ends a struck-out text includes that text."""
     start, end = found.span()
     if tag := _STRUCK.match(found[0]):
         if not tag["end"]:

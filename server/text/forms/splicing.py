@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MARKS = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
-# Letters with marks and syllables of parts, ligatures of Latin letters, and hyphens that nobody sees.
+# Letters with combining marks, syllables of several parts, Latin ligatures, and soft hyphens.
 _COMPOSED = re.compile(rf"(?P<letter>[^\W_][{MARKS}]++|[\u1100-\u11ff]++)|[\ufb00-\ufb06]|\u00ad")
 # The bytes in UTF-8 of what ``_COMPOSED`` changes. The class of first bytes comes first, as it is looked for fast.
 _MAY_COMPOSE = re.compile(
@@ -48,7 +48,7 @@ class SplicedText:
     def covering(self, start: int, end: int) -> tuple[int, int]:
         """The characters of this text that stand for those of the original from ``start`` to ``end`` (exclusive).
 
-        Of a piece that replaces some of them it has all.
+        A piece that replaces any of these characters is included as a whole.
         """
         first = bisect_right(self.origins, start) - 1
         last = max(bisect_right(self.origins, end - 1) - 1, first)
@@ -70,12 +70,12 @@ def splice(text: str, replaced: Iterable[tuple[int, int, str]]) -> SplicedText:
         ends += (end, 0)
         length, copied = length + len(new), end
     pieces.append(text[copied:])
-    # A long text has a piece for every few characters: four bytes for each number, not forty.
+    # A long text has a piece for every few characters. An array takes four bytes for each number, a list forty.
     return SplicedText("".join(pieces), array("I", starts), array("I", origins), array("I", ends))
 
 
 def may_compose(data: bytes) -> bool:
-    """Whether ``compose`` may change this text in UTF-8: a look that costs little."""
+    """Whether ``compose`` may change this text in UTF-8: a cheap test."""
     return not data.isascii() and _MAY_COMPOSE.search(data) is not None
 
 

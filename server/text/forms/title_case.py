@@ -1,15 +1,15 @@
 """Titles in the case of BibTeX, and the same titles in sentence case.
 
-BibTeX has English titles in title case ("Deep Learning for {NASA}"), and its styles write most of them in lower
-case but for their first words and what braces protect. CSL has titles in sentence case, which its styles raise
-where they want capitals. So such a title is kept as its file has it, with the places that braces protect, and is
-written in sentence case for styles and CSL-JSON. The rules are those of pandoc, but for those that would change
-what a title says:
+BibTeX files have English titles in title case ("Deep Learning for {NASA}"). Most BibTeX styles write them in lower
+case, except the first word and the parts that braces protect. CSL has titles in sentence case, and its styles add
+capitals where they need them. A title is therefore stored as its file has it, with the places that braces protect,
+and is converted to sentence case for CSL styles and CSL-JSON. The rules are those of pandoc, except where these
+would change the meaning of a title:
 
-- A single letter keeps its case ("Vitamin C", "Part I"), but for the article "A" before a word.
-- A word with a capital inside keeps all, also after an apostrophe ("McDonald", "O'Reilly").
+- A single letter keeps its case ("Vitamin C", "Part I"), except the article "A" before a word.
+- A word with a capital inside keeps all its capitals, also after an apostrophe ("McDonald", "O'Reilly").
 - After a full stop a word stays as it is: the full stop may be that of an abbreviation ("A vs. b").
-- The last word after a colon begins with a capital like any other there.
+- A word after a colon begins with a capital, even if it is the last word of the title.
 - A title without a small letter stays as it is.
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-# Where in a text its case is kept: the first character of each place, and the one after its last.
+# Places of a text that keep their case: the first character of each place, and the character after its last.
 Kept = tuple[tuple[int, int], ...]
 
 _OPEN_SPAN, _CLOSE_SPAN = '<span class="nocase">', "</span>"
@@ -72,7 +72,7 @@ def places_of_capitals(text: str) -> Kept:
 
 
 def read_places(stated: str) -> Kept:
-    """The places in a text like "28-32 37-38"; what is none is left out."""
+    """The places in a text like "28-32 37-38"; anything else in it is left out."""
     pairs = ((int(found[1]), int(found[2])) for found in _PLACE.finditer(stated))
     return tuple((start, end) for start, end in pairs if start < end)
 
@@ -83,7 +83,7 @@ def write_places(kept: Kept) -> str:
 
 
 def _joined(kept: Iterable[tuple[int, int]]) -> Kept:
-    """The places in order, those that overlap or touch as one."""
+    """The places in order; places that overlap or touch are joined."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(kept):
         if joined and start <= joined[-1][1]:
@@ -94,9 +94,9 @@ def _joined(kept: Iterable[tuple[int, int]]) -> Kept:
 
 
 def _whole_words(text: str, kept: Kept) -> Kept:
-    """The places with letters, each up to the ends of its words: "{B}ayes" is "Bayes".
+    """The places with letters, each extended to whole words: "{B}ayes" is "Bayes".
 
-    Small letters within a word keep nothing: they are in braces for their accents.
+    Small letters within a word are ignored, because they are in braces for their accents.
     """
     places = []
     for start, end in kept:
@@ -117,10 +117,10 @@ class _Case:
     def __init__(self, *, has_case: bool) -> None:
         self._has_case = has_case
         self._begins, self._raises = True, True
-        self._ended = ""  # the sign that ended a sentence directly before
+        self._ended = ""  # the sign directly before that ended a sentence
 
     def write(self, part: str, *, is_kept: bool) -> str:
-        """The part in its case."""
+        """The part in its final case."""
         if not part:
             return ""
         if is_kept:
@@ -161,7 +161,7 @@ class _Case:
 
 
 def _is_capitalized(word: str) -> bool:
-    """Whether a word has a capital at its beginning alone, and no digits."""
+    """Whether the only capital of a word is its first letter, and the word has no digits."""
     rest = _letters(word[1:])
     return word[0].isupper() and (not rest or (rest.isalpha() and rest.islower()))
 

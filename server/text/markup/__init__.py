@@ -1,1 +1,1 @@
-"""Markup in texts: template code in titles and headings, and whether a text is Markdown."""
+"""Markup in texts: signs, escapes, code and captions of Markdown; template code; bounded YAML; safe patterns."""

@@ -42,7 +42,7 @@ def parse_yaml(text: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader without merge keys and with a limit of depth, whose cost grows with its square."""
+    """The safe loader without merge keys, and with a limit of depth: the cost grows with the depth squared."""
 
     def fetch_flow_collection_start(self, token: Any) -> None:
         self._check(self.flow_level)

@@ -1,7 +1,7 @@
-r"""Marks of code in Markdown, and backticks that are none.
+r"""Marks of code in Markdown, and escapes of backticks that are not marks.
 
-A backtick of a text that becomes Markdown is escaped where the Markdown has marks of code: it would pair with one
-of them, and all marks of the paragraph after it would change places.
+A backtick of a text that becomes Markdown is escaped if the Markdown has marks of code. Otherwise the backtick
+would pair with one of these marks, and all later marks of the paragraph would pair wrongly.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LITERAL = re.compile(r"(?<!\\)(?P<slashes>\\*)(?P<tick>`|\Z)")
 
 
 def escape_backticks(text: str) -> str:
-    r"""``text`` with its backticks as signs of its own.
+    r"""``text`` with its backticks escaped, so that they are not marks.
 
     >>> escape_backticks("a ` b"), escape_backticks("C:\\")
     ('a \\` b', 'C:\\\\')

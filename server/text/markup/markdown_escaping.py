@@ -12,7 +12,7 @@ import re
 from winnow.server.text.printable import printable
 
 _SIGNS = re.compile(r"[\\`*_\[\]<>&$~^|{}@]")
-# What begins a block: headings, lists, rules, definitions, metadata; and the numbers of lists.
+# Signs that begin a block: headings, lists, rules, definitions, metadata; and the numbers of lists.
 _START = re.compile(
     r"\A(?:[#+\-:=%]|(?P<number>\(?(?:[0-9]{1,9}|[A-Za-z#]|[ivxlcdmIVXLCDM]{1,8}))(?=[.)](?:\s|\Z)))"
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 
-# Before 3.11.5, a repetition of a possessive group that fails in its middle is not taken back: ``(?:cd)*+`` ends
-# within the "ce" of "abce" (gh-106052). Atomic groups are right there, and mean the same; their cost is memory for
-# each repetition until the group ends.
+# Before 3.11.5, Python keeps the matched part of a repetition that fails in the middle of a possessive group:
+# ``(?:cd)*+`` ends within the "ce" of "abce" (gh-106052). Atomic groups mean the same and are correct there. They
+# cost memory for each repetition until the group ends.
 _IS_WRONG = sys.version_info < (3, 11, 5)
 _PART = re.compile(r"\\.|\[\^?+\]?+(?:\\.|[^\]\\])*\]|\(|\)(?P<quantifier>[*+?]\+|\{\d*,?\d*\}\+)?", re.DOTALL)
 

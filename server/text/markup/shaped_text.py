@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
-# A number is raised in signs that stay apart from the number before it: 10 with 9 above is not 109.
+# A number is raised with digits that cannot be read as part of the number before it: 10 with a raised 9 is not
+# 109.
 _RAISED = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _RAISED_NUMBER = re.compile(r"\s*[+\u2212-]?\d+\s*", re.ASCII)
 
 
 def raise_number(text: str) -> str:
-    """A text that stands above its line: a number in raised digits, another text as it is.
+    """A text that stands above its line: a number becomes raised digits, any other text stays as it is.
 
     >>> raise_number("-6"), raise_number("st")
     ('⁻⁶', 'st')
@@ -20,7 +21,7 @@ def raise_number(text: str) -> str:
 
 
 def strike_out(text: str) -> str:
-    """A text that is struck out, in Markdown, line by line; of several blocks, which no mark encloses, nothing.
+    """Struck-out text as Markdown, line by line; "" for a text of several blocks, which no mark can enclose.
 
     >>> strike_out("not "), strike_out(" ")
     ('~~not~~ ', ' ')

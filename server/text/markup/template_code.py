@@ -25,7 +25,8 @@ _HTML = (
 )
 # The objects that a page written in JSX reads its own facts from; other braces are examples.
 _PAGE_VALUES = "props|frontmatter|frontMatter|page|site|meta|metadata"
-# Parameters of a shortcode that are shown, and quoted words without a name, which are shown where there are none.
+# Parameters of a shortcode that are shown; and quoted words without a name, which are shown if it has no such
+# parameter.
 _SHOWN = re.compile(
     r"(?<![\w.-])(?:text|title|label|heading|caption|term_id)\s?[=:]\s?"
     r"(?:\"(?P<double>[^\"]{1,300}+)\"|'(?P<single>[^']{1,300}+)')"

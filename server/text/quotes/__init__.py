@@ -1,1 +1,1 @@
-"""Checks of quotes: whether a quote stands in a text word for word, and if not, which part of it is closest."""
+"""Quotes: selects them from passages, reads them from Markdown, verifies that a text has them word for word."""

@@ -1,18 +1,19 @@
-"""Finds a quote in a text, word for word; where it is not there, the part of the text that is closest to it.
+"""Finds a quote in a text, word for word; otherwise finds the part of the text that is closest to it.
 
-Word for word means: equal after folding (``folding``) to the text or to what a reader of its Markdown sees
-(``sources``), and not a part of a word or of a number such as 1.5; a number before its first word may be the mark
-of a footnote. A quote may leave out text and mark that with "…" or "[...]"; then each of its parts must stand
-there in order, and the number of characters left out is known. Marks of omission, quotation marks and a full stop
-or comma around a quote do not count.
+Word for word means: equal after folding (``folding``) to the text or to the text that a reader of its Markdown
+sees (``sources``), and not a part of a word or of a number such as 1.5. A number before the first word may be the
+mark of a footnote. A quote may leave out text and mark the omission with "…" or "[...]". Its parts must then stand
+in the text in this order, and the match has the number of characters left out. Marks of omission, quotation marks,
+and a full stop or comma around a quote are ignored.
 
-A phrase, or a quote that leaves out nothing, which is not there so is looked for once more: a dash between
-letters may be a hyphen in the text or the other way round, a slash between letters may end a line, and a blank
-beside a bracket or after a comma may be there or not. Readers of PDF write a hyphen for a dash and a blank for the
-end of a line, and see no blank where it is narrow.
+If a phrase, or a quote without omissions, is not found in this way, a second search tolerates three differences. A
+dash between letters may be a hyphen in the text, or the reverse. A slash between letters may end a line. A blank
+next to a bracket or after a comma may be missing or added. The reason is that readers of PDF write a hyphen for a
+dash and a blank for the end of a line, and do not see narrow blanks.
 
-The closest part is found by words, in any case: the window of the text with the most words of the quote, then the
-words in common within it. It is evidence for a person or a model, never a verdict that the quote is right.
+The closest part is found by words, without regard to case: first the window of the text with the most words of the
+quote, then the words in common within that window. It is evidence for a person or a model, never a verdict that
+the quote is right.
 """
 
 from __future__ import annotations
@@ -37,41 +38,41 @@ from winnow.server.text.quotes.sources import (
     split_words,
 )
 
-# Two parts of a quote that leaves out text are at most this far from each other.
+# The largest distance between two parts of a quote that leaves out text.
 MOST_OMITTED_CHARS = 2_000
-# A text that is closest to a quote is an altered form of it if so much of the words of both are the same.
+# The closest text is an altered form of the quote if at least this share of the words of both is the same.
 LEAST_LIKENESS = 0.6
 # Words of a quote that are compared with a text; a longer quote is compared by its beginning.
 _MOST_WORDS = 300
 _MOST_DIFFERENCES = 5
 _LONG_WORD = 4
-# A quote that leaves out text more often, or whose first part stands in more places, is not looked for further.
+# A quote that has more parts, or whose first part stands in more places, is not searched further.
 _MOST_PARTS, _MOST_STARTS = 20, 2_000
 # Places of a phrase in one part of a text.
 MOST_PLACES = 100_000
-# Digits of the mark of a footnote.
+# The largest number of digits of a footnote mark.
 _NOTE_DIGITS = 3
 # The closest text is looked for in a window that is so much longer than the quote, on each side.
 _MARGIN, _LEAST_MARGIN = 4, 2
 
 _OMISSION = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
-# Where a folded quote has a dash or a slash between letters, or may have a blank beside a bracket or after
-# a comma; the signs other than the dash belong to what stands before or after.
+# Joints of a folded quote: a dash or a slash between letters, or a possible blank next to a bracket or after a
+# comma. Signs other than the dash belong to the text before or after the joint.
 _JOINT = re.compile(
     r"(?<=[^\W\d_])-(?=[^\W\d_])|(?<=[^\W_]/) ?(?=[^\W\d_])|(?<=[,;)\]]) ?(?=[^\W\d_])|(?<=[^\s\d(]) ?(?=\()"
 )
 _PAIRED = re.compile(r"[*_`~]")
-# A phrase that was cut within ". . .".
+# The end of a phrase that was cut within ". . .".
 _CUT_ELLIPSIS = re.compile(r"\s+\.\s*\Z")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u2011]\s*(?=[^\W\d_])")
 _DASH = "\u2014"
-# Left out before and after a quote; the point of .5 belongs to the number.
+# Signs that are removed before and after a quote, but not the point of .5, which belongs to the number.
 _BEFORE, _AFTER = re.compile(r"(?:[ \"',;:]|\.(?!\d))+"), " \"'.,;:"
 # Signs of Markdown that may divide a word in the text as it is.
 _SIGNS = r"(?:[*_`~]|</?[A-Za-z][A-Za-z0-9]{0,15}(?:\s[^<>]{0,400}=[^<>]{0,400})?/?>)+"
 _SIGNS_BEFORE, _SIGNS_AFTER = re.compile(rf"{_SIGNS}\Z"), re.compile(_SIGNS)
 _LONGEST_SIGNS = 500
-# What belongs to a number that begins after it or ends before it, because it changes the value.
+# Signs directly before or after digits that belong to the number, because they change its value.
 _DIVIDERS = ".,':/^\u2019\u00b7\u2219\u22c5\u066b\u066c\u2044\u2215"
 _MINUS = r"\-\u2010-\u2013\u2212\ufe63\uff0d"
 _COMPARISON = "<>~\u2260\u2264\u2265\u2243\u2245\u2248\u223c\u226a\u226b\u226e\u226f\u2272\u2273\u2a7d\u2a7e"
@@ -93,7 +94,7 @@ _FIRST_GROUP = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:{_BLANK}\d{{3}})*\Z")
 _FRACTION = re.compile(r"[\u00bc-\u00be\u2150-\u215e]|\d{1,2}[/\u2044\u2215]\d")
 _WHOLE_BEFORE = re.compile(rf"(?<![\w.,])\d{{1,3}}{_BLANK}\Z")
 _NUMBER_CHARS = 40
-# Marks and invisible characters between two letters of a word.
+# The largest number of marks and invisible characters between two letters of a word.
 _MOST_MARKS = 16
 _COMMENT = "<!--"
 _WORD = re.compile(r"\w+")
@@ -101,7 +102,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class QuoteMatch:
-    """A quote stands at characters ``start`` to ``end`` of a text; ``omitted`` of them are between its parts."""
+    """The place of a quote: characters ``start`` to ``end`` of a text, ``omitted`` of them between its parts."""
 
     start: int
     end: int
@@ -118,11 +119,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class ClosestText:
-    """Characters ``start`` to ``end`` of a text are closest to a quote.
+    """The part of a text that is closest to a quote: characters ``start`` to ``end``.
 
-    ``likeness`` (0 to 1) is the share of the words of both that are the same and in the same order;
-    ``differences`` are the first of the others, or of words in another case. ``has_long_word``: whether a word of
-    four letters or more is in both: "in the ... of" is in any text.
+    ``likeness`` (0 to 1) is the share of the words of both that are the same and in the same order.
+    ``differences`` are the first words that differ, also in case alone. ``has_long_word``: whether both have a
+    word of four letters or more in common, because "in the ... of" is in any text.
     """
 
     start: int
@@ -133,7 +134,7 @@ class ClosestText:
 
     @property
     def is_altered_quote(self) -> bool:
-        """Whether the quote is an altered form of this text, rather than a text that is not there."""
+        """Whether the quote is an altered form of this text, rather than a different text."""
         return self.likeness >= LEAST_LIKENESS and self.has_long_word
 
 
@@ -143,7 +144,7 @@ def has_words(quote: str) -> bool:
 
 
 def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatch]:
-    """The places where a quote stands in a text, in its order, at most ``most``.
+    """The places where a quote stands in a text, in the order of the text, at most ``most``.
 
     >>> find_quote("kept … ninety days", SourceText("Backups are kept for ninety days."))
     [QuoteMatch(start=12, end=32, omitted=5)]
@@ -154,7 +155,7 @@ def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatc
     spans = source.parts(quote, MOST_OMITTED_CHARS if len(parts) > 1 else 0)
     comments = () if _COMMENT in quote else source.comments
     as_is, as_seen = ([look(*span) for span in spans] for look in (source.as_is, source.as_seen))
-    # A text may have an ellipsis of its own.
+    # The text may have the ellipsis itself, so the quote is first looked for as a whole.
     for asked in _distinct([_trim(fold(quote).text)], [_trim(fold_marked(quote))], parts):
         looks = [_find_parts(asked, part, most, numbers=True) for part in (*as_is, *as_seen)]
         if found := _visible(_merge(_whole(looks, as_seen)), comments):
@@ -162,14 +163,14 @@ def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatc
     joined = [list(islice(_find_joined(quote, part), most)) for part in (*as_is, *as_seen)]
     if (found := _visible(_merge(_whole(joined, as_seen)), comments)) or not _PAIRED.search(quote):
         return found[:most]
-    # Signs of the page itself, which look like marks in pairs beside true marks of the text.
+    # Signs of the page itself may look like pairs of marks, next to real marks of the text.
     written, asked = [source.as_written(*span) for span in spans], _trim(fold_marked(quote, pairs=False))
     looks = [_find_parts([asked], part, most, numbers=True) for part in written]
     return _visible(_merge(_whole(looks, as_seen)), comments)[:most]
 
 
 def find_phrase(phrase: str, source: SourceText, *, case: bool = True) -> list[QuoteMatch]:
-    r"""The places where a phrase of several words stands in a text, in its order; ``case``: whether case matters.
+    r"""The places where a phrase of several words stands in a text, in order; ``case``: whether case matters.
 
     >>> find_phrase("is kept for", SourceText("It *is kept*\nfor ninety days."))
     [QuoteMatch(start=4, end=16, omitted=0)]
@@ -192,7 +193,7 @@ def find_phrase(phrase: str, source: SourceText, *, case: bool = True) -> list[Q
 
 
 def closest(quote: str, source: SourceText) -> ClosestText | None:
-    """The part of a text that is closest to a quote, None where they have no word in common.
+    """The part of a text that is closest to a quote; None if they have no word in common.
 
     >>> closest("kept for sixty days", SourceText("Backups are kept for ninety days.")).differences
     (Difference(quoted='sixty', source='ninety'),)
@@ -205,7 +206,7 @@ def closest(quote: str, source: SourceText) -> ClosestText | None:
     margin = len(asked) // _MARGIN + _LEAST_MARGIN
     near = part.words[max(first - margin, 0) : first + len(asked) + margin]
     blocks = _common_blocks(wanted, [word.folded for word in near])
-    # Words before the first and after the last one in common have counterparts in the text, too.
+    # Words of the quote before the first and after the last common word have counterparts in the text, too.
     begin = max(blocks[0].b - blocks[0].a, 0)
     end = min(blocks[-1].b + len(asked) - blocks[-1].a, len(near))
     same = sum(block.size for block in blocks)
@@ -226,9 +227,10 @@ def _visible(found: Sequence[QuoteMatch], comments: Sequence[tuple[int, int]]) -
 
 
 def _whole(looks: Sequence[Sequence[QuoteMatch]], as_seen: Sequence[FoldedPart]) -> Iterator[Sequence[QuoteMatch]]:
-    """The places of looks at parts as they are, then as they are seen, without those that are cut for a reader.
+    """The places found in the parts as written, then as displayed, without places that cut a word or a number.
 
-    In the characters of a text a mark may stand between the digits of a number: 1**.5**, 1&#46;5.
+    Only the displayed text shows that: as written, a mark may stand between the digits of a number (1**.5**,
+    1&#46;5).
     """
     for number, found in enumerate(looks):
         if number < len(as_seen):
@@ -238,7 +240,7 @@ def _whole(looks: Sequence[Sequence[QuoteMatch]], as_seen: Sequence[FoldedPart])
 
 
 def _is_cut(match: QuoteMatch, seen: FoldedPart) -> bool:
-    """Whether what is found begins or ends within a word or a number of the text as it is seen."""
+    """Whether a match begins or ends within a word or a number of the text as displayed."""
     text = seen.view.text
     start, end = seen.seen_at(match.start), seen.seen_at(match.end)
     if start is not None and (
@@ -253,7 +255,7 @@ def _is_cut(match: QuoteMatch, seen: FoldedPart) -> bool:
 
 
 def _merge(found: Iterable[Sequence[QuoteMatch]]) -> list[QuoteMatch]:
-    """The places of several looks in the order of the text, each once."""
+    """The places of several searches in the order of the text, each once."""
     merged: list[QuoteMatch] = []
     for match in sorted((each for some in found for each in some), key=lambda each: (each.start, each.omitted)):
         if not merged or match.start >= merged[-1].end:
@@ -276,7 +278,7 @@ def _trim(text: str) -> str:
 def _find_parts(
     parts: Sequence[str], part: FoldedPart, most: int, *, case: bool = True, numbers: bool = False
 ) -> list[QuoteMatch]:
-    """The places of these parts one after the other; ``numbers``: not those that begin or end within a number."""
+    """The places of these parts in sequence; ``numbers``: leave out places that begin or end within a number."""
     found: list[QuoteMatch] = []
     if not parts or len(parts) > _MOST_PARTS or not _WORD.search(parts[0]):
         return found
@@ -307,14 +309,14 @@ def _follow(parts: Sequence[str], text: str, part: FoldedPart, start: int, *, nu
 
 
 def _find_joined(quote: str, part: FoldedPart, *, case: bool = True) -> Iterator[QuoteMatch]:
-    """The places of a quote whose joints (``_JOINT``) are otherwise in the text."""
+    """The places of a quote, also where the text writes its joints (``_JOINT``) differently."""
     # Folding removes hyphens between letters, and keeps dashes.
     asked = _trim(fold(_HYPHEN.sub(_DASH, quote)).text)
     pieces = _JOINT.split(asked if case else lower(asked))
     if len(pieces) == 1 or not _WORD.search(pieces[0]):
         return
     text = part.text if case else lower(part.text)
-    # The longest piece is in the fewest places.
+    # The longest piece is probably in the fewest places.
     longest = max(range(len(pieces)), key=lambda number: len(pieces[number]))
     for at in islice(find_all(pieces[longest], text), _MOST_STARTS):
         start, end = _start_of_joined(pieces, longest, text, at), _end_of_joined(pieces, longest, text, at)
@@ -325,7 +327,7 @@ def _find_joined(quote: str, part: FoldedPart, *, case: bool = True) -> Iterator
 
 
 def _start_of_joined(pieces: Sequence[str], number: int, text: str, at: int) -> int | None:
-    """The start of the first of the pieces, if those before this one, which begins at ``at``, stand before it."""
+    """The start of the first piece, if all pieces before piece ``number``, which is at ``at``, precede it."""
     for before, after in zip(reversed(pieces[:number]), reversed(pieces[1 : number + 1]), strict=True):
         at -= text.startswith(_joint(before, after), at - 1) if at else 0
         if not text.endswith(before, 0, at):
@@ -335,7 +337,7 @@ def _start_of_joined(pieces: Sequence[str], number: int, text: str, at: int) -> 
 
 
 def _end_of_joined(pieces: Sequence[str], number: int, text: str, at: int) -> int | None:
-    """The end of the last of the pieces, if those after this one, which begins at ``at``, stand after it."""
+    """The end of the last piece, if all pieces after piece ``number``, which is at ``at``, follow it."""
     at += len(pieces[number])
     for before, after in pairwise(pieces[number:]):
         at += text.startswith(_joint(before, after), at)
@@ -346,7 +348,7 @@ def _end_of_joined(pieces: Sequence[str], number: int, text: str, at: int) -> in
 
 
 def _joint(before: str, after: str) -> str:
-    """The pattern of what a text may have, or lack, between two pieces of a quote."""
+    """The pattern of the characters that a text may have between two pieces of a quote."""
     return " " if before.endswith(("/", ",", ";", ")", "]")) or after.startswith("(") else "-"
 
 

@@ -1,6 +1,6 @@
 """Folds a text to the form in which quotes are compared, with a way back to its characters.
 
-Equal after folding are texts that differ only in what copying, typesetting and page breaks change:
+Two texts are equal after folding if they differ only in what copying, typesetting and page breaks change:
 
     of the text                                        folded
     white space of any kind and length                 one blank; none before the punctuation of a sentence or ")"
@@ -31,18 +31,18 @@ _DASHES = r"\-\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d"
 # Options of commands keep their hyphens: -f is not --f, nor part of the word before it.
 _OPTION = r"(?<=\s)--?[^\W\d_]"
 _HYPHENS = r"\-\u2010\u2011"
-# They are drawn as nothing, and a copy may lack them.
+# Characters that are not drawn; a copy may lack them.
 _UNSEEN = r"\u200b\u200e\u200f\u2060\ufeff"
 # Characters that differ from others in shape only: ligatures, Arabic letters by their position, full widths.
 _SHAPES = (
     r"\u0132\u0133\u01c4-\u01cc\u01f1-\u01f3\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufdff\ufe70-\ufefc\uff01-\uff5e"
 )
-# Signs that have two characters: micro, ohm, kelvin, angstrom.
+# Signs that Unicode has twice: micro, ohm, kelvin, angstrom.
 _TWICE = r"\u00b5\u2126\u212a\u212b"
-# Letters of words that stand for others, or for none.
+# Characters in words that stand for other letters, or for none.
 SHAPED = re.compile(rf"[\u00ad{_UNSEEN}{_SHAPES}]")
-# One alternative for each row of the table. Most characters match none, and are copied: the look-ahead tells that
-# of most of them by one class of characters, which makes folding three times as fast.
+# One alternative for each row of the table. Characters that match no alternative are copied. The look-ahead
+# excludes most of these by a single class of characters, which makes folding three times as fast.
 _CHANGING = compile_possessive(
     rf"(?=[^A-Za-z0-9 ,;:()]| [\s,;:.!?)\]{_DASHES}]|[^\W_][{MARKS}])(?:"
     rf"(?P<joint>(?:\u00ad|(?:(?<=[^\W\d_])|(?<=[{MARKS}]))[{_HYPHENS}])(?:[^\S\n]*+\n\s*+)?+(?=[^\W\d_]))"

@@ -3,12 +3,12 @@ r"""Reads quotes and citations from a text in Markdown, each quote with the cita
 Citations are written as pandoc has them: ``[@key, p. 3; @other, pp. 4-5]``, ``[-@key]``, ``@key [p. 3]``, and keys
 with other signs as ``@{key, with signs}``. A quote is a block quotation, also within a list or right below a line
 of text, or stands between quotation marks of any language, or in the elements of HTML for quotes. Its citation is
-the first one after it in its sentence or at its end, before another quote; else the last one before it. A short
-text between quotation marks without a citation, or between single ones, is a word in quotes, not a quote. Code has
-neither.
+the first citation after it, in its sentence or at its end and before another quote; otherwise the last citation
+before it. A short text between quotation marks is a word in quotes, not a quote, if it has no citation or if the
+marks are single. Code has neither quotes nor citations.
 
-A citation that cannot be read is reported with its line and what is wrong with it, and so is a quotation mark that
-nothing closes: what stands after it was not checked. Takes time in proportion to the length of the text.
+A citation that cannot be read is reported with its line and the reason, and so is a quotation mark that is not
+closed, because the text after it was not checked. Takes time in proportion to the length of the text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _FENCE = compile_possessive(
 )
 # A quote in the style of TeX, `so', is no code.
 _CODE = re.compile(r"(?<![`\\])(`{1,3})(?!`|[^\W\d_][^`'\n]{0,80}[\w.,!?]'(?![\w`]))[^`]{1,500}+\1(?!`)")
-# Signs in code that would be read as marks, and characters for private use in their place: places stay.
+# Signs in code that would be read as marks, and the private-use characters that replace them. Places stay the
+# same.
 _SIGNS = "".join(sign for sign in map(chr, range(0x21, 0x7F)) if not sign.isalnum()) + "“”„«»‹›「」『』＂‘’‚"
 _UNREAD = "".join(chr(0xF0000 + number) for number in range(len(_SIGNS)))
 _HIDDEN, _SHOWN = str.maketrans(_SIGNS, _UNREAD), str.maketrans(_UNREAD, _SIGNS)
@@ -77,14 +78,15 @@ _MARKS = (
 _SINGLE_MARKS = (("‘", "’"), ("‚", "‘’"), ("'", "'"))
 _UNCLOSED_MARK = "its quotation mark is not closed in its paragraph, so what it quotes was not checked"
 _SHOWN_MARK_CHARS = 60
-# No character of a quote is tried twice: its marks are not within it, but for one pair and for apostrophes.
+# A quote does not contain its own marks, except one nested pair and apostrophes, so no character is tried twice.
 _NESTED = {"“": '|“[^“”"]{0,2000}+”', "«": "|«[^«»]{0,2000}+»"}
 
 
 def _between(start: str, ends: str, name: str, *, is_single: bool) -> str:
     inside = f"[^{start}{ends}]"
     within = f"|(?<=[^\\W_])[{ends}](?=[^\\W_])" if is_single else _NESTED.get(start, "")
-    # A straight mark begins a quote before its words and ends it after them: 5" is none.
+    # A straight mark begins a quote directly before a word and ends it directly after one: the mark in 5" begins
+    # none.
     first, last = ("(?=\\S)", "(?<=\\S)") if start in "\"'" else ("", "")
     after = "(?![^\\W_])" if is_single else ""
     return f"{start}{first}(?P<{name}>(?:{inside}{within}){{1,60000}}+){last}[{ends}]{after}"
@@ -97,7 +99,7 @@ _MARKED = compile_possessive(
         for is_single, marks in ((False, _MARKS), (True, _SINGLE_MARKS))
         for number, (start, ends) in enumerate(marks)
     )
-    # With blanks inside, two straight marks enclose a quote only if it is long: they may belong to others.
+    # Two straight marks with blanks inside enclose a quote only if it is long: they may belong to other quotes.
     + f'|"(?P<blank>\\s++(?:[^\\s"]++\\s++){{{LEAST_QUOTED_WORDS},30000}}+)"'
     + ")"
 )
@@ -112,7 +114,7 @@ _WRITTEN_MARK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CitedSource:
-    """A citekey and its first and last page as it names them, "" where it names none; on line ``line`` from 1."""
+    """A citekey, the first and last page as the citation names them, "" if it names none, and its line, from 1."""
 
     key: str
     first: str
@@ -122,7 +124,7 @@ class CitedSource:
 
 @dataclass(frozen=True, slots=True)
 class WrittenQuote:
-    """A quote as its author meant it, its line from 1, and the source that is cited for it."""
+    """A quote as its author meant it, its line, from 1, and the source that is cited for it."""
 
     text: str
     line: int
@@ -131,7 +133,7 @@ class WrittenQuote:
 
 @dataclass(frozen=True, slots=True)
 class MalformedCitation:
-    """A text that was meant as a citation, and why it is none."""
+    """A text that was meant as a citation, and the reason why it cannot be read."""
 
     text: str
     line: int
@@ -140,7 +142,7 @@ class MalformedCitation:
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """The quotes, all citations, and the malformed ones of a text, in its order."""
+    """The quotes, the citations and the malformed citations of a text, each in the order of the text."""
 
     quotes: tuple[WrittenQuote, ...]
     citations: tuple[CitedSource, ...]
@@ -149,7 +151,7 @@ class CitedText:
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """Citations in one pair of brackets, or one in the text, and where they are."""
+    """The citations in a pair of brackets, or a single citation in the text, and their place."""
 
     start: int
     end: int
@@ -158,7 +160,7 @@ class _Cluster:
 
 @dataclass(frozen=True, slots=True)
 class _Marked:
-    """A text that is quoted, and where it is; ``is_single``: between single marks."""
+    """A quoted text and its place; ``is_single``: whether it stands between single marks."""
 
     start: int
     end: int
@@ -188,9 +190,9 @@ def read_citations(markdown: str) -> CitedText:
 
 
 def _without_code(markdown: str) -> str:
-    """The text with blanks in place of fenced code, and other code without signs that mean anything.
+    """The text with blanks in place of fenced code, and without meaningful signs in other code.
 
-    A quote may have code in it, whose words belong to the quote (``_plain``). Places stay.
+    A quote may contain code, whose words belong to the quote (``_plain``). Places stay the same.
     """
     markdown = _FENCE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), markdown)
     return _CODE.sub(lambda found: found[0].translate(_HIDDEN), markdown)
@@ -304,7 +306,7 @@ def _marked(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> It
 
 
 def _blocks(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> Iterator[_Marked]:
-    """Block quotations: a line without words ends one that has its citation."""
+    """The block quotations of a part. A line without words ends a quotation that has its citation."""
     starts = [each.start for each in clusters]
     for pause in _QUOTE_PAUSE.finditer(text, start, end):
         cited = clusters[bisect_left(starts, start) : bisect_left(starts, pause.start())]
@@ -321,7 +323,7 @@ def _unclosed_marks(
         if not _is_within(found.start(), marked):
             shown = text[found.start() : min(found.start() + _SHOWN_MARK_CHARS, end)].strip()
             yield MalformedCitation(shown, _line(text, found.start()), _UNCLOSED_MARK)
-            return  # the others of the paragraph follow from it
+            return  # an unclosed mark makes those after it in the paragraph look unclosed
 
 
 def _block(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> _Marked:
@@ -338,7 +340,7 @@ def _block(text: str, start: int, end: int, clusters: Sequence[_Cluster]) -> _Ma
 
 
 def _plain(text: str) -> str:
-    """The text that its Markdown stands for: without escapes and character references, but for those in code."""
+    """The text that its Markdown stands for: without escapes and character references, except in code."""
     return html.unescape(_ESCAPE.sub(r"\1", text)).translate(_SHOWN).strip()
 
 
@@ -356,7 +358,7 @@ def _quotes(text: str, marked: Sequence[_Marked], clusters: Sequence[_Cluster]) 
 
 
 def _source_of(text: str, quote: _Marked, clusters: Sequence[_Cluster]) -> CitedSource | None:
-    """The source of a quote: of the first citation in it or after it, else of the last one before it."""
+    """The source of a quote: that of the first citation in or after it, otherwise of the last one before it."""
     following = next((each for each in clusters if quote.start <= each.start), None)
     preceding = next((each for each in reversed(clusters) if each.start < quote.start), None)
     # A sentence that ends before the nearest citation ends before the others, too.

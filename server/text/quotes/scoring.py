@@ -2,18 +2,18 @@
 
 Two scores rank the spans: the share of the question's terms in a span, and its similarity to the question, if a
 model computes it. Both are wrong at times: terms do not find synonyms, and similarity confuses one function, flag
-or number with another. So the terms weigh as much as they find of the question:
+or number with another. The more of the question's terms are found, the more weight the terms have:
 
     score        weight
-    terms        found², with found the largest share of the question's terms in one span and the headings above it
+    terms        found²: found is the largest share of the question's terms in one span and the headings above it
     similarity   1 - found²
 
 Nearly all terms of keywords and exact names are found, so their spans rank by terms. Of a question in everyday
 words a third or a half are found, many of them in any sentence ("what", "does"), so its spans rank by similarity.
 
 A quote is a whole span with its context: first the neighbours that match the question too, then the text around
-them, in whole spans if there is room, otherwise some tokens of it. Omissions are marked "…". A span that is too
-long for a quote is cut around the part that matches the question best.
+them, in whole spans if there is room, otherwise only some tokens of that text. Omissions are marked "…". A span
+that is too long for a quote is cut around the part that matches the question best.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from winnow.server.text.words.tokens import count_tokens, first_tokens, last_tok
 # The spans whose similarity is computed, and the characters of each that are used (more than the model reads).
 SIMILAR_SPANS = 24
 _SIMILAR_CHARS = 2000
-# If so much of the question's terms is found in one span and its headings, more passages than asked for would only
-# add spans that look like an answer.
+# If this share of the question's terms is found in one span and its headings, no passages beyond ``from_most`` are
+# considered: they would only add spans that look like an answer.
 ENOUGH_FOUND = 0.75
 # The weight of a passage's score in a ranking, relative to the span's own score.
 PRIOR_SHARE = 0.5
 # A span below this similarity is quoted only if it contains a term of the question.
 LEAST_LIKENESS = 0.2
-# So many quotes of one ranked passage may come before the first quotes of others.
+# The number of quotes of one ranked passage that may come before the first quotes of other passages.
 PER_PASSAGE = 2
 # Tokens of the marks on both sides of a quote.
 _MARK_TOKENS = 2
@@ -62,7 +62,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """A passage to quote from. ``found``: the largest share of the question's terms in a span and the headings."""
+    """A passage to quote from; ``found``: the largest share of the question's terms in a span and the headings."""
 
     text: str
     spans: Sequence[Span]
@@ -97,18 +97,19 @@ def quotes(
     ``priors``, if given, are the passages' scores in the search that found them, 0 to 1. Spans are then ranked by
     their own score and their passage's together; a passage without a matching span is quoted with its first one
     (its title may have matched); and the third quote of a passage comes after the first two of every other.
-    Without priors, ties go to the shorter, then to the earlier span. ``from_most``: the number of passages that
-    may be quoted; the passages after as many are read only if those contain less than ``ENOUGH_FOUND`` of the
-    question's terms together.
+    Without priors, ties go to the shorter, then to the earlier span. ``from_most`` is the number of passages that
+    may be quoted. Later passages are considered only if no span of the first ``from_most`` passages contains, with
+    its headings, ``ENOUGH_FOUND`` of the question's terms.
 
     A quote has at most ``max_tokens`` tokens and ``MAX_QUOTE_CHARS`` characters; ``context_tokens`` is the context
     on each side, rounded up to whole spans if there is room. A text is quoted once, even if several passages
     contain it. A smaller ``limit`` gives the first of the same quotes.
 
     ``similarity``, if given, scores texts by their similarity to the question (1: equal). It is called once, for
-    the ``SIMILAR_SPANS`` spans that score best without it. They come first, including spans without a term of the
-    question that are similar enough; then come the others as without it. ``headings``, if given, are the headings
-    above each passage. Their terms count for the weight of the terms, not for the score of a span.
+    the ``SIMILAR_SPANS`` spans that score best by their terms. These spans come first, also spans without a term
+    of the question if they are similar enough; the other spans follow, ranked by their terms. ``headings``, if
+    given, are the headings above each passage. Their terms count for the weight of the terms, not for the score of
+    a span.
 
     >>> quotes("How long are backups kept?", ["Backups are encrypted. Backups are kept for ninety days."],
     ...        limit=1, max_tokens=80, context_tokens=0)[0].text
@@ -204,7 +205,7 @@ def _normalise(text: str) -> str:
 def _unquoted_neighbours(
     text: str, spans: Sequence[Span], index: int, quoted: _QuotedTexts
 ) -> tuple[Sequence[Span], int]:
-    """Span ``index`` with its neighbours up to spans that were quoted already, and its number among them."""
+    """Span ``index`` with its neighbours up to spans that were quoted already, and its index among these."""
     here = spans[index]
     first = last = index
     while first > 0 and here.start - (span := spans[first - 1]).end < MAX_QUOTE_CHARS:
@@ -324,7 +325,7 @@ def _add_cut_marks(text: str, start: int, end: int) -> str:
 
 
 def _add_cut_context(text: str, spans: Sequence[Span], span: Span, max_tokens: int, context_tokens: int) -> str:
-    """The span with up to ``context_tokens`` on both sides, as far as there is room; unmarked without context."""
+    """The span with up to ``context_tokens`` on both sides, as far as there is room; without context, no marks."""
     first, last = spans[0].start, spans[-1].end
     room = max_tokens - count_tokens(text[span.start : span.end]) - _MARK_TOKENS
     context = min(context_tokens, room // max(1, (first < span.start) + (span.end < last)))
@@ -351,14 +352,14 @@ def _shorten(body: str, asked: frozenset[str], max_tokens: int) -> str:
 
 
 def _context_start(text: str, first: int, start: int, context: int) -> int:
-    """The start of the context before ``start``: at a word, and not before ``first``."""
+    """The start of the context before ``start``, which is the start of a word and not before ``first``."""
     near = text[max(first, start - MAX_QUOTE_CHARS) : start]
     cut = next_word(near, len(near) - len(last_tokens(near, context)), len(near))
     return start - len(near[cut:].lstrip())
 
 
 def _context_end(text: str, end: int, last: int, context: int) -> int:
-    """The end of the context after ``end``: at a word, and not behind ``last``."""
+    """The end of the context after ``end``, which is the end of a word and not after ``last``."""
     near = text[end : min(last, end + MAX_QUOTE_CHARS)]
     cut = word_before(near, len(first_tokens(near, context)), 0)
     return end + len(near[:cut].rstrip())

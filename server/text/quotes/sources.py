@@ -1,12 +1,16 @@
-"""A text in which quotes are looked for: parts of it that may have a quote, folded as it is and as it is seen.
+"""A text in which quotes are looked for: the parts that may have a quote, folded as written and as displayed.
 
 A quote is compared with the characters of a text, and with the text as a reader of its Markdown sees it
-(``markdown_view``): readers of PDF and other files write Markdown, so what stands on a page may have a fence, bars
-or signs of emphasis within a sentence. A text is folded only if it has each long word of the quote, whole or
-divided by a mark (``dividing``), and of a long one only the parts that have them all; where a text or a quote does
-not allow that, all of it is folded. All of it is folded, too, once the parts of it that were folded are together
-as long as the text; further parts are taken from that, so that many quotes of a text take little more time than
-folding it.
+(``markdown_view``). The second comparison is needed because readers of PDF and other files write Markdown, so that
+a sentence of a page may contain a fence, bars or signs of emphasis.
+
+Three rules limit the folding:
+
+* A text is folded only if it has each long word of the quote, whole or divided by a mark (``dividing``).
+* Of a long text, only the parts that have all these words are folded. If the text or the quote does not allow
+  that, the whole text is folded.
+* Once the parts folded so far are together as long as the text, the whole text is folded, and further parts are
+  taken from the result. Many quotes of a text therefore take little more time than folding the text once.
 """
 
 from __future__ import annotations
@@ -25,21 +29,22 @@ from winnow.server.text.forms.splicing import SplicedText, splice
 from winnow.server.text.quotes.dividing import PLAIN_LETTERS, has_all, places_of
 from winnow.server.text.quotes.folding import SHAPED, fold
 
-# A text of so many characters is folded whole.
+# A text of at most this many characters is folded as a whole.
 _SHORT_CHARS = 8_000
-# Around a word of a quote, beside twice the length of the quote.
+# Characters on each side of a word of a quote, in addition to twice the length of the quote.
 _MARGIN_CHARS = 1_500
-# A part begins and ends at the border of a line, if there is one within so many characters.
+# A part begins and ends at the border of a line, if there is a border within this many characters.
 _LINE_CHARS = 4_000
-# If the words of a quote stand in more places, or its parts take more of the text, all of it is folded.
+# If the words of a quote stand in more places, or its parts are a larger share of the text, the whole text is
+# folded.
 _MOST_PLACES, _MOST_SHARE = 3_000, 0.5
 _MOST_WORDS = 12
 # Signs of a quote that may stand for other characters, or for a text that a reader does not see.
 _REWRITTEN = re.compile(r"&#?\w{1,30};|~~|\[\^|```|<")
 _ELLIPSIS = re.compile(r"\u2026|\.{3}|\. \. \.")
-# Words of plain letters: a hyphen or a mark divides one in two at most, one half of which is whole.
+# Words of plain letters. A hyphen or a mark divides such a word at most once, so one half of the word stays whole.
 _LONG_WORD = re.compile(rf"(?<![^\W_])[{PLAIN_LETTERS}]{{4,15}}(?![^\W_]|[\u0300-\u036f])")
-# Letters of a word that one character may stand for, and characters that may stand for any ASCII letter.
+# Letters that a single character (a ligature) may stand for, and characters that may stand for any ASCII letter.
 _LIGATED, _WIDE = re.compile("f[fil]|st|ij|dz|[ln]j", re.IGNORECASE), re.compile(r"[\uff21-\uff5a]")
 _WORD = re.compile(r"\w+")
 _COMMENT = re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL)
@@ -49,7 +54,7 @@ UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Characters ``start`` to ``end`` of a text are a word."""
+    """A word: characters ``start`` to ``end`` of a text."""
 
     start: int
     end: int
@@ -66,7 +71,7 @@ class FoldedPart:
 
     folded: SplicedText
     view: SplicedText
-    # Where the view begins in the text, and the part in what is folded.
+    # The offset of the view in the text, and the offset of this part in the folded view.
     start: int
     first: int = 0
     last: int | None = None
@@ -76,27 +81,27 @@ class FoldedPart:
         return self.folded.text[self.first : self.last]
 
     def cut(self, start: int, end: int) -> FoldedPart:
-        """The part of this one that has these characters of the whole text."""
+        """A part of this part: the one with these characters of the whole text."""
         first, last = self.folded.covering(*self.view.covering(start - self.start, end - self.start))
         return replace(self, first=first, last=last)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The characters of the whole text that these of the folded part stand for."""
+        """The characters of the whole text for which these characters of the folded part stand."""
         first, last = self.view.span(*self.folded.span(self.first + start, self.first + end))
         return self.start + first, self.start + last
 
     def before(self, at: int, chars: int) -> str:
-        """So many characters before this one of the folded part, as they were before folding."""
+        """The ``chars`` characters before place ``at`` of the folded part, as they were before folding."""
         end = self.folded.span(self.first + at, self.first + at + 1)[0]
         return self.view.text[max(end - chars, 0) : end]
 
     def after(self, at: int, chars: int) -> str:
-        """So many characters from this one of the folded part on, as they were before folding."""
+        """The ``chars`` characters from place ``at`` of the folded part on, as they were before folding."""
         start = self.folded.span(self.first + at - 1, self.first + at)[1]
         return self.view.text[start : start + chars]
 
     def seen_at(self, at: int) -> int | None:
-        """The place of this character of the whole text in the view, unfolded; None for one within a mark."""
+        """The place of a character of the whole text in the unfolded view; None for a character within a mark."""
         return self.view.place(at - self.start)
 
     @cached_property
@@ -114,7 +119,7 @@ class _Effort:
 
 @dataclass(frozen=True)
 class _WordIndex:
-    """The starts of the words of a text, in its order, and the numbers of each word in lower case."""
+    """The starts of a text's words, in order; and for each word, in lower case, its indexes in that list."""
 
     starts: Sequence[int]
     numbers: Mapping[str, Sequence[int]]
@@ -122,16 +127,16 @@ class _WordIndex:
 
 @dataclass(frozen=True)
 class SourceText:
-    """A text in which quotes are looked for. What is computed of it is kept, and only if it is used."""
+    """A text in which quotes are looked for. Its folded forms and indexes are computed on first use, then kept."""
 
     text: str
     _effort: _Effort = field(default_factory=_Effort, compare=False, repr=False)
-    # How often words are in the text, or in its lower case.
+    # Counts of words in the text, and in its lower case.
     _counts: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
     _counts_lower: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
     def parts(self, quote: str, omitted: int = 0, *, case: bool = True) -> Sequence[tuple[int, int]]:
-        """The parts of the text that may have a quote: all of it, or some of its lines.
+        """The parts of the text that may have a quote: the whole text, or some of its lines.
 
         ``omitted`` characters may be left out at each ellipsis of the quote; ``case``: whether case matters.
         """
@@ -150,7 +155,7 @@ class SourceText:
         return whole if sum(end - start for start, end in parts) > _MOST_SHARE * len(self.text) else parts
 
     def closest_part(self, wanted: Sequence[str], margin: int) -> FoldedPart | None:
-        """The part around the words that are most of those wanted, and so many more; None if none is there."""
+        """The part around the most wanted words, with ``margin`` more on each side; None if there is none."""
         if len(self.text) <= _SHORT_CHARS:
             return self.as_seen(0, len(self.text))
         words = self._words
@@ -178,11 +183,11 @@ class SourceText:
         return self._whole_seen.cut(start, end) if self._is_worth_folding(start, end) else self._seen(start, end)
 
     def as_written(self, start: int, end: int) -> FoldedPart:
-        """The part as it is seen, but with signs of emphasis and code: those of a page are no marks."""
+        """The part as displayed, folded, but with signs of emphasis and code, which a page may have itself."""
         return self._seen(start, end, pairs=False)
 
     def _is_worth_folding(self, start: int, end: int) -> bool:
-        """Whether all of the text is to be folded: parts as long as that were, or would be with this one."""
+        """Whether to fold the whole text: the parts folded so far, with this one, are longer than the text."""
         if start < end:
             self._effort.chars += end - start
         return start < end and self._effort.chars > len(self.text)
@@ -223,12 +228,12 @@ class SourceText:
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether words of ASCII letters are written in these: without ligatures and invisible hyphens."""
+        """Whether words are written without ligatures, invisible hyphens and other special forms of letters."""
         return self.text.isascii() or not SHAPED.search(self.text)
 
     @cached_property
     def _is_wide(self) -> bool:
-        """Whether words of ASCII letters may be written in those of full width."""
+        """Whether the text has letters of full width, which may stand for ASCII letters."""
         return _WIDE.search(self.text) is not None
 
     def _as_letters(self, part: str) -> str:
@@ -268,12 +273,15 @@ class SourceText:
 
 
 def fold_marked(text: str, *, pairs: bool = True) -> str:
-    """A quote as its reader sees it, folded: without marks, with what addresses and tags it has."""
+    """A quote as its reader sees it, folded: without marks, but with its addresses and tags."""
     return fold(splice(text, marks_of(text, 0, len(text), fences_of(text), links=False, pairs=pairs)).text).text
 
 
 def best_window(asked: Sequence[str], there: Sequence[Word]) -> int | None:
-    """The first word of the window, as long as the quote, with the most words of it; None if none has any."""
+    """The index of the first word of the window with the most words of the quote; None if no word is there.
+
+    The window is as long as the quote.
+    """
     numbers: dict[str, list[int]] = {}
     for number, word in enumerate(there):
         numbers.setdefault(word.folded, []).append(number)
@@ -281,7 +289,7 @@ def best_window(asked: Sequence[str], there: Sequence[Word]) -> int | None:
 
 
 def _densest_window(asked: Sequence[str], numbers: Mapping[str, Sequence[int]]) -> int | None:
-    """The first word of the window, as long as what is asked for, with the most of its words, by their numbers."""
+    """As ``best_window``, with the indexes of each word in the text as ``numbers``."""
     wanted, size = Counter(asked), len(asked)
     there = sorted((number, word) for word in wanted for number in numbers.get(word, ()))
     # How many of each word the window lacks; below 0 where it has more than are asked for.
@@ -302,7 +310,7 @@ def _densest_window(asked: Sequence[str], numbers: Mapping[str, Sequence[int]]) 
 
 
 def lower(text: str) -> str:
-    """The text in lower case, as long as it is: a letter whose lower case is longer stays."""
+    """The text in lower case, with the same length: a letter whose lower case is longer stays."""
     changed = text.lower()
     if len(changed) == len(text):
         return changed
@@ -310,12 +318,12 @@ def lower(text: str) -> str:
 
 
 def split_words(text: str) -> list[Word]:
-    """The words of a text; of scripts without spaces, each character."""
+    """The words of a text; in scripts without spaces, each character is a word."""
     return [Word(start, start + len(word), word) for start, word in _each_word(text)]
 
 
 def _each_word(text: str) -> Iterator[tuple[int, str]]:
-    """The beginning of each word of a text, and the word."""
+    """The start of each word of a text, and the word."""
     for found in _WORD.finditer(text):
         word = found[0]
         if not word.isascii() and UNSPACED.search(word):
@@ -325,7 +333,7 @@ def _each_word(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _rarest_first(words: Sequence[str], text: str, counts: dict[str, int]) -> Sequence[str]:
-    """The words, those first that are rarest in the text; ``counts`` are known from other quotes, and kept."""
+    """The words, the rarest in the text first; ``counts`` are the counts known so far, and are extended."""
     for word in words:
         if word not in counts:
             counts[word] = text.count(word)

@@ -1,14 +1,14 @@
 """Language detection for documents and for queries.
 
 py3langid (n-grams and naive Bayes, its model inside its wheel) is used only where the script does not decide. It
-is certain of a paragraph and rarely of two words, so there are two rules:
+is certain about a paragraph, but rarely about two words, so there are two rules:
 
 * a *document* is in the likeliest language if that is nearly certain, otherwise its language is unknown ("");
 * a *query* is in one of its project's languages, weighted by how many documents are in each.
 
-Loading the model needs space for temporary files. Where it fails, a query is taken for the languages of the
-documents, which is nearly as good. A document's language is an error then: it is kept until the file changes,
-so an ingest without languages would make search worse for good, and nothing would show it.
+Loading the model needs space for temporary files. If loading fails, a query is assumed to be in the languages of
+the documents, which is nearly as good. For a document, the failure is an error, because its language is stored
+until the file changes: an ingest without languages would make search permanently worse, without a sign of it.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from winnow.server.errors import WinnowError
 _LATIN = "ca cs da de en es et eu fi fr hr hu id it lt lv ms nl no pl pt ro sk sl sv tr vi"
 _OTHERS = "ar bg el fa he hi hy ja ko ne ru sr ta th uk ur zh"
 KNOWN = tuple(sorted(f"{_LATIN} {_OTHERS}".split()))
-UNKNOWN = ""
 # Texts of unknown language are treated as English, as source code and its comments mostly are.
+UNKNOWN = ""
 _NEARLY_CERTAIN = 0.9
 _LIKELY = 0.5
 # Bytes of UTF-8 below which a document's language is unknown, and the characters that are examined.
 _MIN_BYTES = 60
 _EXAMINED_CHARS = 2_000
-# A text with one of these among sixteen words is English. No other language above has them. The shortcut avoids
-# loading the model, which takes a second and 120 MB.
+# A text is English if at least one word in sixteen is one of these, which no other language above has. The
+# shortcut avoids loading the model, which takes a second and 120 MB.
 _ENGLISH = frozenset(["the", "and", "with", "that", "this", "from", "which", "their", "been", "when", "would"])
 _PLAIN_SHARE = 1 / 16
-# A language with a smaller share of a project's documents is ignored: it is more likely a foreign title.
+# A language with a smaller share of a project's documents is ignored: it is probably that of a few foreign titles.
 _RARE = 0.01
 _LATIN_END = 0x0250  # the first code point after Latin Extended-B
 
@@ -49,7 +49,7 @@ _LATIN_END = 0x0250  # the first code point after Latin Extended-B
 _FOREIGN = re.compile(
     r"(?ms)^(```|~~~).*?(^\1|\Z)|`[^`\n]*`|https?://\S+|<[^>\n]{1,200}>|[\w.]{0,80}[_\d./\\](?=\w)[\w./\\]*"
 )
-# The model is unpacked into a temporary file of 77 MB. Queries must not try that each time that it fails.
+# The model is unpacked into a temporary file of 77 MB. After a failure, queries do not try again for this time.
 _TEMPORARY_MB = 80
 _AGAIN_SECONDS = 60.0
 _load_lock = threading.Lock()
@@ -111,7 +111,7 @@ def is_mixed(documents: Mapping[str, int]) -> bool:
 
 
 def load_language_model() -> None:
-    """Load the model, so that the first detection does not have to wait. A failure is left to that detection."""
+    """Load the model, so that the first detection does not have to wait. Errors are left to that detection."""
     with suppress(WinnowError):
         _identifier()
 
@@ -154,7 +154,7 @@ def _identifier() -> Any:
             raise _failure[1]
         try:
             return _load_identifier()
-        except (OSError, EOFError, ValueError) as error:  # a file that was cut short is a ValueError of numpy's
+        except (OSError, EOFError, ValueError) as error:  # numpy raises ValueError for a truncated file
             _failure = time.monotonic(), _load_error(error)
             raise _failure[1] from error
 

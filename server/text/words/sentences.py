@@ -5,7 +5,7 @@ quotation marks, brackets, emphasis and footnotes after a mark belong to its sen
 the word before it decides, by the tables below. By default it ends a sentence whatever follows, because
 documentation begins sentences with ``kubelet`` and ``x509``.
 
-Every pattern examines a character a bounded number of times, so the time is linear for any input.
+Each pattern examines each character a bounded number of times, so the time is linear for any input.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Never the last word of a sentence: titles, and words that point at what follows.
+# Words that never end a sentence: titles, and words that refer to the text that follows.
 _BOUND = _words(
     "dr mr mrs ms mme mlle prof st ste mt sr sra srta dott sig dhr mevr e.g i.e cf vs viz ca approx resp incl "
     "excl esp aka a.k.a av avda c.f s.a z.b d.h u.a m.a.w d.w.z bzw vgl sog evtl ggf inkl zzgl bijv p.ej p.ex "
     "ej ex т.е напр ул им"
 )
-# Not the last word where a number follows.
+# Words that do not end a sentence if a number follows.
 _NUMBERING = _words(
     "no nos nr num fig figs eq eqs sec sect ch chap vol p pp pg art para ver v rev ref op tab ed abb kap abs bd "
     "nº n° núm рис гл стр п ст"
 )
-# Perhaps the last word; then the next one begins like a sentence.
+# Words that end a sentence only if the next word is in ``_STARTERS`` and begins with a capital.
 _OPEN = _words(
     "inc ltd co corp llc gmbh jr al a.m p.m ph.d b.sc m.sc rev gen sen rep gov capt col lt sgt hon hr fr dept "
     "est eds bros ave blvd rd ft jan feb mar apr jun jul aug sep sept oct nov dec min max avg std misc"
 )
-# Perhaps the last word; then the next one is capitalised.
+# Words that end a sentence unless the next word begins with a small letter.
 _TRAILING = _words("etc usw ff etw ecc enz osv г гг пр др")
 _STARTERS = _words(
     "a an the this that these those it its he his she her we our they their you your i there here what where "
@@ -83,7 +83,7 @@ def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def _is_end(text: str, match: re.Match[str], end: int) -> bool:
-    if match["wide"]:  # behind a closed quotation, Japanese goes on with a particle
+    if match["wide"]:  # after a closed quotation, a Japanese sentence may continue with a particle
         return not (match["quoted"] and _HIRAGANA.match(text, match.end(), end))
     next_match = _NEXT.match(text, match.end(), min(end, match.end() + _REACH))
     following = next_match[1] if next_match else ""
@@ -95,7 +95,7 @@ def _is_end(text: str, match: re.Match[str], end: int) -> bool:
 def _full_stop_ends(text: str, dot: int, following: str) -> bool:
     reach = max(0, dot - _REACH)
     before = _WORD_BEFORE.search(text, reach, dot)
-    if before is None:  # dots that lead to a page number, or text whose words were set apart
+    if before is None:  # leader dots before a page number, or a text with a blank before each full stop
         return not text[reach:dot][-1:].isspace() or _is_starter(following)
     if _LABEL.search(text, reach, dot):
         return False
@@ -114,7 +114,8 @@ def _is_listed(words: frozenset[str]) -> Callable[[str], bool]:
     return lambda before: before.casefold() in words
 
 
-# What may stand before a full stop -> whether the sentence ends, by the word that follows. The first row decides.
+# A test of the word before a full stop -> whether the sentence ends, given the word after it. The first row that
+# applies decides.
 _DOUBTS: tuple[tuple[Callable[[str], bool], Callable[[str], bool]], ...] = (
     (_is_listed(_BOUND), lambda following: False),
     (lambda before: bool(_INITIALS.match(before)) and not before[-1].islower(), _is_starter),

@@ -36,7 +36,7 @@ _PAIRED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
     r"\U00020000-\U0003ffff]++"
 )
-_FOREIGN = re.compile(rf"[^\x00-\x7f\W]|[{_MARKS}]")  # part of a word, and none of ASCII
+_FOREIGN = re.compile(rf"[^\x00-\x7f\W]|[{_MARKS}]")  # a character of a word that is not ASCII
 _MIN_TERM_CHARS = 3
 _PREVIEW_SPANS = 3
 # A cut moves at most this far to fall between two words.

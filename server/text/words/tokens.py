@@ -119,7 +119,7 @@ def _relevant_part(text: str, n: int, side: _Side) -> str:
 
 
 def _longest_fitting(encoding: tiktoken.Encoding, piece: str, n: int, side: _Side) -> str:
-    """The longest part that fits. A cut changes the encoding beside it, so each candidate is counted."""
+    """The longest part that fits. A cut changes the encoding next to it, so each candidate is counted."""
     tokens = _encode(encoding, _SURROGATES.sub("\ufffd", piece))
     for kept in range(n, 0, -1):
         candidate = _whole_characters(encoding.decode_bytes(_take(tokens, kept, side)), piece, side)
