@@ -1,4 +1,4 @@
-"""Going on with the claims that there are, after a loss that cannot be undone."""
+"""Accepts the loss of claims that cannot be restored, so that work continues with the remaining claims."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 
 
 def adopt_claims(store: Path) -> int:
-    """Miss no longer what the file of claims lacks, and remove an empty one; the changes that there are.
+    """Accept the file of claims as it is, or remove it if it is empty; return the number of changes that it has.
 
-    Raises ``WinnowError`` for a file that cannot be opened; then its loss stays known.
+    Raises ``WinnowError`` for a file that cannot be opened; the loss is then still reported.
     """
     claims = claims_path(store)
     heads = heads_path(claims)
@@ -21,7 +21,7 @@ def adopt_claims(store: Path) -> int:
         for suffix in ("", "-wal", "-shm"):
             claims.with_name(f"{claims.name}{suffix}").unlink(missing_ok=True)
     if not claims.exists():
-        claims.unlink(missing_ok=True)  # a link to nothing
+        claims.unlink(missing_ok=True)  # a dangling link
         heads.unlink(missing_ok=True)
         return 0
     kept = heads.with_name(f"{heads.name}.kept")

@@ -1,9 +1,9 @@
 """Notebooks as JSON Lines, and copies of the whole file.
 
-The first line of an export names the notebook and where its entries stand; each other line is a change of its
-history. An import checks the chain of digests, and every record against its bounds. What is imported is as
-untrusted as anything that an agent wrote: the status of evidence and of entries is found out again, never taken
-from the file, whose statuses serve to name the differences.
+The first line of an export has the notebook's name and the statuses of its entries; each other line is a change of
+its history. An import checks the chain of digests, and every record against its bounds. Imported claims are as
+untrusted as anything that an agent wrote: the status of evidence and of entries is derived again. The statuses in
+the file serve only to report differences.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ _OWNER = re.compile(r"[0-9a-z-]{0,64}")  # the id of an access key or of the own
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The outcome of an import: changes that were appended, those that the notebook had, entries that it refused.
+    """The outcome of an import: the numbers of appended and of known changes, and the refused entries.
 
-    ``statuses`` are those of the file's other entries where it was written; None where the file does not say them.
+    ``statuses`` are the statuses of the other entries when the file was written; None if the file does not have
+    them.
     """
 
     notebook: Notebook
@@ -61,7 +62,7 @@ def export_lines(store: SqliteClaimStore, notebook: Notebook) -> Iterator[str]:
 
 
 def _statuses(store: SqliteClaimStore, notebook: Notebook) -> dict[str, list[str]]:
-    """The entries of each status but that which every entry begins with."""
+    """The ids of the entries by status, without the status that every entry begins with."""
     found: dict[str, list[str]] = {}
     after = 0
     while page := store.listing(View(notebook, sees_all=True), after, _PAGE):
@@ -75,12 +76,11 @@ def _statuses(store: SqliteClaimStore, notebook: Notebook) -> dict[str, list[str
 def import_lines(
     store: SqliteClaimStore, lines: Iterable[bytes], notebook: Notebook | None = None
 ) -> ImportReport:
-    """Append the changes of an export to a notebook: ``notebook``, or the one that the file names.
+    """Append the changes of an export to a notebook: to ``notebook``, or to the one that the file names.
 
-    Changes that the notebook has are left out, so that an import may be repeated. Where the notebook has gone on
-    differently, entries that it does not know are added, and those that it knows stay as they are and are
-    reported. Raises ``WinnowError("INVALID_REQUEST")`` for a file that is not as it was written; then nothing is
-    imported.
+    Changes that the notebook has are left out, so that an import may be repeated. If the histories differ, unknown
+    entries are added; known entries stay as they are and are reported. Raises ``WinnowError("INVALID_REQUEST")``
+    for a file that was altered; nothing is imported then.
     """
     head, changes = _parse(lines)
     target = _named(notebook or head.notebook)
@@ -109,9 +109,9 @@ def check_lines(lines: Iterable[bytes]) -> tuple[Notebook, list[Change]]:
 
 
 def back_up(store: SqliteClaimStore, target: Path) -> None:
-    """Copy the file as it is now into a new private one; others may write meanwhile.
+    """Copy the file as it is now into a new private file; other processes may write meanwhile.
 
-    Raises ``WinnowError`` where ``target`` exists, or is a link to nothing, and where it cannot be written.
+    Raises ``WinnowError`` if ``target`` exists, is a dangling link, or cannot be written.
     """
     try:
         create_private(target).close()
@@ -128,7 +128,7 @@ def back_up(store: SqliteClaimStore, target: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """The first line: the notebook, and the statuses of entries, None where it does not say them."""
+    """The first line: the notebook, and the statuses of its entries, None if the line does not have them."""
 
     notebook: Notebook
     statuses: Mapping[str, IntegrationStatus] | None
@@ -163,14 +163,14 @@ def _parse(lines: Iterable[bytes]) -> tuple[_Head, list[tuple[Change, Entry | Cl
 
 
 def _named(notebook: Notebook) -> Notebook:
-    """A notebook that can be one. Raises ``WinnowError("INVALID_REQUEST")``."""
+    """The notebook, if its project and owner are valid. Raises ``WinnowError("INVALID_REQUEST")`` otherwise."""
     if not (_PROJECT.fullmatch(notebook.project) and _OWNER.fullmatch(notebook.owner)):
         raise WinnowError("INVALID_REQUEST", "a notebook has the name of a project, and no key or the id of one")
     return notebook
 
 
 def _check_verdicts(changes: Sequence[tuple[Change, Entry | ClaimVerdict]]) -> None:
-    """Raise for a verdict about an entry that the file does not have: it could be one of another notebook."""
+    """Raise for a verdict about an entry that the file does not have, which could belong to another notebook."""
     written: set[str] = set()
     for number, (change, record) in enumerate(changes, start=2):
         if isinstance(record, Entry):

@@ -1,16 +1,16 @@
-"""Compares entries and weighs evidence: novelty, candidates, friction, evidence entropy, status. Arithmetic alone.
+"""Compares entries and weighs evidence: novelty, candidates, friction, evidence entropy, status. Pure functions.
 
     value              what it is
     entropy            1 - the largest cosine between a claim of one entry and a claim of the other: novelty
-    pairs              the nearest claims, with a cosine of .6 or more: candidates, about which nobody has judged
+    pairs              the nearest claims, with a cosine of .6 or more: candidates for a verdict
     friction           2·min(s, r)/(s + r), 0 where s or r is 0: 1 where documents disagree evenly
-    evidence entropy   Shannon's, of supports, refutes and mentions with one added to each, divided by log 3
-    status             "probation" until it was compared and has a verified support, and while a claim has no
-                       support of its own; "contested" from a friction of .3 on
+    evidence entropy   the Shannon entropy of supports, refutes and mentions, one added to each, divided by log 3
+    status             "probation" until the entry was compared and has verified support, and while a claim has
+                       lost all of its verified support; "contested" from a friction of .3 on
 
-s and r are the votes for and against a claim. Only verified evidence votes (not a quote that leaves text out or is
-too weak), and each document once, however many quotes of it there are: one that both supports and refutes a claim
-gives half a vote to each. Where somebody judged that two claims contradict each other, what supports one of them
+s and r are the votes for and against a claim. Only verified evidence has votes (not a quote that leaves text out
+or is too weak). A document has one vote, however many of its quotes there are; if it both supports and refutes a
+claim, each side gets half a vote. If a verdict says that two claims contradict each other, support for one of them
 refutes the other.
 
 Each value comes with the reason for it, in words, for the people and models that read the entry.
@@ -53,7 +53,7 @@ class Friction:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceEntropy:
-    """The entropy of the stances of ``documents`` documents, 0 to 1; 1 if all are as frequent, or none."""
+    """The entropy of the stances of ``documents`` documents, 0 to 1; 1 if all are equally frequent or absent."""
 
     value: float
     documents: int
@@ -70,9 +70,9 @@ class EntryStatus:
 
 
 def compare_entries(entry: Entry, vectors: Vector, other: Entry, other_vectors: Vector) -> Comparison:
-    """The novelty of an entry beside another, and their nearest claims; friction is not looked at.
+    """The novelty of an entry compared with another, and their nearest claims; the friction is left out.
 
-    ``vectors`` have a row of length 1 for each of their claims, in their order.
+    ``vectors`` and ``other_vectors`` have a row of length 1 for each claim, in the order of the claims.
     """
     similarities = (vectors @ other_vectors.T).clip(0, 1).tolist()
     pairs = [
@@ -91,7 +91,7 @@ def compare_entries(entry: Entry, vectors: Vector, other: Entry, other_vectors: 
 
 
 def claim_friction(claim: Claim, contradicting: Sequence[Claim] = ()) -> Friction:
-    """The friction of a claim over its verified evidence, and over that of the claims that contradict it."""
+    """The friction of a claim, over its verified evidence and the evidence of the claims that contradict it."""
     votes = _votes([*_stances(claim.evidence), *(pair for other in contradicting for pair in _opposed(other))])
     supports, refutes = votes["supports"], votes["refutes"]
     value = 2 * min(supports, refutes) / (supports + refutes) if supports and refutes else 0.0
@@ -145,7 +145,7 @@ def evidence_entropy(evidence: Sequence[Evidence]) -> EvidenceEntropy:
 def integration_status(entry: Entry, comparisons: Sequence[Comparison], *, is_compared: bool) -> EntryStatus:
     """The friction and the status of an entry, from its evidence and its comparisons with others.
 
-    ``is_compared``: whether it was compared with the others, of which there may be none.
+    ``is_compared``: whether the comparison with the other entries was made, even if there are no others.
     """
     of_claims = [(claim_friction(claim).value, f"its claim {claim.id}") for claim in entry.claims]
     of_others = [(each.friction, f"the comparison with entry {each.other_id}") for each in comparisons]
@@ -186,9 +186,9 @@ def _opposed(claim: Claim) -> list[tuple[str, Stance]]:
 
 
 def _votes(stances: Iterable[tuple[str, Stance]]) -> dict[Stance, float]:
-    """The votes for each stance: one of each document, divided among its stances; one that mentions abstains.
+    """The votes for each stance: one for each document, divided among its stances.
 
-    A document that supports or refutes a claim does not also mention it.
+    The mentions of a document that also supports or refutes the claim are ignored.
     """
     by_document: dict[str, set[Stance]] = {}
     for document, stance in stances:

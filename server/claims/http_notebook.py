@@ -1,8 +1,8 @@
 """Notebooks that another server keeps, asked over HTTP: ``/notebooks/PROJECT/…``, JSON, a bearer token.
 
-The address and the token come from the operator's settings, never from a call. What the server answers is as
-untrusted as anything that comes over a network: its size, type and status are checked here, what it says by those
-who asked. Redirects are not followed, and neither proxies nor credentials of the environment used.
+The address and the token come from the operator's settings, never from a call. The answers of the server are
+untrusted: their size, type and status are checked here, their content by the callers. Redirects are not followed.
+Proxies and credentials of the environment are not used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 20.0
 _MESSAGE_CHARS, _LONGEST_WAIT_SECONDS = 300, 3_600.0
 # Requests with a body that change nothing, and so may be repeated.
 _READING, _ATTEMPTS = frozenset({"/semantic-search", "/claims/batch"}), 2
-# What the server refuses for one of these reasons, the caller can correct: reason there -> reason here.
+# Refusals that the caller can correct: reason of the other server -> reason here.
 _REFUSALS: Mapping[str, str] = MappingProxyType(
     {
         "INVALID_REQUEST": "INVALID_REQUEST",
@@ -46,7 +46,7 @@ _OF_STATUS: Mapping[int, str] = MappingProxyType(
 
 
 class HttpNotebook:
-    """The notebooks of the server at ``url``, to which ``token`` admits. Safe to use from several threads."""
+    """The notebooks of the server at ``url``; ``token`` grants access. Safe to use from several threads."""
 
     def __init__(self, url: str, token: str = "", *, answer_bytes: int = MAX_ANSWER_BYTES) -> None:
         self.url, self._answer_bytes = url.rstrip("/"), answer_bytes
@@ -62,10 +62,11 @@ class HttpNotebook:
     def ask(
         self, method: str, project: str, below: str, query: Mapping[str, Any] | None = None, body: Any = None
     ) -> dict[str, Any]:
-        """The JSON object that the route ``below`` a notebook answers; what is None in a query is left out.
+        """The JSON object that the route ``below`` a notebook returns. Values of ``query`` that are None are left out.
 
-        Raises ``WinnowError``: SOURCE_UNAVAILABLE, retryable where the server does not answer or fails;
-        RATE_LIMIT; what the server refuses by its reason.
+        Raises ``WinnowError``: "SOURCE_UNAVAILABLE", retryable if the server does not answer or fails;
+        "RATE_LIMIT";
+        for other refusals, the reason that the server gives.
         """
         url = f"{self.url}/notebooks/{quote(project, safe='')}{below}"
         sent: dict[str, Any] = {
@@ -74,7 +75,7 @@ class HttpNotebook:
         is_reading = method == "GET" or below in _READING
         if body is not None:
             sent["json"] = body
-        if not is_reading:  # not sent twice; with a key the server finishes it, also where its answer is lost
+        if not is_reading:  # a write is sent once; its key makes the server complete it even if the answer is lost
             sent["headers"] = {"Idempotency-Key": str(uuid4())}
         with self._remote.call():
             status, wait, data = self._send(method, url, sent, _ATTEMPTS if is_reading else 1)
@@ -85,7 +86,7 @@ class HttpNotebook:
         self._client.close()
 
     def _send(self, method: str, url: str, sent: Mapping[str, Any], attempts: int) -> tuple[int, str, bytes]:
-        """Status, ``Retry-After`` and body of the answer; a read is repeated on a connection that was closed."""
+        """The status, ``Retry-After`` and body of the answer. A read is repeated if the connection was closed."""
         deadline = current_deadline()
         for left in reversed(range(attempts)):
             deadline.check()
@@ -128,7 +129,7 @@ class HttpNotebook:
         raise self._refusal(status, wait, found)
 
     def _refusal(self, status: int, wait: str, found: Any) -> WinnowError:
-        """The error for an answer that is no success. What the server says about it is quoted."""
+        """The error for an unsuccessful answer, with the server's message quoted."""
         reason, said = _read_error(found)
         quoted = f': "{said}"' if said else ""
         if status == httpx.codes.TOO_MANY_REQUESTS:

@@ -12,7 +12,7 @@ from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook
 from winnow.server.errors import WinnowError
 
-if TYPE_CHECKING:  # vectors bring numpy, which a server that shares an engine does without, and the other HTTP
+if TYPE_CHECKING:  # these import numpy and an HTTP client, which a server that shares an engine does without
     from winnow.server.claims.http_notebook import HttpNotebook
     from winnow.server.claims.vectors import ClaimVectors
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # vectors bring numpy, which a server that shares an engine d
 class ClaimLibrary:
     """Opens the file of entries of a store when it is first needed, and creates it where there is none.
 
-    ``reach``: makes the client of the server that keeps the notebooks instead; None where this one does.
+    ``reach`` creates the client of another server that keeps the notebooks; None if this server keeps them.
     """
 
     def __init__(self, store: Path, reach: Callable[[], HttpNotebook] | None = None) -> None:
@@ -36,7 +36,7 @@ class ClaimLibrary:
 
     @property
     def has_file(self) -> bool:
-        """Whether anything was ever written; True also where its file is lost, which opening says."""
+        """Whether claims were ever written. True also if their file is lost, which is reported on opening it."""
         return were_written(self._path)
 
     @property
@@ -55,12 +55,12 @@ class ClaimLibrary:
 
     @property
     def store(self) -> SqliteClaimStore:
-        """The store of entries. Raises what opening raises."""
+        """The store of entries. Raises ``WinnowError`` if the file cannot be opened."""
         return self.vectors.store
 
     @property
     def vectors(self) -> ClaimVectors:
-        """The vectors of claims. Raises what opening raises."""
+        """The vectors of claims. Raises ``WinnowError`` if the file cannot be opened."""
         from winnow.server.claims.vectors import ClaimVectors
 
         with self._lock:
@@ -71,7 +71,7 @@ class ClaimLibrary:
             return self._open
 
     def _reopen_other(self, store: SqliteClaimStore) -> None:
-        """Close a file that is not at its path any more; opening says what is lost, or finds a restored one."""
+        """Close a file that is no longer at its path. Opening it again reports the loss or finds a restored file."""
         try:
             store.require_file()
         except WinnowError:

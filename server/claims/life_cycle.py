@@ -1,4 +1,4 @@
-"""The life of entries: checked again when documents change, and weighed by evidence, comparisons and verdicts."""
+"""The life cycle of entries: checks after documents changed; statuses from evidence, comparisons and verdicts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ChangedStatus:
 
 @dataclass(frozen=True, slots=True)
 class DerivedState:
-    """The status that follows for an entry now, and the comparisons that it follows from, the nearest first."""
+    """The derived status of an entry, and the comparisons that it is derived from, the nearest first."""
 
     status: EntryStatus
     comparisons: tuple[Comparison, ...]
@@ -59,7 +59,7 @@ class DerivedState:
 
 @dataclass(frozen=True, slots=True)
 class FrictionUpdate:
-    """The entries whose friction or status changed, and the states of all entries that were looked at, by id."""
+    """The entries whose friction or status changed, and the states of all entries that were examined, by id."""
 
     changes: tuple[ChangedStatus, ...]
     states: Mapping[str, DerivedState]
@@ -67,8 +67,10 @@ class FrictionUpdate:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The findings of a check of a notebook: the number of entries about which anything changed, the evidence by
-    status, quotes that stand nowhere now (the first thousand), and entries whose friction or status is another.
+    """The findings of a check of a notebook.
+
+    They are the number of entries with any change, the evidence by status, the first thousand quotes that are no
+    longer found, and the entries whose friction or status changed.
     """
 
     entries: int
@@ -81,13 +83,13 @@ class CheckReport:
 def comparisons_of(store: SqliteClaimStore, entry: Entry) -> list[Comparison]:
     """The comparisons of an entry with others that its readers see, from its side, the nearest first.
 
-    Entries that claims of it contradict are among them, compared or not (then with the entropy 1).
+    An entry that contradicts it is included even if the two were not compared; their entropy is then 1.
     """
     return _compare_all(store, [entry])[entry.id]
 
 
 def _compare_all(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[str, list[Comparison]]:
-    """The comparisons of entries, by their ids; the frictions are those that follow now."""
+    """The comparisons of entries, by their ids, with newly derived frictions."""
     own = {entry.id: entry for entry in entries}
     verdicts: dict[str, list[ClaimVerdict]] = {id: [] for id in own}
     found: dict[str, dict[str, Comparison]] = {id: {} for id in own}
@@ -112,13 +114,13 @@ def _read_all(store: SqliteClaimStore, ids: Collection[str]) -> dict[str, Entry]
 def _weigh_comparisons(
     entry: Entry, compared: Mapping[str, Comparison], others: Mapping[str, Entry], verdicts: Sequence[ClaimVerdict]
 ) -> list[Comparison]:
-    """The comparisons with entries that the readers of this one see, with their frictions, the nearest first."""
+    """The comparisons of ``entry`` with entries that its readers see, with their frictions, the nearest first."""
     weighed = [
         each.model_copy(update={"friction": pair_friction(entry, others[id], verdicts).value})
         for id, each in compared.items()
         if id in others and _is_seen(entry, others[id])
     ]
-    # Of entries that were not compared those matter that are contradicted now.
+    # An entry that was not compared matters only if a verdict contradicts it now.
     return sorted(
         (each for each in weighed if each.pairs or each.entropy < 1 or each.friction),
         key=lambda each: (each.entropy, each.other_id),
@@ -126,14 +128,14 @@ def _weigh_comparisons(
 
 
 def _is_seen(entry: Entry, other: Entry) -> bool:
-    """Whether the readers of an entry see the other: what waits for approval counts for its own session alone."""
+    """Whether the readers of an entry see the other. While it waits for approval, only its own session sees it."""
     if (entry.project, entry.owner) != (other.project, other.owner):
         return False
     return not other.needs_review or (entry.needs_review and entry.session == other.session != "")
 
 
 def _from_side(entry_id: str, comparison: Comparison) -> Comparison:
-    """A comparison from the side of this one of its entries."""
+    """A comparison from the side of the entry with this id."""
     if comparison.entry_id == entry_id:
         return comparison
     pairs = tuple(
@@ -143,12 +145,12 @@ def _from_side(entry_id: str, comparison: Comparison) -> Comparison:
 
 
 def derive_state(store: SqliteClaimStore, entry: Entry) -> DerivedState:
-    """The friction and the status that follow for an entry now, why, and the comparisons that they follow from."""
+    """The friction and status of an entry as derived now, the reason, and the comparisons that they come from."""
     return _derive_states(store, [entry])[entry.id]
 
 
 def _derive_states(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[str, DerivedState]:
-    """The state of each entry, by its id. No other place derives a status."""
+    """The state of each entry, by its id. This is the only function that derives a status."""
     compared, comparisons = store.compared([entry.id for entry in entries]), _compare_all(store, entries)
     return {
         entry.id: DerivedState(
@@ -160,7 +162,7 @@ def _derive_states(store: SqliteClaimStore, entries: Sequence[Entry]) -> dict[st
 
 
 def differing_statuses(store: SqliteClaimStore, statuses: Mapping[str, IntegrationStatus]) -> list[ChangedStatus]:
-    """The entries whose status is another than the given one, by their ids."""
+    """The entries whose status differs from the given one, in the order of their ids."""
     entries = _read_all(store, statuses)
     differ = [entry for id, entry in sorted(entries.items()) if entry.integration_status != statuses[id]]
     return [
@@ -170,9 +172,9 @@ def differing_statuses(store: SqliteClaimStore, statuses: Mapping[str, Integrati
 
 
 def update_friction(store: SqliteClaimStore, entry_ids: Collection[str]) -> FrictionUpdate:
-    """Store the friction and status of these entries and of those that verdicts join to them.
+    """Store the friction and status of these entries and of the entries that verdicts connect to them.
 
-    A verdict changes both entries, and so does the evidence of either.
+    A verdict changes the friction of both entries, and so does the evidence of either entry.
     """
     with store.deriving():
         joined = {
@@ -198,9 +200,9 @@ def update_friction(store: SqliteClaimStore, entry_ids: Collection[str]) -> Fric
 
 
 def check_project(library: ClaimLibrary, texts: IndexedTexts, project: str) -> tuple[str, ...]:
-    """Check the notebooks of a project after its documents changed; warnings about quotes that stand nowhere now.
+    """Check the notebooks of a project after its documents changed; return warnings about quotes no longer found.
 
-    Nothing of it can fail an ingest: what is not checked now is checked when the notebook is read.
+    An error here does not fail the ingest: a notebook that is not checked now is checked when it is read.
     """
     try:
         return _check_notebooks(library, texts, project) if library.has_file else ()
@@ -232,7 +234,7 @@ def check_notebook(
     """Look for every quote of a notebook again, and store what changed; ``at`` in seconds since 1970.
 
     Quotes that were verified in a document which has not changed since are not looked for. ``on_page`` is called
-    now and then and may raise, to end the check; what was found so far is stored.
+    before each page of entries. It may raise an exception to end the check; the findings so far are stored.
     """
     after, entries = 0, 0
     statuses: Counter[str] = Counter()
@@ -245,7 +247,7 @@ def check_notebook(
             checked = [check_entry(entry, index, at) for entry in page]
             differing = [now for now, was in zip(checked, page, strict=True) if now != was]
             store.refresh(differing)
-            # All of them: a process may have ended between a change and what follows from it.
+            # All entries of the page, because a process may have ended between a change and the update after it.
             moved = update_friction(store, [entry.id for entry in page]).changes
             changes |= {each.entry_id: each for each in moved}
             drifted += [now.id for now, was in zip(checked, page, strict=True) if _has_drifted(was, now)]
@@ -258,9 +260,9 @@ def check_notebook(
 
 @contextmanager
 def _noting_drift(store: SqliteClaimStore, notebook: Notebook) -> Iterator[list[str]]:
-    """A list for the entries whose drift is recorded at the end, also of a check that is ended early.
+    """A list for the entries whose drift is recorded at the end of a check, also if the check ends early.
 
-    Not sooner, because a change moves its entry to the end of the listing.
+    Drift is not recorded during the check, because a change moves its entry to the end of the listing.
     """
     drifted: list[str] = []
     try:

@@ -1,8 +1,9 @@
-"""The last change of each notebook, kept beside the folder of claims: what shows that claims are lost.
+"""The last change of each notebook, in a file next to the folder of claims, by which a loss of claims is detected.
 
-A file of claims that is gone, empty or an older copy looks like one in which less was written. So the sequence and
-the digest of each notebook's last change are written here after it is on the disk, and compared when the file is
-opened: the file may have more changes, where a process ended between the two writes, and never fewer or others.
+A file of claims that is missing, empty or an older copy looks like a file with fewer changes. The sequence and the
+digest of each notebook's last change are therefore written here, after the change is on the disk, and compared
+when the file of claims is opened. That file may have more changes, if a process ended between the two writes, but
+never fewer or different ones.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _ADVICE = (
     "bring it back (winnow restore FILE --replace, or a copy that winnow claims backup made); to go on without "
     "what is lost: winnow claims adopt"
 )
-# Another process that creates the file needs less for its first page.
+# Another process that creates the file needs less time than this for its first page.
 _CREATING_SECONDS, _POLL_SECONDS = 2.0, 0.05
 
 
 def heads_path(claims: Path) -> Path:
-    """The path of the heads of a file of claims, beside its folder: ``claims-heads.json`` of a store."""
+    """The path of the heads of a file of claims: ``claims-heads.json`` next to its folder, in the store."""
     folder = claims.parent
     return folder.with_name(f"{folder.name}-heads.json")
 
@@ -56,7 +57,7 @@ class NotebookHeads:
             ) from None
 
     def require_file(self) -> None:
-        """Raise ``WinnowError`` where the file of claims is empty, or gone though claims were written."""
+        """Raise ``WinnowError`` if the file of claims is empty, or is missing although claims were written."""
         until = time.monotonic() + _CREATING_SECONDS
         while self._claims.exists() and not self._claims.stat().st_size:
             if time.monotonic() > until:
@@ -75,13 +76,13 @@ class NotebookHeads:
                 )
 
     def advance(self, notebook: Notebook, head: Head) -> None:
-        """Keep the last change of a notebook, which is on the disk already."""
-        # A head that cannot be written leaves an older one, which the file of claims has, too.
+        """Store the last change of a notebook, which is on the disk already."""
+        # If the head cannot be written, the older one stays, whose change the file of claims has, too.
         with self._lock, suppress(OSError, WinnowError):
             self._write({**self.read(), notebook: head})
 
     def replace(self, heads: Mapping[Notebook, Head]) -> None:
-        """Keep these heads and no others."""
+        """Store these heads in place of all others."""
         with self._lock:
             self._write(heads)
 
@@ -91,7 +92,7 @@ class NotebookHeads:
 
 
 def were_written(claims: Path) -> bool:
-    """Whether claims were ever written: their file is there, or the sign of its loss."""
+    """Whether claims were ever written: their file exists, or the heads that show its loss."""
     return claims.exists() or heads_path(claims).exists()
 
 

@@ -1,9 +1,9 @@
-"""Whether an open file of claims is still the one at its path: it may be removed, emptied or replaced meanwhile.
+"""Checks that the open file of claims is still the file at its path, where it may be removed, emptied or replaced.
 
-SQLite goes on with a file that has no name any more, and would answer from it and acknowledge changes that nobody
-finds again. So the file at the path is compared with the one that was opened, before each answer and after each
-change. One that was written in place is compared by what it has (``NotebookHeads``), with a connection that has
-read nothing before; SQLite writes its log into the file after about 1,000 pages, which is as rare.
+SQLite keeps working with a file that was removed: it would answer from that file, and acknowledge changes that are
+lost once the file is closed. The file at the path is therefore compared with the open file before each answer and
+after each change. If the file was written in place, its content is compared with ``NotebookHeads``, over a new
+connection. SQLite itself writes in place only after about 1,000 pages of its log, so that this comparison is rare.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class OpenFile:
         self._compared: _State = status.st_size, status.st_mtime_ns
 
     def require_same(self, compare: Callable[[], None]) -> None:
-        """Raise ``WinnowError`` unless the path has the file that was opened; ``compare`` looks at its content."""
+        """Raise ``WinnowError`` unless the open file is at the path; ``compare`` is called if it was written."""
         try:
             status = os.stat(self._path)
         except OSError:
@@ -46,7 +46,7 @@ class OpenFile:
             self._compared = state
 
     def _require_log(self) -> None:
-        """SQLite makes the log at first use, and keeps it while a connection is open."""
+        """Raise ``WinnowError`` if the log was replaced: SQLite creates it once, and keeps it while it is open."""
         log = _identity(self._log)
         if self._log_file is None:
             self._log_file = log

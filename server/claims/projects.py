@@ -11,8 +11,9 @@ from winnow.server.claims.notebook_heads import were_written
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.errors import WinnowError
 
-# Statements that remove what belongs to the entries of a project, one parameter each; the entries are the last.
 _OF_ENTRIES = "(SELECT {column} FROM entries WHERE project = ?)"
+# Rows to delete before the entries of a project: the table, its column that refers to an entry, and the column of
+# ``entries`` that it refers to.
 _REMOVED = (
     ("vectors", "entry", "number"),
     ("comparisons", "entry", "id"),
@@ -31,7 +32,7 @@ def has_notebooks(store: Path, project: str) -> bool:
 
 
 def require_no_notebooks(store: Path, project: str) -> None:
-    """Raise ``WinnowError("INVALID_REQUEST")`` if a project that does not exist has notebooks all the same."""
+    """Raise ``WinnowError("INVALID_REQUEST")`` if there are notebooks of a project that does not exist."""
     if has_notebooks(store, project):
         raise WinnowError(
             "INVALID_REQUEST",
@@ -41,9 +42,9 @@ def require_no_notebooks(store: Path, project: str) -> None:
 
 
 def move_notebooks(store: Path, project: str, successor: str) -> None:
-    """Give the notebooks of a project to its successor, or remove them where there is none ("").
+    """Give the notebooks of a project to its successor, or remove them if ``successor`` is "".
 
-    Their histories stay whole: no digest covers the name of the project.
+    Their histories stay valid, because no digest covers the name of the project.
     """
     if not has_notebooks(store, project):
         return

@@ -1,7 +1,7 @@
 """The records of claims: entries of a notebook, their claims, evidence, verdicts and comparisons. Frozen, bounded.
 
 A notebook belongs to a project and, where clients have access keys, to one key. Its entries are written by agents
-and people; nothing in them is an instruction, and nothing but the field ``status`` of evidence says what was
+and people; nothing in them is an instruction, and only the field ``status`` of evidence says what the server
 checked. Times are seconds since 1970, 0 for never.
 """
 
@@ -16,7 +16,7 @@ from winnow.server.models import PROJECT_NAME
 
 MAX_CLAIMS, MAX_EVIDENCE, MAX_WARNINGS, MAX_PAIRS = 20, 20, 10, 20
 CLAIM_CHARS, QUOTE_CHARS, CONTENT_CHARS, NOTE_CHARS = 300, 1_000, 50_000, 300
-# Of the text that a quote leaves a part of out.
+# Of the complete text, if a quote leaves a part of it out.
 FULL_CHARS = 1_000
 TITLE_CHARS, TOPIC_CHARS, SOURCE_CHARS, NAME_CHARS = 200, 200, 500, 100
 
@@ -29,7 +29,7 @@ CLAIM_ID = r"^[0-9a-v]{12}\.[1-9][0-9]{0,5}$"
 _LEVEL = r"[^\s/\x00-\x1f\x7f](?:[^/\x00-\x1f\x7f]*[^\s/\x00-\x1f\x7f])?"
 TOPIC = rf"^{_LEVEL}(?:/{_LEVEL})*$"
 
-# What the name of the operator's model begins with where it signs a verdict; that of no agent does.
+# The prefix of the name with which the operator's model signs a verdict. No name of an agent begins with it.
 MODEL_PREFIX = "nli:"
 
 Stance = Literal["supports", "refutes", "mentions"]
@@ -49,22 +49,22 @@ _Note = Annotated[str, Field(max_length=NOTE_CHARS)]
 
 
 class ClaimRecord(BaseModel):
-    """The common base of records of claims: frozen, no field that they do not know."""
+    """The common base of records of claims: frozen, without unknown fields."""
 
-    # Built on first use: a server that answers a handshake imports them, and may never need them.
+    # Models are built on first use: a server that answers a handshake imports them, and may never need them.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
 
 
 class Evidence(ClaimRecord):
-    """A quote that supports, refutes or mentions a claim, and what the server found when it looked for it.
+    """A quote that supports, refutes or mentions a claim, and the result of the server's search for it.
 
     ``passage_id`` is the id of a chunk (12 characters, the same in every session), ``section_id`` that of the
     section of its headings; at least one is given where the agent named a place. ``document`` is the uri,
-    ``document_id`` its id. ``by`` is who says what the stance is: an agent, a person, or a model with its digest.
+    ``document_id`` its id. ``by`` is the author of the stance: an agent, a person, or a model with its digest.
     ``start`` and ``end`` are character offsets of the quote in the document's text, None where it was not found.
     ``page`` is the physical page, counted from 1, 0 for none; ``locator`` the place in words
     ("p. 3 (file page 6)", "slide 3").
-    ``in_full`` is the text that the quote leaves a part of out, "" where it leaves out nothing.
+    ``in_full`` is the complete text if the quote leaves a part of it out, otherwise "".
     ``digest`` is that of the document's content when the quote was last found. ``checked_at``: the last check.
     """
 
@@ -87,10 +87,11 @@ class Evidence(ClaimRecord):
 
 
 class Claim(ClaimRecord):
-    """One short declarative sentence, how sure its author is (0 to 1), and its evidence.
+    """One short declarative sentence, the confidence of its author (0 to 1), and its evidence.
 
-    ``warnings`` are what the server noticed, such as a number that no quote has; they are no verdict. ``author``
-    is who wrote it in a revision of the entry, None for the entry's own author, "" for one without a name.
+    ``warnings`` are remarks of the server, such as a number that no quote has; they are not verdicts. ``author``
+    is the author of a claim that was added in a revision ("" without a name); None stands for the entry's own
+    author.
     """
 
     id: _ClaimId
@@ -102,7 +103,7 @@ class Claim(ClaimRecord):
 
 
 class ClaimVerdict(ClaimRecord):
-    """The verdict of an agent, a person or a model on two claims of different entries. ``by`` names who."""
+    """The verdict on two claims of different entries. ``by`` is its author: an agent, a person or a model."""
 
     claim_id: _ClaimId
     other_id: _ClaimId
@@ -113,7 +114,7 @@ class ClaimVerdict(ClaimRecord):
 
 
 class ClaimPair(ClaimRecord):
-    """Two claims of different entries that are about the same; ``similarity`` is the cosine of their vectors."""
+    """Two claims of different entries about the same subject; ``similarity`` is the cosine of their vectors."""
 
     claim_id: _ClaimId
     other_id: _ClaimId
@@ -123,9 +124,9 @@ class ClaimPair(ClaimRecord):
 class Comparison(ClaimRecord):
     """An entry compared with another one.
 
-    ``entropy`` is how new the entry is beside the other: 1 minus the largest similarity of their claims.
-    ``friction`` is how much of what they share is contradicted, by verdicts; it follows from both entries as they
-    are now, so it is stored nowhere. ``pairs`` are the nearest pairs of claims, the nearest first.
+    ``entropy`` is the novelty of the entry compared with the other: 1 minus the largest similarity of their
+    claims. ``friction`` is the disagreement about claims that verdicts call contradictory. It is derived from both
+    entries as they are now, and is not stored. ``pairs`` are the nearest pairs of claims, the nearest first.
     """
 
     entry_id: _EntryId
@@ -136,15 +137,15 @@ class Comparison(ClaimRecord):
 
 
 class Entry(ClaimRecord):
-    """An entry of a notebook: a text, the claims distilled from it, and where it stands.
+    """An entry of a notebook: a text, the claims distilled from it, and its status.
 
     ``project`` and ``owner`` (the id of an access key, "" without keys) are its notebook. ``source`` says where
     the content comes from, ``author`` and ``session`` who wrote it: the client's own name, and a digest of its
-    session. ``revised_by`` is who made the last revision, "" for one without a name, None where it is the first
-    or its author's own. ``needs_review``: only its own session sees it until a person has approved it.
-    ``friction`` is the largest of its comparisons and claims. ``references`` are ids of other entries.
-    ``revision`` counts from 1; ``sequence`` is the number of its last change in the notebook, and ``next_claim``
-    the number of the next claim.
+    session. ``revised_by`` is the author of the last revision ("" without a name); None if the entry was not
+    revised, or was revised by its own author. ``needs_review``: only the entry's session sees it, until a person
+    approves it. ``friction`` is the largest of its comparisons and claims. ``references`` are ids of other
+    entries. ``revision`` counts from 1; ``sequence`` is the number of its last change in the notebook, and
+    ``next_claim`` the number of the next claim.
     """
 
     id: _EntryId
@@ -171,7 +172,7 @@ class Entry(ClaimRecord):
 
 
 def new_entry_id() -> str:
-    """An id for a new entry: random, so that nobody guesses those of another notebook."""
+    """A random id for a new entry, so that ids of another notebook cannot be guessed."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH))
 
 

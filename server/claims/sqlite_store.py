@@ -1,11 +1,11 @@
 """The store of entries in an SQLite file of its own: primary data, which cannot be made again from documents.
 
 Theory of operation. The file is in a folder of its own in the store, so that no seal, repair or rebuild of the
-index touches it; one that is gone or another one while it is open is noticed (``open_file``). Every change is one
-transaction that is on the disk before it is answered: a row of the history, which only grows, and the entry as it
-is now, from which all reads are answered. What the server found out since (status of evidence, friction, vectors)
-is written beside it and is in no history, because it can be found out again. Several processes may write; SQLite
-lets one at a time, and sequences are given inside its turn.
+index touches it. A removal or replacement of the open file is detected (``open_file``). Each change is one
+transaction, which is on the disk before the call returns. It writes a row of the history, which only grows, and
+the entry as it is now, from which all reads are answered. Results that the server derives later (status of
+evidence, friction, vectors) are stored with the entry but not in the history, because they can be derived again.
+Several processes may write; SQLite admits one at a time, and sequences are assigned within a transaction.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _CHANGE = "sequence, entry, kind, at, body, digest"
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """The vector of a claim: float32 numbers. ``number`` grows with every stored one, ``entry`` is its entry's."""
+    """The vector of a claim: float32 numbers. ``number`` grows with each vector, ``entry`` is the entry's."""
 
     number: int
     entry: int
@@ -77,7 +77,7 @@ class StoredVector:
 
 @contextmanager
 def _own_advice() -> Iterator[None]:
-    """Errors of a damaged file advise to restore a backup: an ingest cannot make claims again."""
+    """Make errors about a damaged file advise restoring a backup, because an ingest cannot recreate claims."""
     try:
         yield
     except WinnowError as error:
@@ -110,7 +110,7 @@ class SqliteClaimStore:
             raise
 
     def _require_heads(self) -> None:
-        """Raise ``WinnowError`` unless the file has all that was written; a file without heads gets them."""
+        """Raise ``WinnowError`` unless the file has the changes that its heads name. Create heads if it has none."""
         if self.heads.read():
             self.heads.require_changes(self._digest_at)
         elif notebooks := self.notebooks():
@@ -136,12 +136,12 @@ class SqliteClaimStore:
         return last, self._digest_at(notebook, last) or ""
 
     def keep_heads(self) -> None:
-        """Keep the last changes of the notebooks that the file has now, and forget those of others."""
+        """Replace the heads by the last changes of the notebooks that the file has now."""
         self.heads.replace({each: self._head(each) for each in self.notebooks()})
 
     @contextmanager
     def _changing(self, notebook: Notebook) -> Iterator[sqlite3.Connection]:
-        """A transaction that is on the disk when it has ended, after which the notebook's head is kept."""
+        """A transaction that is on the disk when it has ended; the notebook's head is stored after it."""
         self.require_file()
         with self.database.transaction(to_disk=True) as connection:
             yield connection
@@ -189,7 +189,7 @@ class SqliteClaimStore:
 
     @contextmanager
     def deriving(self) -> Iterator[None]:
-        """Around code that reads entries and stores what follows: no other process writes in between."""
+        """A context for reading entries and storing derived results, in which no other process writes."""
         self.require_file()
         with _own_advice(), self.database.transaction() as connection:
             self._deriving.connection = connection
@@ -246,7 +246,7 @@ class SqliteClaimStore:
 
     @_own_advice()
     def save_vectors(self, entry_id: str, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
-        """Store the vectors of an entry's claims (ids and float32 numbers) in place of those it has."""
+        """Store the vectors of an entry's claims (ids and float32 numbers) in place of its earlier vectors."""
         with self.database.transaction() as connection:
             row = connection.execute("SELECT number FROM entries WHERE id = ?", (entry_id,)).fetchone()
             if row is None:
@@ -303,7 +303,7 @@ class SqliteClaimStore:
         return {entry.id: entry for entry in self._entries(query, json.dumps(list(entry_ids)), *values)}
 
     def entries(self, entry_ids: Sequence[str]) -> list[Entry]:
-        """The entries with these ids, of any notebook and whether they wait for approval or not."""
+        """The entries with these ids, of any notebook, entries that wait for approval included."""
         query = f"SELECT {_ENTRY} FROM entries WHERE id IN (SELECT value FROM json_each(?))"
         return self._entries(query, json.dumps(list(entry_ids)))
 
@@ -387,7 +387,7 @@ class SqliteClaimStore:
         """See ``ClaimStore.comparisons``."""
         rows = self._rows(_EITHER.format(table="comparisons", other="other"), *[json.dumps(list(entry_ids))] * 2)
         with _own_advice(), self.database.decoding():
-            # Earlier versions stored a friction beside the novelty, which may be out of date.
+            # Earlier versions stored a friction with the novelty; it may be out of date.
             return [Comparison.model_validate({**json.loads(row[0]), "friction": 0.0}) for row in rows]
 
     def verdicts(self, entry_ids: Sequence[str]) -> list[ClaimVerdict]:
@@ -449,7 +449,7 @@ class SqliteClaimStore:
     def import_changes(self, notebook: Notebook, changes: Sequence[tuple[Change, Entry | ClaimVerdict]]) -> None:
         """Append changes of another file to this notebook, in one transaction.
 
-        A change that follows on the last one keeps its digest; any other becomes a change of its own.
+        A change that continues the notebook's history keeps its digest; any other change gets a new digest.
         """
         with self._changing(notebook) as connection:
             for change, record in changes:
@@ -519,14 +519,14 @@ def _entry(row: Sequence[Any]) -> Entry:
 
 
 def _body(entry: Entry) -> str:
-    """The record of an entry without its notebook, which may be renamed, and its place there."""
+    """The record of an entry without its sequence, and without its notebook, which may be renamed."""
     return entry.model_dump_json(exclude={"project", "owner", "sequence"})
 
 
 def _append(
     connection: sqlite3.Connection, notebook: Notebook, entry: str, kind: ChangeKind, at: float, body: str
 ) -> int:
-    """Append a change to the history; its sequence."""
+    """Append a change to the history; return its sequence."""
     query = "SELECT sequence, digest FROM history WHERE project = ? AND owner = ? ORDER BY sequence DESC LIMIT 1"
     last, previous = connection.execute(query, (notebook.project, notebook.owner)).fetchone() or (0, "")
     digest = digest_of(previous, last + 1, entry, kind, at, body)
@@ -538,7 +538,7 @@ def _append(
 
 
 def _forget_comparisons(connection: sqlite3.Connection, entry: Entry) -> None:
-    """Remove what was found out about earlier claims of an entry whose claims are others now."""
+    """Remove the vectors and comparisons of an entry if its claims have changed."""
     found = connection.execute("SELECT number, record FROM entries WHERE id = ?", (entry.id,)).fetchone()
     if found is None:
         return
@@ -557,7 +557,7 @@ def _write(
     body: str = "",
     at: float | None = None,
 ) -> Entry:
-    """Write an entry as it is now, and the change: ``body`` and ``at`` where they are another file's."""
+    """Write an entry and its change; ``body`` and ``at`` are given for a change that another file has."""
     sequence = _append(
         connection, notebook, entry.id, kind, time.time() if at is None else at, body or _body(entry)
     )

@@ -8,8 +8,8 @@ from typing import Literal, Protocol
 
 from winnow.server.claims.records import ClaimVerdict, Comparison, Entry, IntegrationStatus
 
-# What a change of a notebook did: an entry was written, revised, judged beside another one, approved or imported,
-# or a quote of it no longer stands in its document, which changed.
+# The kinds of changes: an entry was written, revised, judged together with another entry, approved or imported, or
+# one of its quotes no longer stands in its document, which changed.
 ChangeKind = Literal["written", "revised", "judged", "approved", "imported", "drifted"]
 
 
@@ -25,7 +25,7 @@ class Notebook:
 class View:
     """A reader's view of a notebook: entries of these topics and this status, "" for all.
 
-    Of entries that wait for approval it sees those of its own ``session``; with ``sees_all`` every one.
+    Of the entries that wait for approval, it has those of its own ``session``, or all of them with ``sees_all``.
     ``topic_prefix`` ends at a level: "memory" has "memory/paging" and not "memory-maps".
     """
 
@@ -82,25 +82,25 @@ class ClaimStore(Protocol):
     """
 
     def add(self, notebook: Notebook, entry: Entry) -> Entry:
-        """Add a new entry; returns it with its sequence."""
+        """Add a new entry; return it with its sequence."""
 
     def revise(self, notebook: Notebook, entry: Entry, kind: ChangeKind = "revised") -> Entry:
-        """Replace an entry by its next revision; ``entry.revision`` is that of the state it was made from.
+        """Replace an entry by its next revision; ``entry.revision`` is the revision that this one was made from.
 
-        Raises ``WinnowError("INVALID_REQUEST")`` where it was revised meanwhile.
+        Raises ``WinnowError("INVALID_REQUEST")`` if the entry was revised meanwhile.
         """
 
     def judge(self, notebook: Notebook, verdicts: Sequence[ClaimVerdict]) -> None:
-        """Record verdicts; a later one about the same claims replaces the earlier one.
+        """Record verdicts; a later verdict on two claims replaces an earlier verdict on them.
 
-        One of the operator's model is left out where there is one about these claims already.
+        A verdict of the operator's model is left out if the two claims already have a verdict.
         """
 
     def refresh(self, entries: Sequence[Entry]) -> None:
-        """Store what was found out about entries (status, friction, warnings); none of it is a revision."""
+        """Store derived facts about entries (status, friction, warnings). This is not a revision."""
 
     def note_drift(self, notebook: Notebook, entry_ids: Sequence[str]) -> None:
-        """Record that quotes of these entries no longer stand in their documents; none of it is a revision."""
+        """Record that quotes of these entries no longer stand in their documents. This is not a revision."""
 
     def compare(self, entry_id: str, comparisons: Sequence[Comparison]) -> None:
         """Store the comparisons of an entry with others, in place of earlier ones of the same two entries.

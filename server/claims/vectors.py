@@ -1,8 +1,8 @@
-"""Search by meaning: the vectors of a notebook's claims in memory, compared with that of a query by cosine.
+"""Search by meaning: compares the vector of a query with the vectors of a notebook's claims, by cosine.
 
-Vectors are stored with the entries (float32, rows of length 1). The last notebooks that were searched are held in
-memory; what was written since, by any process, is read before each search. Of a notebook with more claims than fit
-the latest are searched.
+Vectors are stored with the entries (float32, rows of length 1). Those of the notebooks that were searched last are
+held in memory; vectors that any process has written since are read before each search. If a notebook has more
+claims than fit, the latest claims are searched.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ClaimVectors:
             self.store.save_vectors(entry.id, embedder.fingerprint, pairs)
 
     def embed_missing(self, embedder: Embedder, notebook: Notebook, limit: int) -> bool:
-        """Embed at most ``limit`` entries that were written without this model; whether none are left."""
+        """Embed at most ``limit`` entries that were written without this model; return whether none are left."""
         missing = self.store.without_vectors(notebook, embedder.fingerprint, limit)
         self.embed(embedder, missing)
         return len(missing) < limit
@@ -84,7 +84,7 @@ class ClaimVectors:
     def nearest(
         self, embedder: Embedder, view: View, query: str, limit: int, min_similarity: float = 0.0
     ) -> list[NearestClaim]:
-        """The entries of the view whose nearest claim is nearest to the query, the best first."""
+        """The entries of the view whose claims are nearest to the query, each with its nearest claim, in order."""
         (vector,) = np.asarray(embedder.embed([query]), dtype=np.float32)
         allowed = np.asarray(self.store.entry_numbers(view), dtype=np.int64)
         with self._lock:
@@ -102,7 +102,7 @@ class ClaimVectors:
         with self._lock:
             matrix = self._current(view.notebook, embedder)
             numbers = matrix.numbers[: matrix.size]
-            latest = reversed(range(matrix.size))  # what was just written stands at the end
+            latest = reversed(range(matrix.size))  # the latest rows are at the end
             own = next(int(numbers[at]) for at in latest if numbers[at] >= 0 and matrix.claims[at][0] == entry.id)
             rows = {own: np.flatnonzero(numbers == own)}
             best = (matrix.rows[: matrix.size] @ matrix.rows[rows[own]].T).max(axis=1)
@@ -134,7 +134,7 @@ class ClaimVectors:
 
 
 def _append(matrix: _Matrix, added: Sequence[StoredVector]) -> None:
-    """Append rows, all of an entry's at once, in place of those of its earlier state."""
+    """Append the rows of whole entries, and remove the rows of the entries' earlier states."""
     entries = np.asarray([row.entry for row in added], dtype=np.int64)
     numbers = matrix.numbers[: matrix.size]
     numbers[np.isin(numbers, entries)] = -1
@@ -166,7 +166,7 @@ def _best(matrix: _Matrix, scores: Any, limit: int, min_similarity: float) -> li
 
 
 def _descending(scores: Any, most: int) -> Any:
-    """The positions of the ``most`` largest scores, the largest first; equal ones in their order."""
+    """The positions of the ``most`` largest scores, the largest first; equal scores in their order."""
     if len(scores) > most:
         least = np.partition(scores, -most)[-most]
         best = np.flatnonzero(scores >= least)

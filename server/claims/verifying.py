@@ -1,17 +1,16 @@
 """Verifies evidence against the index as it is now: whether the quote stands in the document, and where.
 
-    status     when
-    verified   the quote stands there word for word; its offsets, page and passage are those where it stands now
-    elided     it stands there and leaves text out, which may have turned its meaning: the whole is kept beside it
-    weak       it stands there and proves nothing: fewer than four words, or no word of content of the claim
-    drifted    it does not, but a text that is close to it does: the document or the quote was altered
-    missing    the document is gone, or has nothing like the quote
+    status     when verified   the quote is there word for word; its offsets, page and passage are those of its
+    present place elided     the quote is there but leaves text out, which may change its meaning; the complete
+    text is stored, too weak       the quote is there but proves nothing: it has fewer than four words, or no word
+    of content of the claim drifted    the quote is not there, but a similar text is: the document or the quote was
+    altered missing    the document is gone, or has nothing like the quote
 
-Only ``verified`` evidence counts for a claim. A document is found by its id, by the named passage, or by its uri;
-one that was moved by its digest, because the id changes with the uri. One that was moved and changed is the only
-document of the same ending, and of about the same length, that has the quote; a note says so. Of several places
-where a quote stands, the one in the named passage counts, then the one nearest to where it stood. A quote that
-stands in another place than the one named is verified, and said to stand elsewhere.
+Only ``verified`` evidence counts for a claim. A document is found by its id, by the named passage, or by its uri.
+A document that was moved is found by its digest, because its id changes with the uri. If a document was moved and
+changed, the only document with the same suffix and about the same length that has the quote takes its place; a
+note says so. If a quote stands in several places, the place in the named passage counts, otherwise the place
+nearest to the former one. A quote outside the named passage is verified, and a note names its place.
 """
 
 from __future__ import annotations
@@ -39,16 +38,16 @@ from winnow.server.text.quotes.sources import SourceText
 _MOST_HELD = 8
 # Places of a quote that are considered: more means that it is too short to be found again.
 _MOST_PLACES = 100
-# The edition of the rules by which quotes stand in a text and count for a claim. A change of the rules raises it,
-# so that what an earlier version of winnow verified is looked for again.
+# The edition of the rules that decide whether a quote stands in a text and counts for a claim. A change of the
+# rules raises it, so that quotes which an earlier version of winnow verified are looked for again.
 _RULES = "2"
 _LEAST_WORDS = 4
-# From here on scripts write without spaces: each character counts as a word.
+# From this character on, scripts have no spaces between words: each character counts as a word.
 _FIRST_UNSPACED = "\u0e00"
 _WORD = re.compile(r"\w+")
 _CLOSEST_CHARS = 160
-# A document that was renamed and changed at once has its length but for so much of it. Where more documents are as
-# long, none of them is looked through.
+# The largest relative change of the length of a document that was renamed and changed at once, and the largest
+# number of documents of such a length that are searched: if there are more, none is.
 _LENGTH_SHARE, _MOST_SUCCESSORS = 0.25, 200
 
 
@@ -74,14 +73,14 @@ class IndexedTexts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckedEvidence:
-    """Evidence with its status, and what to know about it; "" for nothing."""
+    """Evidence with its status, and a note about it, or ""."""
 
     evidence: Evidence
     note: str = ""
 
 
 class CurrentIndex:
-    """The documents that these filters admit, as they are now. They are read when they are needed."""
+    """The documents that these filters admit, as they are now. Each is read when it is needed."""
 
     def __init__(self, texts: IndexedTexts, filters: Filters) -> None:
         self._texts, self._filters = texts, filters
@@ -104,7 +103,7 @@ class CurrentIndex:
         return found
 
     def document_of(self, evidence: Evidence, passage: Passage | None) -> Document | None:
-        """The document of the evidence, None if it is gone; ``passage`` is the named one."""
+        """The document of the evidence, None if it is gone; ``passage`` is the passage that the evidence names."""
         if document := self.document(evidence.document_id):
             return document
         if passage:
@@ -119,7 +118,7 @@ class CurrentIndex:
         return next((each for each in documents if _text_hash(self.text(each).text) == text_hash), None)
 
     def _successor_of(self, evidence: Evidence) -> Document | None:
-        """The only document that has the quote of one that is gone, and its ending and about its length."""
+        """The only document with the quote of a missing document, the same suffix and about the same length."""
         length = _length_of(evidence.digest)
         if not length or _is_brief(evidence.quote):
             return None
@@ -146,7 +145,8 @@ class CurrentIndex:
     def digest(self, document: Document) -> str:
         """The digest of a document: the hash of its content, length and hash of its text, and the rules' edition.
 
-        The first tells whether anything changed without reading the text, the next two find it under another uri.
+        The first part shows whether anything changed, without a reading of the text. The second and the third find
+        the text under another uri.
         """
         text = self.text(document).text
         return f"{document.content_hash}.{len(text)}.{_text_hash(text)}.{_RULES}"
@@ -211,13 +211,13 @@ def check_claim(claim: Claim, index: CurrentIndex, at: float) -> Claim:
 
 
 def _keep_time(was: Evidence, now: CheckedEvidence) -> CheckedEvidence:
-    """Evidence about which nothing changed keeps the time of the check that found it so."""
+    """The new evidence, with the time of the former check if nothing else has changed."""
     same_time = now.evidence.model_copy(update={"checked_at": was.checked_at})
     return CheckedEvidence(was, now.note) if same_time == was else now
 
 
 def _judge_weight(claim: Claim, checked: CheckedEvidence, index: CurrentIndex) -> CheckedEvidence:
-    """Evidence as it was checked; ``weak`` where its quote stands there and proves nothing of the claim."""
+    """Evidence as it was checked, or ``weak`` if its quote is in the document but proves nothing of the claim."""
     evidence = checked.evidence
     if evidence.status != "verified":
         return checked
@@ -239,8 +239,8 @@ def _is_brief(quote: str) -> bool:
 
 
 def is_settled(evidence: Evidence, index: CurrentIndex) -> bool:
-    """Whether evidence was verified in its document as that is now, by the rules of now."""
-    # Before the hashes are read: evidence that is new needs none of them.
+    """Whether evidence was verified in its document as the document is now, by the present rules."""
+    # This test comes before the hashes are read, because new evidence does not need them.
     if evidence.status != "verified" or not evidence.digest.endswith(f".{_RULES}"):
         return False
     return index.content_hashes.get(evidence.document_id) == evidence.digest.partition(".")[0]
@@ -266,7 +266,7 @@ def check_evidence(evidence: Evidence, index: CurrentIndex, at: float) -> Checke
 
 
 def _choose(matches: Sequence[QuoteMatch], evidence: Evidence, passage: Chunk | None) -> QuoteMatch:
-    """The place in the named passage, otherwise the one nearest to where the quote stood."""
+    """The place in the named passage, otherwise the place nearest to where the quote stood before."""
     if passage:
         within = (match for match in matches if _overlaps(match, passage))
         if (first := next(within, None)) is not None:
@@ -306,14 +306,14 @@ def _verified(
 
 
 def _in_full(source: SourceText, match: QuoteMatch) -> str:
-    """The text that a quote leaves a part of out; "" for one that leaves out nothing."""
+    """The complete text if a quote leaves a part of it out, otherwise ""."""
     return one_line(source.text[match.start : match.end], FULL_CHARS) if match.omitted else ""
 
 
 def _note(
     evidence: Evidence, found: Evidence, match: QuoteMatch, passage: Chunk | None, pages: tuple[int, int] | None
 ) -> str:
-    """A note about a quote that stands in its document; "" for nothing. ``pages``: its first and last."""
+    """A note about a quote that stands in its document, or "". ``pages``: the first and last page of the quote."""
     shown = shorten(one_line(evidence.quote), 60)
     if _is_succeeded(evidence, found):
         return (

@@ -1,7 +1,8 @@
-"""Which claims cite a passage with verified evidence: an index that triggers keep in step with the entries.
+"""An index of the claims that cite a passage with verified evidence; triggers keep it in step with the entries.
 
-The triggers are in the file: whatever writes entries keeps the index, an earlier winnow included. The id of a
-passage comes from its text: where a passage has the id that a verified quote stood in, the quote stands there.
+The triggers are in the file, so that every program that writes entries updates the index, an earlier version of
+winnow included. The id of a passage is derived from its text: a passage with the id of the one that had a verified
+quote has the quote, too.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ _TABLE = """
 CREATE TABLE citations (passage TEXT NOT NULL, entry INTEGER NOT NULL, claim TEXT NOT NULL, stance TEXT NOT NULL,
     text TEXT NOT NULL, author TEXT NOT NULL, PRIMARY KEY (passage, entry, claim, stance)) WITHOUT ROWID
 """
-# Of the entry in ``{row}``; a record that is no JSON has none, and is found damaged when it is read.
-# DISTINCT, because the conflict clause of a trigger gives way to that of the statement that fires it.
+# Inserts the citations of the entry in ``{row}``. A record that is not JSON has none; reading it reports the
+# damage. DISTINCT is needed because the conflict clause of the statement that fires a trigger overrides the
+# trigger's own.
 _INSERT = """
 INSERT INTO citations SELECT DISTINCT json_extract(v.value, '$.passage_id'), {row}.number,
     json_extract(c.value, '$.id'), json_extract(v.value, '$.stance'), json_extract(c.value, '$.text'),
@@ -27,7 +29,8 @@ INSERT INTO citations SELECT DISTINCT json_extract(v.value, '$.passage_id'), {ro
     json_each(c.value, '$.evidence') v
     WHERE json_extract(v.value, '$.status') = 'verified' AND json_extract(v.value, '$.passage_id') <> ''
 """
-# The statement that made the trigger, as SQLite keeps it: by it an index of an earlier version is told apart.
+# The statement that created the trigger, as SQLite stores it. An index of an earlier version has another
+# statement.
 _TRIGGER = "SELECT sql FROM sqlite_master WHERE name = 'citations_added'"
 _REMOVED = (
     *(f"DROP TRIGGER IF EXISTS citations_{each}" for each in ("added", "changed", "removed")),
@@ -57,7 +60,7 @@ WHERE place <= ? ORDER BY passage, place
 
 @dataclass(frozen=True, slots=True)
 class PassageClaim:
-    """A claim that cites a passage; ``total`` counts all that do. ``author`` is the name the agent gave itself."""
+    """A claim that cites a passage; ``total`` counts all such claims. ``author`` is a name that the agent chose."""
 
     passage: str
     claim_id: str
@@ -69,7 +72,7 @@ class PassageClaim:
 
 
 def prepare(database: Database) -> None:
-    """Create the index where the file has none or that of an earlier version, and fill it with the entries."""
+    """Create the index from the entries, if the file has no index or one of an earlier version."""
     if [tuple(row) for row in database.rows(_TRIGGER)] == [(_ADDED,)]:
         return
     with database.transaction() as connection:

@@ -1,9 +1,10 @@
-"""The words of entries, in tables of their file: which entries have a part of a word, and how often.
+"""An index of the words of entries, in tables of their file: finds the entries that have a part of a word.
 
-Theory of operation. ``terms`` has every word once, in folded case. Each part of a word is the beginning of one of
-its ends ("aging", "ging", "ing" of "paging"), so ``term_ends`` has the first characters of each end, and a part is
-found as one range of it. ``postings`` has the entries of each word in packed rows, 64 entries a block, so that a
-common word takes few reads; ``indexed_entries`` has the words of each entry, by which it is removed.
+Theory of operation. ``terms`` has every word once, in folded case. Each part of a word is the beginning of a
+suffix of the word: "ag" begins "aging", a suffix of "paging". ``term_ends`` has the first characters of each
+suffix, so that one range query finds a part. ``postings`` has the entries of each word in packed rows, 64 entries
+a block, so that a common word takes few reads. ``indexed_entries`` has the words of each entry, which are needed
+to remove it.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from winnow.server.storage.sqlite import Database
 
 # The shortest word that is indexed, and the shortest part that is found.
 LEAST_CHARS = 3
-# Of an end, in characters. More would take much space for scripts that put no space between words.
+# The characters of a suffix that are stored. More would take much space in scripts without spaces between words.
 _START_CHARS = 8
 _BLOCK_BITS = 6
 _PAGE = 500  # entries that one transaction indexes when a file is brought up to date
 _WORD = re.compile(r"\w+")
 _LAST = "\U0010ffff"  # sorts behind every character of a word
 
-# A row of a block, little-endian: the entry's number, how often its claims and its content have the word (at most
-# 50,000 characters have it), and the entry's length in trigrams.
+# A row of a block, little-endian: the entry's number, the counts of the word in its claims and in its content
+# (which has at most 50,000 characters), and the entry's length in trigrams.
 POSTING = (("number", "<u4"), ("claims", "<u2"), ("content", "<u2"), ("length", "<u4"))
 _ROW = Struct("<IHHI")
 
@@ -42,7 +43,7 @@ CREATE TABLE indexed_entries (number INTEGER PRIMARY KEY, length INTEGER NOT NUL
 CREATE INDEX indexed_by_length ON indexed_entries (length)
 """.strip()
 
-# The cast: SQLite joins blobs to a text.
+# The cast is needed because SQLite joins blobs to a text.
 _APPEND = (
     "INSERT INTO postings VALUES (?, ?, ?)"
     " ON CONFLICT (term, block) DO UPDATE SET rows = CAST(rows || excluded.rows AS BLOB)"
@@ -57,7 +58,7 @@ _MATCHING = (
 
 
 def prepare(database: Database) -> None:
-    """Index the entries that are not indexed yet, those of a file that an earlier winnow has written."""
+    """Index the entries that are not indexed yet, because an earlier version of winnow wrote the file."""
     missing = (
         "SELECT number, record FROM entries WHERE number NOT IN (SELECT number FROM indexed_entries)"
         f" ORDER BY number LIMIT {_PAGE}"
@@ -111,9 +112,9 @@ def remove_unused_words(connection: sqlite3.Connection) -> None:
 
 
 def find_postings(connection: sqlite3.Connection, part: str) -> list[tuple[int, bytes]]:
-    """For each word with this part (in folded case): how often it has it, and packed rows of its entries.
+    """For each word that contains ``part`` (in folded case): the count of it, and packed rows of the entries.
 
-    For the rows see ``POSTING``. A word is in several elements where more than a block of entries has it.
+    ``POSTING`` describes the rows. A word has several elements in the result if its entries fill several blocks.
     """
     start = part[:_START_CHARS]
     return connection.execute(_MATCHING, (start, start + _LAST, part)).fetchall()
@@ -126,7 +127,7 @@ def count_indexed(connection: sqlite3.Connection) -> tuple[int, int]:
 
 
 def _numbers_of(connection: sqlite3.Connection, words: Sequence[str]) -> array[int]:
-    """The number of each of these words; new ones get theirs here."""
+    """The number of each of these words; a new word gets a number."""
     query = "SELECT term, number FROM terms WHERE term IN (SELECT value FROM json_each(?))"
     known = dict(connection.execute(query, (json.dumps(words),)).fetchall())
     for word in words:
@@ -140,7 +141,7 @@ def _numbers_of(connection: sqlite3.Connection, words: Sequence[str]) -> array[i
 
 
 def _drop_earlier_index(database: Database) -> None:
-    """Drop the index of an earlier winnow, if this SQLite has the module that kept it."""
+    """Drop the index of an earlier version of winnow, if this SQLite has the module that maintained it."""
     earlier = (
         "SELECT 1 FROM sqlite_master, pragma_module_list m WHERE m.name = 'fts5' AND sqlite_master.name = 'words'"
     )

@@ -21,8 +21,8 @@ def rank_entries(
 ) -> list[tuple[int, float]]:
     """Numbers of entries and scores above 0, the best first.
 
-    ``found`` has for each part of a query what ``word_index.find_postings`` returns; ``entries`` and ``length``
-    are what ``word_index.count_indexed`` does.
+    ``found`` has the result of ``word_index.find_postings`` for each part of a query; ``entries`` and ``length``
+    are the result of ``word_index.count_indexed``.
     """
     scored = [_score(postings, entries, length / max(entries, 1)) for postings in found if postings]
     if not scored:
@@ -36,7 +36,7 @@ def rank_entries(
 def _score(
     postings: Sequence[tuple[int, bytes]], entries: int, mean_length: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of the entries that have this part of a word, and its share of their scores."""
+    """The numbers of the entries that have a part of a query, and the amounts that it adds to their scores."""
     rows = np.frombuffer(b"".join(packed for _, packed in postings), np.dtype(list(POSTING)))
     per_block = [len(packed) // rows.itemsize for _, packed in postings]
     times = np.repeat([times for times, _ in postings], per_block)

@@ -18,7 +18,7 @@ from winnow.server.text.words.stop_words import STOPWORDS
 
 _MOST_WORDS, _MOST_TRIGRAMS = 16, 32
 _WORD = re.compile(r"\w+")
-# Entries that are looked up before all of a view are read.
+# The number of entries that are looked up before the whole view is read.
 _FIRST = 64
 
 Ranked = Sequence[tuple[int, float]]  # numbers of entries and scores, the best first
@@ -63,7 +63,7 @@ def _rank(connection: sqlite3.Connection, parts: Sequence[str]) -> Ranked:
 def _best_of_view(
     connection: sqlite3.Connection, ranked: Ranked, where: str, values: Sequence[Any], limit: int
 ) -> list[tuple[str, float]]:
-    """The best of these entries that a view has, with their ids; equal ones by id."""
+    """The best of these entries that belong to a view, with their ids; entries with equal scores by id."""
     best = _look_up(connection, _through_ties(ranked, max(_FIRST, limit)), where, values)
     if len(best) < limit and len(ranked) > _FIRST:  # a view of few entries
         query = f"SELECT number FROM entries WHERE {where}"
@@ -74,7 +74,7 @@ def _best_of_view(
 
 
 def _through_ties(ranked: Ranked, most: int) -> Ranked:
-    """The first ``most`` rows, and those after them with the score of the last."""
+    """The first ``most`` rows, and the rows after them that have the same score as the last of them."""
     end = min(most, len(ranked))
     while 0 < end < len(ranked) and ranked[end][1] == ranked[end - 1][1]:
         end += 1

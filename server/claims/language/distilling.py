@@ -3,15 +3,15 @@
 No model writes here. A sentence is taken if it looks as if it states something, by these rules:
 
     it is prose            no code, row of a table, heading or question; mostly letters; 4 words or more, and short
-                           enough for a claim; of a list item, what stands behind its mark
+                           enough for a claim; of a list item, the text after its mark
     it has a verb          English alone: a form of a table of frequent verbs
     it has a subject       English alone: a word before the verb that can be one
     it is no request       English alone: it does not begin with a verb that asks for something
 
-The rules for English are left out where no sentence of a text satisfies them, and in other languages, and the
-result says so. Sentences are ranked by centrality, their mean similarity to all others: of vectors if the model
-is there, otherwise of words. One that begins with a pronoun counts for less, because its subject stands elsewhere,
-and one that repeats a better one is left out.
+The rules for English are not applied to other languages, nor to a text in which no sentence satisfies them; the
+result says whether they were applied. Sentences are ranked by centrality, their mean similarity to all others: of
+vectors if the model is available, otherwise of words. A sentence that begins with a pronoun counts for less,
+because its subject is elsewhere. A sentence that repeats a better sentence is left out.
 
 The text may be hostile. A sentence that asks a model for something is data like any other: its markup and
 invisible characters are removed, and nothing in it is followed.
@@ -34,14 +34,14 @@ from winnow.server.text.words.spans import split_spans, terms
 
 # Texts to rows of unit length (``Embedder.embed``).
 Embed = Callable[[Sequence[str]], Vector]
-# How sure the server is of a sentence that it took: nobody has judged it.
+# The confidence of a sentence that the server took and nobody has judged.
 EXTRACTED_CONFIDENCE = 0.5
-# Of long contents the beginning is read; the model takes a few milliseconds for each sentence.
+# Only the beginning of a long content is read, because the model takes a few milliseconds for each sentence.
 _MOST_SENTENCES, _MOST_EMBEDDED = 500, 64
 _LEAST_WORDS, _LEAST_CHARS = 4, 8
 _LEAST_LETTERS = 0.6
 _PRONOUN_FACTOR = 0.7
-# Sentences with so much of their words in common say the same.
+# Sentences that have this share of their words in common say the same.
 _REPEATED = 0.8
 
 _OTHER_THAN_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,}|\||#{1,6}\s|([-=*_~+])\1{2,}\s*\Z)")
@@ -57,7 +57,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 
 @dataclass(frozen=True, slots=True)
 class ExtractedSentence:
-    """A sentence without markup, and the characters ``start`` to ``end`` of the content that it was taken from.
+    """A sentence without markup, and its source: characters ``start`` to ``end`` of the content.
 
     ``centrality`` is its mean similarity to the other sentences, 0 to 1.
     """
@@ -70,7 +70,7 @@ class ExtractedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Distillation:
-    """The sentences taken from a content, the most central first, and how.
+    """The sentences taken from a content, the most central first, and the methods that were used.
 
     ``has_grammar``: whether verbs and subjects were looked for. ``has_vectors``: whether the model ranked them.
     """
@@ -83,10 +83,10 @@ class Distillation:
 def distil(
     content: str, *, language: str = "en", embed: Embed | None = None, limit: int = MAX_CLAIMS
 ) -> Distillation:
-    """At most ``limit`` sentences of a content that state something; () for one without any word.
+    """At most ``limit`` sentences of a content that state something; () for a content without words.
 
-    A content without such a sentence gives its beginning. ``language`` (ISO 639-1) is that of the content, "" if
-    unknown. ``embed`` is called once, with at most 64 sentences.
+    If no sentence does, the result is the beginning of the content. ``language`` (ISO 639-1) is the content's, ""
+    if unknown. ``embed`` is called once, with at most 64 sentences.
 
     >>> distil("See the guide. Backups are kept for ninety days. Who pays?").sentences[0].text
     'Backups are kept for ninety days.'

@@ -13,7 +13,7 @@ _AUXILIARIES = _words(
     "am is are was were isn aren wasn weren be been has have had hasn haven hadn does do did doesn don didn "
     "can cannot could couldn will won would wouldn shall should shouldn may might must mustn ain"
 )
-# Verbs that statements in documentation, reports and papers are made with, in the form of "they ...".
+# Frequent verbs of statements in documentation, reports and papers, in the form that follows "they".
 _FREQUENT = _words(
     "accept achieve act add affect affirm agree aim allow answer appear apply argue arrive ask assume attach "
     "avoid base believe belong block build call carry cause change charge check claim close collect combine "
@@ -45,7 +45,7 @@ _IRREGULAR = _words(
 
 
 def _forms(verb: str) -> Iterator[str]:
-    """The forms of a regular verb: "they", "he", and the past."""
+    """The forms of a regular verb: with "they", with "he", and the past."""
     ends_in_y = verb.endswith("y") and verb[-2] not in "aeiou"
     stem = verb[:-1] if ends_in_y else verb
     yield verb
@@ -56,7 +56,7 @@ def _forms(verb: str) -> Iterator[str]:
 
 
 VERBS = _AUXILIARIES | _IRREGULAR | {form for verb in _FREQUENT for form in _forms(verb)}
-# Words that are no subject of a sentence.
+# Words that cannot be the subject of a sentence.
 NO_SUBJECTS = _words(
     "a an the of in on at by for from to with as and or but nor so if when while because although though "
     "unless since until after before during through over under between among about against into onto within "
@@ -73,5 +73,5 @@ IMPERATIVES = _words(
     "send set show sign specify start stop submit switch take tell translate try turn type update upgrade use "
     "verify view visit wait watch write you"
 )
-# Their subject stands in an earlier sentence.
+# Words that refer to an earlier sentence.
 PRONOUNS = _words("it this that these those they he she such its their his her both")

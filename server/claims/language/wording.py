@@ -7,7 +7,7 @@ quote denies, and a claim without a warning may still be wrong. The rules are ta
     number    a number, or a name with digits, of the claim that no quote has
     unit      a quote has the number with another unit, or without one
     date      a day or month of the claim that no quote has
-    negation  a negation in one only, or a word that is negated in one and not in the other
+    negation  a negation in the claim or the quote alone, or a word that is negated in only one of them
     language  there is no table for the language, so that words of negation and numbers in words are not compared
 
 Numbers are compared by value: "1,000" is "1 000", "1 s" is "1000 ms", "ninety" is "90". Where a separator can be
@@ -37,18 +37,19 @@ WarningKind = Literal["number", "unit", "date", "negation", "language"]
 _MOST_CHARS = 4_000
 _MOST_WARNINGS = 20
 _SHOWN_CHARS = 60
-# A negation reaches so many words, fillers included.
+# The number of words that a negation reaches, fillers included.
 _NEGATION_REACH = 5
-# Words are compared by so many of their first characters: "increase" and "increased" are one word.
+# Words are compared by this many first characters: "increase" and "increased" are one word.
 _STEM_CHARS = 6
-# Whether a quote is about a claim at all is asked more loosely: "backup" and "backed".
+# A looser comparison decides whether a quote is about a claim at all: "backup" and "backed" are one word.
 _BEGINNING_CHARS = 4
 
 _PLAIN = str.maketrans(
     {**dict.fromkeys("‐‑‒–—−", "-"), **dict.fromkeys("’‘ʼ′", "'"), **dict.fromkeys("\u00a0\u2009\u202f", " ")}
 )
 _ELISION = re.compile(r"n't\b|\b(?:[cdjlmnst]|qu)'(?=\w)")
-# Also behind another word ("at minus 5"); "moins" and "menos" would be those of "au moins 5" and "al menos 5".
+# Also after another word ("at minus 5"). "moins" and "menos" are left out because of "au moins 5" and "al menos
+# 5".
 _MINUS = re.compile(r"(?i:\bminus) (?=\d)")
 _NUMBER = r"\d{1,3}(?:[,.' ]\d{3}){1,6}(?![\d])(?:[.,]\d{1,20})?|\d{1,30}(?:[.,]\d{1,20})?"
 _TOKEN = re.compile(
@@ -84,7 +85,7 @@ class _Token:
 
 @dataclass(frozen=True, slots=True)
 class _Quantity:
-    """A number with the values that it may have and its unit; ``is_doubtful``: it may be no number at all."""
+    """A number with its possible values and its unit; ``is_doubtful``: whether the word may not be a number."""
 
     shown: str
     values: frozenset[Decimal]
@@ -94,7 +95,7 @@ class _Quantity:
 
 @dataclass(frozen=True, slots=True)
 class _Date:
-    """A date in the ways in which it can be read: pairs of month and day by year; 0 for what it leaves open."""
+    """A date in each way in which it can be read: year, month and day, 0 for a part that is not stated."""
 
     shown: str
     readings: frozenset[tuple[int, int, int]]
@@ -140,7 +141,7 @@ def check_wording(claim: str, quotes: Sequence[str], language: str = "en") -> tu
 def shares_words(claim: str, quote: str, language: str = "en") -> bool:
     """Whether a claim and a quote have a number or a word of content in common; the ends of words do not count.
 
-    True also where that cannot be told: for a language without a table, and a claim in another one.
+    True also if that cannot be decided: for a language without a table, or a claim in another language.
 
     >>> [shares_words("Backups are kept.", quote) for quote in ("a backup is on tape", "it is in the yard")]
     [True, False]
@@ -158,7 +159,7 @@ def _folded(text: str) -> Iterator[str]:
 
 
 def _beginning(word: str, table: LanguageTable) -> str:
-    """The compared part of a word: all of a number, the beginning of a word of content, "" of any other."""
+    """The compared part of a word: a number as a whole, the beginning of a word of content, "" for other words."""
     if _DIGIT.search(word):
         return word
     return word[:_BEGINNING_CHARS] if _is_content(word, table) else ""
@@ -199,7 +200,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _read_quantity(tokens: Sequence[_Token], at: int, table: LanguageTable | None) -> tuple[_Quantity, int] | None:
-    """The number that begins here, with its unit, and how many tokens it has."""
+    """The number that begins here, with its unit, and the number of its tokens."""
     sign = find_unit(tokens[at].text) if tokens[at].kind == "sign" else None
     first = at + 1 if sign and at + 1 < len(tokens) and tokens[at + 1].kind == "number" else at
     number = _read_digits(tokens, first, table) or (_read_words(tokens, first, table) if table else None)
@@ -220,7 +221,7 @@ def _unit_at(tokens: Sequence[_Token], at: int) -> Unit | None:
 def _read_digits(
     tokens: Sequence[_Token], at: int, table: LanguageTable | None
 ) -> tuple[frozenset[Decimal], int, bool] | None:
-    """The values of a number in digits, also with a word such as "million" behind it, and where it ends."""
+    """The values of a number in digits, also with a word such as "million" after it, and the end of the number."""
     if tokens[at].kind != "number":
         return None
     values = _values(tokens[at].text)
@@ -232,7 +233,7 @@ def _read_digits(
 
 
 def _values(text: str) -> frozenset[Decimal]:
-    r"""The values that a number in digits can have: a separator before three digits may be of two kinds."""
+    r"""The possible values of a number in digits, because a separator before three digits may be of two kinds."""
     digits = text.strip().casefold().rstrip("stndrh")
     factor = 1_000 if digits.endswith("k") else 1
     digits = digits.removesuffix("k").replace(" ", "").replace("'", "")
@@ -253,7 +254,7 @@ def _values(text: str) -> frozenset[Decimal]:
 def _read_words(
     tokens: Sequence[_Token], at: int, table: LanguageTable
 ) -> tuple[frozenset[Decimal], int, bool] | None:
-    """The value of a number in words ("twenty-five", "two hundred"), and where it ends."""
+    """The value of a number in words ("twenty-five", "two hundred"), and the end of the number."""
     total = current = 0
     end = at
     while end < len(tokens):
@@ -277,7 +278,7 @@ def _read_words(
 
 
 def _read_date(tokens: Sequence[_Token], at: int, table: LanguageTable | None) -> tuple[_Date, int] | None:
-    """The date that begins here, and how many tokens it has: one in digits, or a month beside a day or year."""
+    """The date that begins here, in digits or as a month with a day or year, and the number of its tokens."""
     token = tokens[at]
     if token.kind == "iso":
         year, month, *day = map(int, token.text.split("-"))
@@ -321,7 +322,7 @@ def _whole_number(tokens: Sequence[_Token], at: int, most: int, least: int = 1) 
 
 
 def _numbers_of(date: _Date) -> Iterator[_Quantity]:
-    """The year and the day of a date, which prove numbers of a claim and are not asked for by themselves."""
+    """The year and the day of a date. In a quote, they prove numbers of a claim; in a claim, they need no proof."""
     for reading in date.readings:
         for number in (reading[0], reading[1], reading[2]):
             yield _Quantity(date.shown, frozenset([Decimal(number)]), is_doubtful=True)
@@ -367,7 +368,7 @@ def _check_numbers(stated: _Facts, proofs: Sequence[_Facts]) -> Iterator[Wording
 
 
 def _proves(known: _Quantity, quantity: _Quantity) -> bool:
-    """Whether a number of a quote is that of the claim, in the same unit or in one that converts to it."""
+    """Whether a number of a quote equals that of the claim, in the same unit or in one that converts to it."""
     if quantity.unit is None:
         return bool(known.values & quantity.values)
     if known.unit is None or known.unit.dimension != quantity.unit.dimension:
@@ -384,7 +385,7 @@ def _check_dates(stated: _Facts, proofs: Sequence[_Facts]) -> Iterator[WordingWa
 
 
 def _is_within(claimed: tuple[int, int, int], known: tuple[int, int, int]) -> bool:
-    """Whether a date agrees with one of a quote in all that it states."""
+    """Whether a date agrees with a date of a quote in all the parts that it states."""
     return all(ours in (0, theirs) for ours, theirs in zip(claimed, known, strict=True))
 
 

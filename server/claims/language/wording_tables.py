@@ -20,10 +20,10 @@ def _numbered(text: str, first: int = 1) -> dict[str, int]:
 class LanguageTable:
     """The words of a language that change what a sentence states. All are casefolded.
 
-    ``negations`` negate what follows. ``not_negating`` are words after which a negation before them negates
-    nothing ("not only"). ``small`` are words for numbers that may stand alone, ``tens`` and ``scales`` those that
-    others are added to or multiplied with. ``months`` have their number. ``fillers`` are skipped between a
-    negation and the word that it negates.
+    ``negations`` negate the words that follow. ``not_negating`` are words that cancel a negation directly before
+    them ("not only"). ``small`` are words for numbers that may stand alone; a word of ``small`` may be added to
+    one of ``tens`` and multiplied with one of ``scales``. ``months`` have their number. ``fillers`` are skipped
+    between a negation and the word that it negates.
     """
 
     negations: frozenset[str]
@@ -135,20 +135,20 @@ _SPANISH = LanguageTable(
     ),
 )
 LANGUAGES: Mapping[str, LanguageTable] = {"en": _ENGLISH, "de": _GERMAN, "fr": _FRENCH, "es": _SPANISH}
-# Words for numbers that are mostly articles or pronouns: they may prove a number, and never ask for one.
+# Words for numbers that are mostly articles or pronouns: they may prove a number, but never need proof themselves.
 DOUBTFUL_NUMBERS = _words("one un une uno una")
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit: what it measures, how many base units of that it is, and how reports name it."""
+    """A unit: its dimension, its size in base units of that dimension, and its name in reports."""
 
     dimension: str
     factor: Decimal
     name: str = field(compare=False)
 
 
-# Dimension: name of the unit, how many base units it is, its spellings. Those with a "=" are compared with their
+# Dimension: name of the unit, its size in base units, its spellings. Spellings with a "=" are compared with their
 # case ("=MB", "=Mb"), the others without. Singular, plural and the languages above share a row.
 _UNITS = """
 share: % 1 % percent percentage pct prozent
