@@ -3,8 +3,8 @@
     async with Sandbox() as sandbox:
         outcome = await sandbox.run("return sum(range(10))")
 
-Names are looked up on first use: the fork server imports this package too, and what it imports, every child
-of it carries.
+The names below are imported on first use: the fork server imports this package, too, and each of its children
+carries all that it has imported.
 """
 
 from __future__ import annotations

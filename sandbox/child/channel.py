@@ -20,7 +20,8 @@ from .alarm import alarm
 
 _READ_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
 
-# On another processor that sleeps, waking up takes longer than the parent takes to answer from memory.
+# Waking up takes longer than an answer of the parent from memory. If the parent's last answer was quick, a child
+# therefore waits for this long without sleeping, unless they share a single processor.
 _SPIN_SECONDS = 100e-6
 _QUICK_SECONDS = 200e-6
 _SEVERAL_PROCESSORS = len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else False
@@ -37,7 +38,7 @@ class ChildChannel:
         self._is_quick = False  # whether the parent's last answer came quickly
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Send a frame. ValueError or TypeError when it is not data."""
+        """Send a frame. Raises ValueError or TypeError if it is not plain data."""
         self.send_body(frames.dump(frame))
 
     def send_body(self, body: bytes) -> None:
@@ -53,7 +54,7 @@ class ChildChannel:
         alarm.check()
 
     def receive(self) -> Any:
-        """Wait for the parent's next frame. The parent never sends two before it gets an answer."""
+        """Wait for the parent's next frame. The parent sends no further frame before it gets an answer."""
         alarm.is_busy = True
         try:
             data = self._complete(self._read_next(), frames.HEADER.size)
@@ -64,7 +65,7 @@ class ChildChannel:
         return frames.decode_from_parent(data[frames.HEADER.size :])
 
     def _complete(self, data: bytes, size: int) -> bytes:
-        """The data with more read from the descriptor, up to this size."""
+        """The data, completed to this size by reading from the descriptor."""
         if len(data) >= size:
             return data
         whole = bytearray(data)

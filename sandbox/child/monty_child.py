@@ -286,8 +286,8 @@ class _ScriptRun:
         return body
 
     def _encode_failure(self, report: dict[str, Any]) -> bytes:
-        """The last frame of a script that failed; where a limit of calls or output ended it, with its result."""
-        if report["status"] != "limit":  # out of memory, the interpreter cannot be trusted to hold it
+        """The last frame of a script that failed; with its result, if a limit of calls or output ended it."""
+        if report["status"] != "limit":  # after it ran out of memory, the interpreter's result is not reliable
             return frames.dump(report)
         with contextlib.suppress(MontyError, results.NotData, OutputLimitReached):
             data = results.copy_as_data(_data(self._feed(_NAMED), self._job.nesting), self._job.nesting)
@@ -325,7 +325,7 @@ def _exit_after_crash(cpu_seconds: int) -> NoReturn:
 
 
 def _kind(cause: BaseException) -> tuple[str, str]:
-    """Status and type of an error; what the smaller language lacks counts as a refusal."""
+    """The status and type of an error. Use of a feature that the smaller language lacks counts as a refusal."""
     if isinstance(cause, SyntaxError):
         return "rejected", "SyntaxError"
     if isinstance(cause, NotImplementedError) and "monty" in str(cause):

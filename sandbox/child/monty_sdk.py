@@ -1,8 +1,8 @@
 """The SDK in the smaller language, fed to the interpreter before a script.
 
-Calls of the host are in ``monty_calls``; what only arranges rows is the source of ``client_sdk.shaping`` without
-what the language lacks: annotations and imports. Its names begin with an underscore there, so that a script's own
-names do not get in their way.
+Calls of the host are in ``monty_calls``. Functions that only arrange rows are the source of ``client_sdk.shaping``
+without annotations and imports, which the language lacks. Their names get an underscore, so that names of the
+script do not replace them.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def prelude() -> str:
     return f"{CALLS}\n{FUNCTIONS}\n{tables}\n{plain}\n{_OBJECTS}"
 
 
-# What the SDK of the whole language knows of rows.
+# Tables of rows from the SDK of the whole language.
 _TABLES = {
     "_FIELDS": FIELDS,
     "_COMMON": COMMON_FIELDS,

@@ -11,8 +11,8 @@ descriptor, its end of a socket pair, and sends one line of JSON. Three processe
     third -> parent    {"ready": true}, or {"failed": WALL, "detail"} from any of them; in a trial {"walls": [...]}
     second -> parent   {"code": N, "signal": N}
 
-When the second process ends, the kernel kills every process that the program has left. It ends when the program
-does, and when the parent closes its end or dies.
+When the second process ends, the kernel kills every process that the program has left behind. The second process
+ends when the program ends, and when the parent closes its end or dies.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _raise(
     is_trial: bool,
     tests: bool = True,
 ) -> None:
-    """Raise walls. One that fails ends this process, except in a trial, which goes on to say all that fail."""
+    """Raise walls. A wall that fails ends this process, except in a trial, which reports all walls that fail."""
     for wall in walls:
         try:
             wall.apply(resources)
@@ -112,7 +112,7 @@ def _test(wall: Wall, resources: ProgramResources) -> tuple[str, bool, str]:
 
 
 def _leave_streams(resources: ProgramResources) -> None:
-    """Give the standard streams of the program up, so that their ends are seen when the program's are closed."""
+    """Give up the program's standard streams, so that they end for the parent when the program closes them."""
     for standard in (0, 1, 2):
         os.dup2(resources.null, standard)
 
@@ -139,7 +139,7 @@ def _be_first(
 
 
 def _reap(control: socket.socket, third: int) -> None:
-    """Take the status of processes that have ended; report the end of the program and exit."""
+    """Reap processes that have ended; when the program has ended, report that and exit."""
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
@@ -177,5 +177,5 @@ def _execute(
 
 
 def _names_of(tried: Tried) -> frozenset[str]:
-    """The walls that failed before."""
+    """The names of the walls that already have a result."""
     return frozenset(name for name, _, _ in tried)

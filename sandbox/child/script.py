@@ -72,8 +72,8 @@ def warm_up() -> None:
     _clear_state()
 
 
-# Given back when memory has run out: a report on the script needs some. Until then no page of it is touched: it
-# takes address space alone.
+# A reserve that is released when memory has run out, because the report on the script needs some. Until then its
+# pages are not touched, so that it takes address space only.
 _RESERVE_BYTES = 4 * MIB
 
 
@@ -166,7 +166,7 @@ def _held_result() -> Any:
 
 
 def _encode_failure(job: ScriptJob, report: dict[str, Any], held: Any = None) -> bytes:
-    """The last frame of a script that failed; where a limit ended it, with what its result held."""
+    """The last frame of a script that failed; with the value of its ``result``, if a limit ended it."""
     if report["status"] not in frames.PARTIAL_STATUSES:
         return frames.dump(report)
     try:
@@ -258,7 +258,7 @@ class _Transport:
         self._request_bytes = request_bytes
 
     def __call__(self, method: str, params: Mapping[str, Any], each: Sequence[Mapping[str, Any]] = ()) -> Any:
-        """One call and its reply, or the same call once for each and a list of replies."""
+        """Make one call and return its reply; with ``each``, make a call for each item and return all replies."""
         if not each:
             return self._send_call(_encode_call(method, params=params))
         replies: list[Mapping[str, Any]] = []

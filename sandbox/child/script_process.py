@@ -48,7 +48,7 @@ def warm_up(*, fence: bool) -> None:
 
 
 def prepare(*, fence: bool) -> Callable[[], None]:
-    """Do what the walls forbid, in a new child; returns what it does behind them."""
+    """Do the work that the walls forbid, in a new child; return the function to run behind the walls."""
     alarm.install()
     end = socket.socket(fileno=RPC)  # it asks the kernel for its type, which the walls forbid
     return partial(_run_script, end, fence=fence)

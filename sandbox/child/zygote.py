@@ -53,16 +53,16 @@ _IDLE_SECONDS = 5.0  # until threads of libraries wait
 
 
 class ChildProgram(Protocol):
-    """Protocol of the module that the children of a fork server run. The parent names it.
+    """Protocol of the module that the children of a fork server run. The parent names the module.
 
-    Both are called with the options that the parent gave.
+    Both functions are called with the options that the parent gave.
     """
 
     def warm_up(self, **options: Any) -> None:
         """Import what a child may need. Runs once, in the fork server, before the walls are up."""
 
     def prepare(self, **options: Any) -> Callable[[], None]:
-        """In a new child, with its descriptors in place: do what the walls forbid; returns the rest to do."""
+        """In a new child, with its descriptors in place: do the work that the walls forbid; return the rest."""
 
 
 def main(
@@ -102,7 +102,7 @@ def main(
 
 
 def _leave_threads(parent: int, control: socket.socket) -> None:
-    """Go on in a fork if the warm-up started threads: a process with threads cannot enter a user namespace."""
+    """Continue in a fork if the warm-up started threads: a process with threads cannot enter a user namespace."""
     until = time.monotonic() + _IDLE_SECONDS
     while _other_threads() - {"S"} and time.monotonic() < until:
         time.sleep(0.001)  # a thread that is forked away while it holds a lock would hold it for ever
@@ -111,7 +111,7 @@ def _leave_threads(parent: int, control: socket.socket) -> None:
 
 
 def _other_threads() -> set[str]:
-    """The states of the other threads of this process: "S" is one that waits."""
+    """The states of the other threads of this process; "S" is that of a waiting thread."""
     states = set()
     for number in os.listdir("/proc/self/task"):
         if int(number) != os.getpid():
@@ -121,7 +121,7 @@ def _other_threads() -> set[str]:
 
 
 def _fork_behind(parent: int, control: socket.socket) -> None:
-    """Fork, and return in the new process; the old one waits for the end of it or of the parent."""
+    """Fork, and return in the new process; the old process waits until the new one or the parent ends."""
     inner = os.fork()
     if inner != 0:
         control.close()
@@ -160,7 +160,7 @@ def _address_space() -> int:
 
 
 def _fork_inner(parent: int, control: socket.socket, children: ForkedChildren, report: WallTests) -> None:
-    """Fork into the process that waits and the one that serves; return in the second."""
+    """Fork into a waiting process and a serving process; return in the serving process."""
     if children.is_walled:
         report.apply_and_test(PID_NAMESPACE, children.resources, test=False)
     _fork_behind(parent, control)
@@ -264,9 +264,9 @@ class ForkedChildren:
     def _try_without_walls(self) -> list[bool]:
         """Whether the attempt at each wall works without walls.
 
-        One child makes all attempts, since none hinders the next, and a fork of a warm process takes longer than
-        they do: it copies the tables of all pages. If an attempt ends that child, it and those after it are made
-        by children of their own.
+        One child makes all attempts, because they do not affect each other, and because the fork of a warm process
+        takes longer than they do: it copies the tables of all pages. If an attempt ends that child, this attempt
+        and the later ones are each made in a child of their own.
         """
         with mmap.mmap(-1, len(CHILD_WALLS)) as worked:  # shared with the child, and with no other
             pid = self.fork()

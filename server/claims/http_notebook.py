@@ -62,7 +62,7 @@ class HttpNotebook:
     def ask(
         self, method: str, project: str, below: str, query: Mapping[str, Any] | None = None, body: Any = None
     ) -> dict[str, Any]:
-        """The JSON object that the route ``below`` a notebook returns. Values of ``query`` that are None are left out.
+        """The JSON object that the route ``below`` a notebook returns. A value None in ``query`` is not sent.
 
         Raises ``WinnowError``: "SOURCE_UNAVAILABLE", retryable if the server does not answer or fails;
         "RATE_LIMIT";

@@ -71,7 +71,7 @@ class ClaimLibrary:
             return self._open
 
     def _reopen_other(self, store: SqliteClaimStore) -> None:
-        """Close a file that is no longer at its path. Opening it again reports the loss or finds a restored file."""
+        """Close a file that is no longer at its path. Reopening it reports the loss or finds a restored file."""
         try:
             store.require_file()
         except WinnowError:

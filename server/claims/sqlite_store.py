@@ -110,7 +110,7 @@ class SqliteClaimStore:
             raise
 
     def _require_heads(self) -> None:
-        """Raise ``WinnowError`` unless the file has the changes that its heads name. Create heads if it has none."""
+        """Raise ``WinnowError`` unless the file has the changes that its heads name. Create missing heads."""
         if self.heads.read():
             self.heads.require_changes(self._digest_at)
         elif notebooks := self.notebooks():

@@ -14,7 +14,7 @@ from winnow.client_sdk.suggestions import ask_for, suggest
 from winnow.sandbox.child.language.allow_list import ALLOWED
 
 _SIMILARITY = 0.7  # from 0 to 1; see `suggest`
-_NEARLY_SAME = 0.85  # a name of the script that is so similar is meant before a function that does the same
+_NEARLY_SAME = 0.85  # a name of the script this similar is suggested before a function with the same purpose
 
 # The SDK's functions by the name that a script writes and that error messages carry.
 SDK: Mapping[str, Callable[..., Any]] = MappingProxyType(

@@ -1,9 +1,10 @@
 """Checks before a script runs: errors that are certain, reported before its first SDK call.
 
-Only what must happen is reported: a name that nothing in the script binds, an SDK call that Python refuses, a
-field that no row has; and only in code that is certain to run. Code behind a condition, a handler, a possible
-return or exit, or in a function that may not be called, is left to run: CPython would not complain about it
-either. One thing is assumed: that a search returns something, so the body of a loop over its rows is checked.
+Only errors that must happen are reported: a name that nothing in the script binds, an SDK call that Python
+refuses, a field that no row has; and only in code that is certain to run. Code behind a condition, a handler, a
+possible
+return or exit, or in a function that may not be called, is not checked, because CPython would not report it, either.
+The only assumption is that a search returns something, so the body of a loop over its rows is checked.
 
 The walk follows the script from its first line, into the functions it calls and the loops that run at least once.
 """
@@ -38,7 +39,7 @@ def check(tree: ast.Module, report: Report, skills: frozenset[str] = frozenset()
     """
     facts = ScriptFacts(tree)
     if not facts.leaves_early:
-        with contextlib.suppress(RecursionError):  # a deep expression is for the compiler to judge
+        with contextlib.suppress(RecursionError):  # the compiler reports an expression that is too deep
             _Walker(facts, report, skills).block(tree.body)
 
 

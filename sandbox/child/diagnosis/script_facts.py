@@ -62,7 +62,7 @@ class ScriptFacts:
 
     def __init__(self, tree: ast.Module) -> None:
         self.times: Counter[str] = Counter()  # how often each name is bound, in any scope
-        self.leaves_early = False  # it may exit without an error before its last line
+        self.leaves_early = False  # whether the script may exit without an error before its last line
         self.modules: dict[str, str] = {}
         self._set: Counter[str] = Counter()  # strings and attributes that may name a field that the script sets
         self._from_sdk: Counter[str] = Counter()

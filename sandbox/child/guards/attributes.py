@@ -54,7 +54,7 @@ def _check_private(obj: Any, name: str) -> None:
 
 
 def _copy_of_members(value: Any) -> Any:
-    """A copy of a table of members: whatever it is compared or united with would get the table itself."""
+    """A copy of a table of members, because an object that it is compared or united with gets the table itself."""
     return value.copy() if type(value) in (dict, list) else value
 
 

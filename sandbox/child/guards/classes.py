@@ -50,7 +50,8 @@ _METACLASSES: dict[type, type] = {}  # the class that scripts name -> the real m
 class _MetaclassName(type):
     """The metaclass of placeholders such as ``ABCMeta``: scripts can name and test for them, but not call them.
 
-    Calling the real metaclass would create a class without any check made here, with any ``__match_args__``.
+    Calling the real metaclass would create a class without the checks made here, for example of
+    ``__match_args__``.
     """
 
     def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
@@ -71,7 +72,8 @@ def make_metaclass_name(real: type) -> type:
 class _ClassMethodName(type):
     """The metaclass of `ClassMethod`: calling it makes a real class method, of a function or a class.
 
-    Two bound methods are compared by what they call: an object of the script would get the other one's function.
+    Bound methods are compared by the functions that they call. If an object of the script were one of these, its
+    ``__eq__`` would get the other function.
     """
 
     def __call__(cls, function: Any, /) -> Any:
@@ -107,7 +109,7 @@ _REFUSED_BASES: set[type] = {super, staticmethod, classmethod, ClassMethod}
 
 
 def refuse_bases(*refused: type) -> None:
-    """Forbid subclasses of these: trusted code relies on how their instances behave."""
+    """Forbid subclasses of these classes, because trusted code relies on the behaviour of their instances."""
     _REFUSED_BASES.update(refused)
 
 

@@ -32,7 +32,7 @@ def _read_class(obj: Any, name: str) -> Any:
 
 
 def _read_from_script_class(obj: Any, name: str) -> Any:
-    """Read it if the object is a class that the script made."""
+    """Read the attribute if the object is a class that the script made."""
     if isinstance(obj, type) and obj not in TRUSTED:
         return getattr(obj, name)
     return refuse_attribute(obj, name)
@@ -53,20 +53,20 @@ def _has_same_name(cls: type, other: Any) -> bool:
 
 
 def _read_copy(obj: Any, name: str) -> Any:
-    """Read a copy: what @dataclass and NamedTuple read must be what the class statement wrote."""
+    """Read a copy, so that @dataclass and NamedTuple read exactly what the class statement wrote."""
     if type(obj) in TRUSTED and not (isinstance(obj, type) and obj not in TRUSTED):
         return refuse_attribute(obj, name) if type(obj) is not types.FunctionType else {}
     return dict(getattr(obj, name))
 
 
 def read_members(obj: Any, name: str) -> Any:
-    """Read a view of a copy: comparing a view passes the dict behind it to the other side's ``__eq__``."""
+    """Read a view of a copy, because comparing a view passes its dict to the ``__eq__`` of the other operand."""
     value = getattr(obj, name)
     return types.MappingProxyType(dict(value)) if type(value) is types.MappingProxyType else value
 
 
 def read_namespace(obj: Any, name: str) -> Any:
-    """Read ``__dict__``: of the script's own objects and functions, and a view of its classes."""
+    """Read ``__dict__`` of the script's own objects and functions, or a view of the one of its classes."""
     if isinstance(obj, type) and obj in TRUSTED:
         return refuse_attribute(obj, name)
     if isinstance(obj, type):
@@ -112,12 +112,12 @@ def _read_setter(obj: Any, name: str) -> Any:
 
 
 def _read_copier(obj: Any, name: str) -> Any:
-    """Read ``__copy__`` or ``__deepcopy__`` if the script wrote it; the library's own set attributes."""
+    """Read ``__copy__`` or ``__deepcopy__`` if the script wrote it. Those of the library set attributes."""
     return getattr(obj, name) if is_made_by_script(obj, name) else refuse_attribute(obj, name)
 
 
 def _read_replace(obj: Any, name: str) -> Any:
-    """Read ``__replace__``, except a generated one: that reads the attributes named by any object's fields."""
+    """Read ``__replace__`` unless it is generated: such a method reads attributes that an object's fields name."""
     found = getattr(obj, name)
     function = found.__func__ if type(found) is types.MethodType else found
     if is_script_function(function) or (type(obj) in TRUSTED and not isinstance(obj, type)):
@@ -131,7 +131,7 @@ def _read_wrapped(obj: Any, name: str) -> Any:
 
 
 def _read_descriptor_method(obj: Any, name: str) -> Any:
-    """Read ``__get__`` and the like. Library descriptors write into the instance: never into a trusted one."""
+    """Read ``__get__`` and the like, but keep descriptors of the library from writing into trusted instances."""
     if is_script_function(obj):
         return getattr(obj, name)
     if type(obj) in TRUSTED and type(obj) is not super:

@@ -2,7 +2,7 @@
 
 Any code that can name a class written in Python can set attributes on it, and much of the standard library sets
 attributes on objects passed to it. The interpreter has a flag for immutable classes but no function that sets it.
-So it is set in memory, in the class object itself, after a check that the flags of the class are at that place.
+The flag is therefore set in memory, in the class object itself, after a check that the class has its flags there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _FLAGS_OFFSET = 21 * ctypes.sizeof(ctypes.c_void_p)
 
 
 def freeze(cls: type) -> bool:
-    """Make the attributes of this class immutable; False where that cannot be done."""
+    """Make the attributes of this class immutable; return False if that is impossible."""
     flags = ctypes.c_ulong.from_address(id(cls) + _FLAGS_OFFSET)
     if flags.value == type.__dict__["__flags__"].__get__(cls):
         flags.value |= _IMMUTABLE

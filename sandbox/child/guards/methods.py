@@ -14,11 +14,11 @@ from .trust import TRUSTED, inherits_from, is_script_function
 
 
 def read_from_class(cls: Any, name: str) -> Any:
-    """Read a method from a class. One that the script did not write takes instances of the class only.
+    """Read a method from a class. A method that the script did not write takes instances of the class only.
 
     Functions written in Python take any object as ``self``: the ``__init__`` that @dataclass generates would set
-    attributes of its own choosing on any object passed to it, and its ``__repr__`` would read them. And no trusted
-    object is initialised a second time: a property would get another getter, a struct another size.
+    its fields on any object passed to it, and its ``__repr__`` would read them. In addition, no trusted object is
+    initialised a second time, because a property would get another getter, a struct another size.
     """
     method = getattr(cls, name)
     kind = type(method)

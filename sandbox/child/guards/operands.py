@@ -1,9 +1,9 @@
-"""The guard of operands: what an operator of a script's class gets from the other side.
+"""The guard of operands: checks the objects that the operators of a script's classes get.
 
-The library compares and unites its own objects with those of a script, and each such place hands the other operand
-over: ``Type[int] == spy`` the real ``type``, a proxy its dict, a bound method its function. More such places are
-to be expected. So the operators themselves are guarded: one that a script defines gets no object that a script may
-not hold, wherever it is called from.
+In many places the library compares its own objects with objects of a script, or unites them, and thereby passes
+its objects to an operator of the script. ``Type[int] == spy`` passes the real ``type``, a mapping proxy passes its
+dict, a bound method its function. There may be unknown places of this kind, so the operators themselves are
+guarded: an operator that a script defines never gets an object that a script may not hold, whatever calls it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NEVER = (
     types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, types.CellType,
 )  # fmt: skip
 
-# The types whose objects are looked at. Compiled code tests for them before it calls the guard.
+# The types whose objects are checked. Compiled code tests for these types before it calls the guard.
 LOOKED_AT: set[type] = {
     *_DESCRIPTORS, *_NEVER, types.FunctionType, types.MethodType, types.BuiltinFunctionType, dict, type,
 }  # fmt: skip
@@ -39,7 +39,7 @@ _withheld: dict[int, Any] = {}  # dicts of ours, by address
 
 
 def guard_operands(offered: Iterable[Any]) -> None:
-    """Record what scripts have by name, and what is ours. Call it once, after `trust_existing_classes`."""
+    """Record the objects that scripts have by name, and our own. Call it once, after `trust_existing_classes`."""
     LOOKED_AT.update(cls for cls in TRUSTED if issubclass(cls, (type, *_NEVER)))
     _offered.update((id(value), value) for value in offered)
     _withheld.update((id(space), space) for space in (sys.modules, *map(vars, list(sys.modules.values()))))
@@ -72,9 +72,9 @@ def _is_open(name: str) -> bool:
 
 
 def guard_operator(value: Any) -> Any:
-    """The value that a class body binds to an operator, as a function that looks at its operands first.
+    """The value that a class body binds to an operator, as a function that checks its operands first.
 
-    A method that the class body defines by ``def`` does so itself; the policy compiled that in.
+    A method that the class body defines with ``def`` checks its operands itself: the policy compiles that in.
     """
     if value is None or type(value) in _DESCRIPTORS:
         return value

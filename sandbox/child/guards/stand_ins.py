@@ -29,7 +29,10 @@ def type_of(obj: Any) -> Any:
 
 
 def public_class(cls: type) -> Any:
-    """The class as scripts see it. A class that no façade and no builtin offers would lead behind them."""
+    """The class as scripts see it: a stand-in, if no façade and no builtin offers the class itself.
+
+    Such a class would give access to names that the façades leave out.
+    """
     if cls not in TRUSTED or cls in OFFERED:
         return cls
     return Type if issubclass(cls, type) else _STAND_INS.get(cls) or _make_stand_in(cls)
@@ -77,12 +80,12 @@ class _StandIn(type):
 
 
 def is_stand_in(cls: type) -> bool:
-    """Whether this class stands for another one."""
+    """Whether this class is a stand-in."""
     return type(cls) is _StandIn
 
 
 def set_stand_in(cls: type, stand_in: type) -> None:
-    """Let scripts see this class of ours in place of one of the interpreter."""
+    """Let scripts see our class ``stand_in`` in place of ``cls``, a class of the interpreter."""
     _STAND_INS[cls] = stand_in
 
 

@@ -84,8 +84,9 @@ def is_enumeration(obj: Any) -> bool:
 
 
 def is_set_by_library(cls: type, name: str) -> bool:
-    """Whether this private name of a script's class is one that a metaclass of the library keeps its own state in:
-    ``_member_type_`` of an enumeration, ``_abc_impl`` of an abstract class, ``_is_protocol`` of a protocol.
+    """Whether a metaclass of the library keeps its state under this private name of a script's class.
+
+    Such names are ``_member_type_`` of an enumeration, ``_abc_impl`` of an abstract class, and ``_is_protocol``.
     """
     if type(cls) is type or name in names.DOCUMENTED_PRIVATE:
         return False

@@ -1,4 +1,4 @@
-"""Which names the nodes of a syntax tree bind."""
+"""The names that the nodes of a syntax tree bind."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _is_comprehension(node: ast.AST) -> bool:
 
 
 def _children_in_scope(node: ast.AST) -> list[ast.AST]:
-    """The node's children that are evaluated in the scope that it stands in."""
+    """The node's children that are evaluated in the same scope as the node."""
     if isinstance(node, _FUNCTIONS):
         return [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
     if isinstance(node, ast.Lambda):

@@ -1,4 +1,4 @@
-"""Hints for imports that a script may not write: where what it wants is, or what to use instead."""
+"""Hints for imports that a script may not write: the module that has the wanted name, or a replacement."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import types
 import unicodedata
 
 # Frames, code objects and tracebacks are reached through attributes of exactly these types, so the interpreter
-# itself lists the names. Names that ordinary objects have as well lead nowhere without a frame first.
+# itself lists the names. Names that ordinary objects have, too, are harmless: they lead nowhere without a frame.
 _INNER_TYPES = (
     types.GeneratorType,
     types.CoroutineType,
@@ -33,8 +33,9 @@ FORBIDDEN = (
     | _OTHER_VERSIONS
 )
 
-# `str.format` walks attributes; `AttributeError.obj` and `memoryview.obj` are the object behind; `type.mro` is the
-# class graph; `ForwardRef.evaluate` evaluates source; `Pattern.groupindex` is a view of the dict it matches by.
+# `str.format` walks attributes; `AttributeError.obj` and `memoryview.obj` are the underlying object; `type.mro` is
+# the class graph; `ForwardRef.evaluate` evaluates source; `Pattern.groupindex` is a view of the dict that it
+# matches with.
 WATCHED = frozenset({"format", "format_map", "obj", "mro", "evaluate", "groupindex"})
 
 
@@ -56,7 +57,7 @@ OPERATORS = frozenset(
     )
 )
 
-# Operators that get another object: the library calls them with objects of the library.
+# Operators with an operand, which may be an object of the library where the library calls them.
 WITH_OPERANDS = OPERATORS - {
     f"__{name}__"
     for name in words(
@@ -97,7 +98,7 @@ DOCUMENTED_PRIVATE = frozenset(
     {"_", "_asdict", "_replace", "_fields", "_make", "_field_defaults", "_value_", "_name_", "_missing_"}
 )
 
-# What an enumeration keeps of its members. Scripts read copies.
+# The tables of its members that an enumeration has. Scripts read copies.
 ENUMERATION_TABLES = frozenset({"_member_map_", "_member_names_", "_value2member_map_"})
 
 
@@ -122,7 +123,7 @@ _INSTEAD = {
 
 
 def instead(name: str, otherwise: str = _INNARDS) -> str:
-    """A hint what to write instead of a refused name."""
+    """The hint what to write in place of a refused name."""
     return _INSTEAD.get(name, otherwise)
 
 
@@ -132,29 +133,31 @@ def is_dunder(name: str) -> bool:
 
 
 def is_sunder(name: str) -> bool:
-    """Whether the name is written ``_like_this_``, as those are that an enumeration works with."""
+    """Whether the name is written ``_like_this_``, like the special names of an enumeration."""
     return len(name) > 2 and name[0] == name[-1] == "_" and name[1] != "_" and name[-2] != "_"
 
 
 def is_stable(name: str) -> bool:
-    """Whether Python reads the name as it is written. Source text is normalised when it is parsed, and a name that
-    was looked at before may be another one after: ``_＿class_＿`` is ``__class__`` then.
+    """Whether Python reads the name as it is written.
+
+    Parsing normalises source text, so that a name may become another one after it was checked: ``_＿class_＿``
+    becomes ``__class__``.
     """
     return name.isascii() or unicodedata.is_normalized("NFKC", name)
 
 
 def is_plain(name: str) -> bool:
-    """Harmless on whatever object it is read from."""
+    """Whether the name is harmless on every object that it is read from."""
     return not name.startswith("_") and name not in FORBIDDEN and name not in WATCHED and is_stable(name)
 
 
 def is_forbidden(name: str) -> bool:
-    """Refused on every object, for reading."""
+    """Whether reading the name is refused on every object."""
     return name in FORBIDDEN or (is_dunder(name) and name not in READABLE) or not is_stable(name)
 
 
 def is_safe_to_generate(name: str) -> bool:
-    """Whether source text may be made of this name: a name, no keyword, and neither forbidden nor a dunder."""
+    """Whether generated source may have this name: an identifier, but no keyword, dunder or forbidden name."""
     return name.isidentifier() and not keyword.iskeyword(name) and not is_dunder(name) and not is_forbidden(name)
 
 

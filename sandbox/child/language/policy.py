@@ -1,7 +1,7 @@
 """The policy: which syntax scripts may use, and where the compiled code calls a guard.
 
-It extends RestrictedPython's transformer. As shipped, that refuses much everyday Python; this one admits it, with
-guards, and still refuses every node that it does not know. It differs in three ways:
+It extends RestrictedPython's transformer, which refuses much everyday Python. The policy admits more, with guards,
+but still refuses every node that it does not know. It differs from RestrictedPython in three ways:
 
 * Guards have names that no source text can spell (``@attribute``), so no parameter, import, class body or pattern
   can shadow or rebind them.
@@ -441,7 +441,7 @@ _GUARDED_VALUES = {SLOTS_NAME: SLOTS, **dict.fromkeys(names.WITH_OPERANDS, OPERA
 
 
 def _check_operands(node: Any) -> None:
-    """Let an operator look at its operands before anything else, and guard what decorators make of it."""
+    """Make an operator check its operands before anything else, and guard the result of its decorators."""
     first = int(bool(node.body) and ast.get_docstring(node, clean=False) is not None)
     positional = [*node.args.posonlyargs, *node.args.args]
     checks = [_check_operand(ast.Name(each.arg, ast.Load()), node) for each in positional[1:]]
@@ -456,7 +456,7 @@ def _check_operands(node: Any) -> None:
 
 
 def _check_operand(operand: ast.expr, where: ast.AST) -> ast.stmt:
-    """``if type(operand) is looked at: check(operand)``, in line: most operands are of a type that is not."""
+    """``if type(operand) in LOOKED_AT: check(operand)``, inline, because most operands are of other types."""
     test = ast.Compare(_call_guard(TYPE, [operand], where), [ast.In()], [ast.Name(CLOSED, ast.Load())])
     check = ast.Expr(_call_guard(OPERAND, [operand], where))
     return ast.fix_missing_locations(ast.copy_location(ast.If(test, [check], []), where))

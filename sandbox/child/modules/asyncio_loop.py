@@ -57,7 +57,7 @@ class _Loop:
         return future.result()
 
     def _wait(self) -> None:
-        """Sleep until a callback is ready, and move those that are due to the ready ones."""
+        """Sleep until a callback is ready. Callbacks whose time has come become ready."""
         if not self.ready:
             if not self._timers:
                 raise RuntimeError("every task waits for another one; nothing can go on")
@@ -191,7 +191,7 @@ class Task(Future):
         self._name = str(name)
 
     def cancel(self, msg: Any = None) -> bool:
-        """Raise CancelledError in it at its next step."""
+        """Raise CancelledError in the coroutine at its next step."""
         if self.done():
             return False
         self._cancelling = True

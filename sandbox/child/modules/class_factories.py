@@ -1,8 +1,8 @@
 """Guarded versions of what the standard library generates from names: dataclasses, named tuples, typed dicts.
 
-The library writes these names into source text, or sets attributes of these names, without a check. So each name
-is checked here, in `check_generated`, and again whenever the fields are used: in the class's own fields, never in
-those that an object claims to have.
+The library writes these names into source text, or sets attributes of these names, without a check. Each name is
+therefore checked here, in `check_generated`, and again whenever the fields are used. The fields are read from the
+class, never from an object, which may claim to have others.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
 
 
 def _check_field(cls: type, name: str) -> str:
-    """Refuse a field that a class of ours has under this name: the library reads it there, without a guard."""
+    """Refuse a field whose name a class of ours has, because the library reads it there without a guard."""
     if not names.is_plain(name):
         metaclass: type = type(cls)
         for owner in (*cls.__mro__, *metaclass.__mro__):
@@ -86,7 +86,7 @@ def _checked(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _fields_of(cls: type) -> Mapping[str, Any] | None:
-    """The fields of a class; an object may have other ones in its dict."""
+    """The fields of a class. An object is not asked, because its dict may have other fields."""
     spaces = (type.__getattribute__(base, "__dict__") for base in cls.__mro__)
     found = next((space[_FIELDS] for space in spaces if _FIELDS in space), None)
     return None if found is None else _checked(found)
@@ -194,7 +194,7 @@ def typed_dict(typename: Any, fields: Any = None, /, *, total: Any = True, **mor
 
 
 def _set_module(cls: type) -> type:
-    """Set the module to the script's; the library takes that of its caller, which is this one."""
+    """Set the script's module; the library would set the module of its caller, which is this one."""
     cls.__module__ = "__main__"
     return cls
 

@@ -268,7 +268,7 @@ _partial_parts: Mapping[str, Any] = vars(functools.partial)
 
 
 def _copy_exception(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
-    """Create it again from its arguments."""
+    """Create the exception again from its arguments."""
     ours = [vars(each) for each in cls.__mro__ if each in TRUSTED]
     reduce = next(space["__reduce__"] for space in ours if "__reduce__" in space)
     _, arguments, *rest = reduce(x)

@@ -106,8 +106,9 @@ def _ordered_alias() -> Any:
 
 
 def _clear_typing_caches() -> None:
-    """Empty typing's caches of aliases: a lookup there would pass arguments of the library to an ``__eq__`` of the
-    script.
+    """Empty typing's caches of aliases.
+
+    A lookup in them would pass arguments of the library to an ``__eq__`` of the script.
     """
     for clear in vars(typing)["_cleanups"]:
         clear()
@@ -128,7 +129,7 @@ _ENUMS = {name: _enum(getattr(enum, name)) for name in ("Enum", "IntEnum", "StrE
 
 
 def _offered_here(module: str, own: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Those members that this Python's module has."""
+    """The members that the module has in this version of Python."""
     return {name: member for name, member in own.items() if name in ALLOWED[module]}
 
 
@@ -200,12 +201,12 @@ def _members(module: str, own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _copy_of_data(member: Any) -> Any:
-    """A copy of a list: scripts can write to it."""
+    """A copy of a list, because scripts can write to it; any other member as it is."""
     return member.copy() if type(member) in (list, dict, set) else member
 
 
 def _named() -> Iterable[Any]:
-    """The names of scripts and their values. The guards among the builtins have names that no source can spell."""
+    """The objects that scripts have by name. Builtins that no source can name, the guards, are left out."""
     for module in _FACADES.values():
         yield from members_of(module).values()
     for name, value in script_builtins.get_builtins().items():
@@ -275,7 +276,7 @@ class SkillProvider(Protocol):
 
 
 def offered_functions() -> Iterable[Any]:
-    """The names of scripts that are no classes, and their values."""
+    """The objects other than classes that scripts have by name."""
     return (value for value in _named() if not isinstance(value, type))
 
 

@@ -1,15 +1,15 @@
-"""Versions of our own of functions of ``functools`` and ``itertools``.
+"""Our own versions of functions of ``functools`` and ``itertools``.
 
 * ``wraps`` gives no choice of attribute names.
 * ``singledispatch`` evaluates no annotations as source text.
-* ``lru_cache(typed=True)`` has keys that hold nothing but what the script passed. CPython's have the class of each
-  argument beside it, and compare item by item where hashes are equal. So an object of the script, whose hash it
-  chooses, would be compared with the class of an argument of another call, which for a class is the real ``type``.
-  Here classes are compared by identity and apart from the arguments.
-* ``zip_longest``, ``islice``, ``batched`` and ``groupby`` are generators. CPython's own call the script while they
-  hold what they iterate over without a reference: an iterator that goes on with the iterator around it, or a key
-  that does so when it is compared, makes them use freed memory (CPython issues 142732, 143543, 146613, 154672;
-  some are open). A generator that is running refuses to go on.
+* ``lru_cache(typed=True)`` has keys with the arguments of the script alone. A key of CPython also has the class of
+  each argument, and keys with equal hashes are compared item by item. An object of the script, which chooses its
+  own hash, would be compared with the class of an argument of another call; if that argument is a class, its class
+  is the real ``type``. Here classes are compared by identity, separately from the arguments.
+* ``zip_longest``, ``islice``, ``batched`` and ``groupby`` are generators. The versions of CPython call code of the
+  script while they hold no reference to the object that they iterate over. If that code (of an iterator, or of a
+  key that is compared) advances the iterator which called it, they use freed memory (CPython issues 142732,
+  143543, 146613, 154672; some are open). A generator cannot be advanced while it is running.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class _Key:
 
 
 class TypedCache:
-    """A function whose answers are kept by the arguments and their classes: the ``most`` latest, or all (None)."""
+    """A function that caches its answers by arguments and their classes: the ``most`` latest, or all (None)."""
 
     def __init__(self, function: Callable[..., Any], most: int | None) -> None:
         self.__name__ = getattr(function, "__name__", "function")
@@ -163,7 +163,7 @@ class TypedCache:
         return self if instance is None else types.MethodType(self, instance)
 
     def cache_info(self) -> Any:
-        """Hits, misses, the most and the present number of answers."""
+        """Hits, misses, the maximum number of answers, and their present number."""
         return _CacheInfo(self._hits, self._misses, self._most, len(self._answers))
 
     def cache_clear(self) -> None:
@@ -201,7 +201,7 @@ _ENDED = object()
 
 
 def zip_longest(*iterables: Iterable[Any], fillvalue: Any = None) -> Iterator[tuple[Any, ...]]:
-    """Tuples of one item of each iterable; ``fillvalue`` stands for those of iterables that have ended."""
+    """Tuples of one item of each iterable; ``fillvalue`` replaces the items of iterables that have ended."""
     return _zipped([iter(each) for each in iterables], fillvalue)
 
 

@@ -1,12 +1,15 @@
 """Changes to functions and data of the standard library, made in the fork server before its classes are closed.
 
-Each closes a class of hand-overs at the one place through which it passes:
+Each change prevents one way in which the library would pass its own objects to a script, or trust a script's
+object:
 
-* Numbers: `statistics` calls the class of the items that it is given, which for a class is the real ``type``.
-* Types in annotations: an alias compares what it was made of with its own parts, so an instance of a script's
-  class is no type.
-* Members of enumerations: their descriptor reads its own name, unguarded, from a value that a script chose.
-* Data that scripts can read is no data that the library uses.
+* Numbers: `statistics` calls the class of its items. For an item that is a class, that would be the real ``type``,
+  so only classes of numbers are accepted.
+* Types in annotations: an alias compares the arguments that it was made of with its own parts. An instance of a
+  script's class is therefore not accepted as a type.
+* Members of enumerations: their descriptor reads its own name, without a guard, from a value that a script chose.
+  Only plain names are therefore accepted.
+* Data of classes: dicts, lists and sets in classes that scripts have are replaced by immutable copies.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ _NUMBERS = (int, float, complex, statistics.Decimal, statistics.Fraction)  # typ
 
 
 def _coerce_numbers(one: type, other: type) -> Any:
-    """statistics._coerce, for classes of numbers: the result is called with a number."""
+    """statistics._coerce, for classes of numbers alone, because its result is called with a number."""
     for cls in (one, other):
         if cls in TRUSTED and not any(inherits_from(cls, number) for number in _NUMBERS):
             raise TypeError(f"can't convert type {cls.__name__!r} to numerator/denominator")
@@ -39,7 +42,7 @@ def _coerce_numbers(one: type, other: type) -> Any:
 
 
 def _convert_type(argument: Any, *given: Any, **more: Any) -> Any:
-    """typing._type_convert, which takes anything for a type."""
+    """typing._type_convert, which would otherwise accept any object as a type."""
     if type(argument) not in TRUSTED and not isinstance(argument, type):
         raise TypeError(f"{kind_of(argument)} are no types")
     return _type_convert(argument, *given, **more)
@@ -56,7 +59,7 @@ def _name_member(self: Any, owner: Any, name: str) -> None:
 
 
 class _Empty(Mapping[Any, Any]):
-    """An empty mapping: whatever a view of it is compared or united with gets something that cannot be filled."""
+    """An empty immutable mapping, because an object that its view is compared or united with gets the mapping."""
 
     __slots__ = ()
 
@@ -82,14 +85,14 @@ def make() -> None:
 
 
 def freeze_data(offered: Iterable[type]) -> None:
-    """Replace the dicts, lists and sets in classes that scripts have, or get, by copies that do not change."""
+    """Replace the dicts, lists and sets in classes that scripts have, or can get, by immutable copies."""
     bases = {base for cls in offered for base in cls.__mro__ if base in TRUSTED}
     tuples = {cls for cls in TRUSTED if issubclass(cls, tuple) and "_fields" in vars(cls)}
     for cls in bases | tuples:
         for name, value in list(vars(cls).items()):
             frozen = _FROZEN.get(type(value))
             if frozen is not None and (names.is_plain(name) or name in names.DOCUMENTED_PRIVATE):
-                with contextlib.suppress(TypeError):  # of a class written in C, which has none that change
+                with contextlib.suppress(TypeError):  # a class written in C, which has no such data
                     setattr(cls, name, frozen(value))
 
 

@@ -1,8 +1,9 @@
 """``collections.OrderedDict`` without the interpreter's linked list.
 
-CPython's own keeps its order in nodes of C. Comparing, deleting, moving and copying walk them while they call
-``__eq__`` of the keys, so a key that changes the dict meanwhile reads and writes freed memory (CPython issues
-119004, 142637, 148660, 154817; some are open). A plain dict keeps its order as well.
+The class of CPython keeps its order in a linked list in C. Comparing, deleting, moving and copying walk this list
+while they call ``__eq__`` of the keys. A key that changes the dict meanwhile makes them read and write freed
+memory (CPython issues 119004, 142637, 148660, 154817; some are open). This class is based on a plain dict, which
+keeps its order, too.
 """
 
 from __future__ import annotations

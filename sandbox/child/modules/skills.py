@@ -1,7 +1,7 @@
 """``from skills import ...``: functions that the operator provides, under the same fence as the script.
 
 A skill is compiled by the policy like any script and runs with the same guards: it cannot do more than a script.
-Its names are its own: a script can call its functions and change none of them.
+It has names of its own: a script can call its functions, but cannot change its names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Time zones without files: all are read once in the fork server, and its children share the memory.
 
-The class is the one that the library has in Python. That in C trusts its caches: a key that compares itself by
-emptying the cache, a subclass with a cache of its own, a file or a date of a script make it write and read memory
-that is no time zone (CPython issues 125318, 142781, 142782, 145883).
+The class is the library's version in Python. The version in C trusts its caches: a key whose comparison empties
+the cache, a subclass with a cache of its own, or a file or date of a script makes it write and read memory that is
+not a time zone (CPython issues 125318, 142781, 142782, 145883).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def load() -> None:
 
 
 def _describe_zone(zone: Any) -> str:
-    """As the class in C writes it."""
+    """The ``repr`` that the class in C has."""
     return f"zoneinfo.{_repr(zone)}"
 
 

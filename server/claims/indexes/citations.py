@@ -60,7 +60,7 @@ WHERE place <= ? ORDER BY passage, place
 
 @dataclass(frozen=True, slots=True)
 class PassageClaim:
-    """A claim that cites a passage; ``total`` counts all such claims. ``author`` is a name that the agent chose."""
+    """A claim that cites a passage; ``total`` counts all such claims. ``author`` is a name the agent chose."""
 
     passage: str
     claim_id: str

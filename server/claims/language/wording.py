@@ -322,7 +322,7 @@ def _whole_number(tokens: Sequence[_Token], at: int, most: int, least: int = 1) 
 
 
 def _numbers_of(date: _Date) -> Iterator[_Quantity]:
-    """The year and the day of a date. In a quote, they prove numbers of a claim; in a claim, they need no proof."""
+    """The year and the day of a date. In a quote they prove numbers of a claim; in a claim they need no proof."""
     for reading in date.readings:
         for number in (reading[0], reading[1], reading[2]):
             yield _Quantity(date.shown, frozenset([Decimal(number)]), is_doubtful=True)
