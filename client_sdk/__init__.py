@@ -13,7 +13,7 @@ finds text that stands in several places: they look through everything and rank 
 ``filter_rows``, ``rerank``, ``dedupe`` and ``group_by`` select rows; ``quotes``, ``summarize`` and
 ``format_for_agent`` prepare them for return; ``cite`` cites them. ``save`` and ``load`` keep values between the
 scripts of a session. ``budget`` shows what the run may still use. A script has these names without an import;
-``from winnow import kb, semantic_search, fetch`` works, too. ``help(rerank)`` prints the reference of one of them.
+``from winnow import kb, semantic_search, fetch`` works, too. ``help(rerank)`` prints its reference.
 """
 
 from .calls import cite, grep, read_result, rerank, search_many

@@ -41,7 +41,7 @@ def grep(
 
     pattern: searched for in each row's whole text and its section. row.match: the first match, or its group;
     row.matches: all, each once; with several groups they are tuples. Rows have no text: use fetch(row). The text
-    of each row searched is taken in, once in a run. The rest as in semantic_search.
+    of each searched row counts as passage text, once in a run. The rest as in semantic_search.
     """
     compiled = re.compile(pattern)
     page = semantic_search(
@@ -179,11 +179,11 @@ def cite(rows: Any, style: str | None = None, *, scope: Scope | None = None) -> 
         print(list(zip(cited.citations, [row.quote for row in rows])), cited.citekeys)
 
     rows: rows of any call. style: "pandoc" ([@ohm1827, p. 45]), "apa", "chicago", "harvard", "ieee", "mla",
-    "vancouver", "bibtex", "csl-json" or "markdown"; None:
-    that of the project. cited.citations: one for each row, "" where its document has no citekey. cited.entries:
-    one for each work, as a list of references has it. cited.citekeys: all keys that a text made from these rows
-    may use. cited.uncited: files without one. cited.places: one for each row, "ohm.pdf, p. 33 (file page 45)". One
-    row without a style: a line of title, section, place and id.
+    "vancouver", "bibtex", "csl-json" or "markdown"; None: the style of the project. cited.citations: one for each
+    row, "" where its document has no citekey. cited.entries: one for each work, for a list of references.
+    cited.citekeys: all keys that a text made from these rows may use. cited.uncited: files without a citekey.
+    cited.places: one for each row, "ohm.pdf, p. 33 (file page 45)". For a single row without a style, cite returns
+    a line of title, section, place and id.
     """
     if style is None and (isinstance(rows, Mapping) or not isinstance(rows, Iterable)):
         return shaping.cite(rows)

@@ -39,13 +39,13 @@ def search(
 def related(
     entry_id: Any, direction: str = "all", max_results: int = 10, *, project: str | None = None
 ) -> Results:
-    """The entries about the same as one, and those that contradict it: these first.
+    """The entries about the subject of an entry, and those that contradict it; the contradicting ones first.
 
         for row in claims.search("backups", top_k=1):
             print([(other.topic, other.entropy, other.contradictions) for other in claims.related(row)])
 
-    entry_id: an id or a row. direction: "similar", "contradicts" or "all". row.entropy: how new the entry is
-    beside the other, 0 to 1. row.contradictions: verdicts, each with claim, other, other_text, by and note.
+    entry_id: an id or a row. direction: "similar", "contradicts" or "all". row.entropy: the novelty of one entry
+    compared with the other, 0 to 1. row.contradictions: verdicts, each with claim, other, other_text, by and note.
     """
     return request_page("claims.related", locals())
 
@@ -82,7 +82,7 @@ def topics(prefix: str | None = None, min_entries: int = 1, *, project: str | No
 
         print([(row.topic, row.entry_count, row.avg_friction) for row in claims.topics()])
 
-    prefix: a topic and those below. min_entries: only topics with so many entries.
+    prefix: a topic and those below. min_entries: only topics with at least this many entries.
     """
     return request_page("claims.topics", locals())
 
@@ -95,7 +95,7 @@ def friction(
     limit: int = 10,
     project: str | None = None,
 ) -> Results:
-    """The entries that are contradicted most; those with a recorded contradiction whatever their friction.
+    """The entries that are contradicted most; entries with a recorded contradiction at any friction.
 
         for row in claims.friction(0.5):
             print(row.topic, row.max_friction, row.contradiction_count, row.top_contradiction)
@@ -112,7 +112,7 @@ def recent(since_sequence: int = 0, limit: int = 20, *, project: str | None = No
         save("sequence", page.next_sequence)
         print([(row.kind, row.at, row.topic) for row in page])
 
-    limit: 1 to 50. `page.next_sequence` is what the next call takes.
+    limit: 1 to 50. `page.next_sequence`: the `since_sequence` of the next call.
     """
     return request_page("claims.recent", locals())
 
@@ -123,7 +123,7 @@ def status(*, project: str | None = None) -> Row:
         state = claims.status()
         print(state.total_entries, state.total_claims, state.integration, state.last_sequence)
 
-    `state.last_sequence` is that of the last change, as `claims.recent` takes it.
+    `state.last_sequence` is the sequence of the last change, which `claims.recent` takes.
     """
     return request_row("claims.status", locals())
 

@@ -39,16 +39,16 @@ def scan(
         pages = scan(r"\bretry\b", group_by="document")
         print([(row.key, row.matches) for row in pages])
 
-    literal: plain text, as a reader sees it: across line ends, hyphens there and marks. word: whole words only.
+    literal: plain text, as a reader sees it: across line ends, their hyphens, and marks. word: whole words only.
     case: False ignores case. path: a glob or prefix ("guides/*"); where: front-matter fields ({"stage": "beta"}).
     group_by: "document", "folder", "section", "match", or a group's name or number; rows are then row.key,
     row.matches, row.passages and row.documents, most matches first. context: characters on each side, 0 to 500.
-    max_match: cuts row.match, row.groups and row.key to so many characters (row.truncated); whole without it.
+    max_match: cuts row.match, row.groups and row.key to this many characters (row.truncated); default: no cut.
     limit: rows of a page, 1 to 10,000; page.all() has all.
 
-    page.total: matches, passages, documents; page.complete: False where time ended before all was looked through.
+    page.total: matches, passages, documents; page.complete: False if the time ran out before the end.
     row.start and row.end are characters of the document's text. The syntax is Python's without look-around and
-    backreferences; ^ and $ are ends of lines with (?m); \b knows ASCII words only, word=True those of any
+    backreferences; ^ and $ match at each line with (?m); \b knows ASCII words only, word=True those of any
     language.
     """
     return request_page("kb.scan", locals())
@@ -78,7 +78,7 @@ def documents(
     Rows: file, title, type, language, tokens, passages, created, updated, labels, citekey, authors, year and doi
     of works, fields (other front matter; row.stage is row.fields.stage). With group_by ("type", "folder",
     "language", "vendor", "doc_tag", "tags", "environment", "repository" or a field) rows are key, documents and
-    passages, most documents first; the key "" is of those without a value.
+    passages, most documents first; the key "" stands for documents without a value.
     """
     return request_page("kb.documents", locals())
 
@@ -145,10 +145,10 @@ def repeats(
         for row in repeats(min_chars=300, path="guides/*"):
             print(row.copies, row.chars, row.text[:80], [place["file"] for place in row.places])
 
-    min_chars: the least length, 20 to 100,000. Copies are exact but for white space; a run ends where its copies
-    part. row.places: document_id, file, passage_id, start and end of the first 50, and of files with pages or the
-    like page_span, page_labels, locator and link; row.copies counts all. The rest as in documents; `page.complete`
-    is False where time ended before all was compared.
+    min_chars: the least length, 20 to 100,000. Copies are equal except for white space; a run ends where they
+    differ. row.places: document_id, file, passage_id, start and end of the first 50; with page_span, page_labels,
+    locator and link for files that have pages or the like. row.copies counts all. The rest as in documents;
+    `page.complete` is False if time ran out before all text was compared.
     """
     return request_page("kb.repeats", locals())
 

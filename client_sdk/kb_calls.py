@@ -97,7 +97,7 @@ def read_excerpt(
             print(part.excerpt)
 
     passage_id: an id or a row. max_tokens: 8 to 800. format: "text", or "bullets" with a line for each sentence.
-    An excerpt ends with its passage; a `start_char` beyond continues in the document.
+    An excerpt ends where its passage ends; a `start_char` after that continues in the document.
     """
     return request_row("kb.read_excerpt", locals())
 

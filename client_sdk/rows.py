@@ -144,13 +144,13 @@ class Row(dict[str, Any]):
         quote = kb.retrieve_evidence("retry policy")[0]
         quote.quote, quote.title, quote.passage_id
 
-    Every row has id, document_id, title, section, file, type and score; what is not known is None. So are fields
-    that only some rows of a kind have. Rows of files with pages or the like have locator ("p. 33 (file page 45)"),
-    page_span ([45, 45]), page_labels (the printed numbers) and link; rows of works that a bibliography has,
-    citekey, authors, year and doi. row.text and row.content are the same on
-    every row that has a text, under any name. A hit's metadata can be read in two ways at every level: row.file
-    and row.metadata.file; so can the front matter of a document's row: row.stage and row.fields.stage. Printed, a
-    row is one short line; row.to_dict() has all of it.
+    Every row has id, document_id, title, section, file, type and score. Unknown fields, and fields that only some
+    rows of a kind have, are None where they are missing. Rows of files with pages or the like have locator
+    ("p. 33 (file page 45)"), page_span ([45, 45]), page_labels (the printed numbers) and link. Rows of works in a
+    bibliography have citekey, authors, year and doi. row.text and row.content are the same on every row that has a
+    text, whatever its name. A hit's metadata can be read in two ways at every level: row.file and
+    row.metadata.file; so can the front matter of a document's row: row.stage and row.fields.stage. Printed, a row
+    is one short line; row.to_dict() has all of it.
     """
 
     __slots__ = ()

@@ -73,7 +73,7 @@ def progress(message: Any) -> Nothing:
             progress(f"reading about {topic}")
             kb.retrieve_evidence(topic)
 
-    message: one line of at most 200 characters. About one per second is shown, the latest. It costs no call.
+    message: one line of at most 200 characters. About once per second, the latest is shown. It costs no call.
     """
     call("progress", {"message": str(message)[:_MESSAGE_CHARS]})
     return Nothing()

@@ -8,17 +8,14 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 from pydantic import JsonValue as PlainJson
 
+from winnow.server.models import DocumentType, Environment
+
 MAX_TOP_K = 100
 PREVIEW_CHARS = 280
 
 Mode = Literal["ids_only", "metadata", "preview", "full"]
 # The kind of content in an answer, for its budget and for the row limits of scripts.
 Tier = Literal["ids_only", "metadata", "preview", "quotes", "excerpt", "full"]
-# The document types of ``server.models``.
-FileType = Literal[
-    "markdown", "text", "html", "rst", "manual", "code", "record",
-    "pdf", "word", "slides", "sheet", "book", "notebook", "mail", "subtitles", "image",
-]  # fmt: skip
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 ChunkId = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Query = Annotated[str, StringConstraints(min_length=2, max_length=1000)]
@@ -107,9 +104,7 @@ class Scope(Arguments):
     """Which documents a call may see. It can only narrow what the server's settings allow."""
 
     project_id: Label | None = Field(default=None, description="project to search; default: the server's")
-    environment: Literal["dev", "prod", "scratch"] | None = Field(
-        default=None, description="only documents of this environment"
-    )
+    environment: Environment | None = Field(default=None, description="only documents of this environment")
     doc_tags: list[Label] = Field(default_factory=list, max_length=50, description="only these doc tags (any of)")
     repositories: list[Label] = Field(
         default_factory=list, max_length=50, description="only documents of these repositories (any of)"
@@ -125,8 +120,8 @@ class SearchFilters(Arguments):
     tags: list[Label] = Field(
         default_factory=list, max_length=50, description="all of these tags", json_schema_extra=LISTED
     )
-    types: list[FileType] = Field(
-        default_factory=list, max_length=len(get_args(FileType)), description="any of these document types"
+    types: list[DocumentType] = Field(
+        default_factory=list, max_length=len(get_args(DocumentType)), description="any of these document types"
     )
     path: PathPattern | None = Field(
         default=None,

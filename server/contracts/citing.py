@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
 from winnow.server.contracts.base import Arguments, Scope
+from winnow.server.models import CitationStyle
 
 MOST_CITED = 1_000
-# ``CitationStyle`` of ``server.models``.
-Style = Literal[
-    "pandoc", "apa", "chicago", "harvard", "ieee", "mla", "vancouver", "bibtex", "csl-json", "markdown"
-]
 _Number = Annotated[int, Field(ge=0, le=10**9)]
 
 
@@ -27,5 +24,5 @@ class Cite(Arguments):
     """Arguments of the SDK's ``cite`` with a style; without one, the style of the project."""
 
     rows: list[CitedRow] = Field(min_length=1, max_length=MOST_CITED)
-    style: Style | None = None
+    style: CitationStyle | None = None
     scope: Scope | None = None

@@ -296,7 +296,7 @@ Up to `max_tokens` of a passage, from its beginning or from `start_char`.
         print(part.excerpt)
 
 passage_id: an id or a row. max_tokens: 8 to 800. format: "text", or "bullets" with a line for each sentence.
-An excerpt ends with its passage; a `start_char` beyond continues in the document.
+An excerpt ends where its passage ends; a `start_char` after that continues in the document.
 """
 KB_READ_EXCERPT = Operation(
     "kb.read_excerpt",

@@ -64,7 +64,7 @@ Search with your own weights for words and for meaning; the best rows first.
 
 bm25_weight, vector_weight: 0 to 1 each, not both 0; only their proportion matters. More words for names, codes
 and numbers; more meaning for questions in other words than the documents'. The rest as in semantic_search,
-whose weights are the best on average. syntax: in both, "plain" reads tag:x in a query as words.
+whose weights are the best on average. syntax, here and there: "plain" reads tag:x in a query as words.
 """
 HYBRID_SEARCH = Operation(
     "hybrid_search",

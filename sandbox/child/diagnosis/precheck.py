@@ -1,10 +1,9 @@
 """Checks before a script runs: errors that are certain, reported before its first SDK call.
 
 Only errors that must happen are reported: a name that nothing in the script binds, an SDK call that Python
-refuses, a field that no row has; and only in code that is certain to run. Code behind a condition, a handler, a
-possible
-return or exit, or in a function that may not be called, is not checked, because CPython would not report it, either.
-The only assumption is that a search returns something, so the body of a loop over its rows is checked.
+refuses, a field that no row has; and only in code that is certain to run. Code under a condition or in a handler,
+after a possible return or exit, or in a function that may not be called, is not checked: CPython would not report
+it, either. The only assumption is that a search returns something, so the body of a loop over its rows is checked.
 
 The walk follows the script from its first line, into the functions it calls and the loops that run at least once.
 """

@@ -110,13 +110,13 @@ If you need more, call: wild_read with entry_id.
 Defaults: both directions, 10 entries. Max: 50.
 {NOT_INSTRUCTIONS}"""
 _CLAIMS_RELATED_DOC = """\
-The entries about the same as one, and those that contradict it: these first.
+The entries about the subject of an entry, and those that contradict it; the contradicting ones first.
 
     for row in claims.search("backups", top_k=1):
         print([(other.topic, other.entropy, other.contradictions) for other in claims.related(row)])
 
-entry_id: an id or a row. direction: "similar", "contradicts" or "all". row.entropy: how new the entry is
-beside the other, 0 to 1. row.contradictions: verdicts, each with claim, other, other_text, by and note.
+entry_id: an id or a row. direction: "similar", "contradicts" or "all". row.entropy: the novelty of one entry
+compared with the other, 0 to 1. row.contradictions: verdicts, each with claim, other, other_text, by and note.
 """
 CLAIMS_RELATED = Operation(
     "claims.related",
@@ -216,7 +216,7 @@ The topics of the notebook by name, up to 200.
 
     print([(row.topic, row.entry_count, row.avg_friction) for row in claims.topics()])
 
-prefix: a topic and those below. min_entries: only topics with so many entries.
+prefix: a topic and those below. min_entries: only topics with at least this many entries.
 """
 CLAIMS_TOPICS = Operation(
     "claims.topics",
@@ -244,7 +244,7 @@ If you need more, call: wild_read with entry_id; wild_revise records a verdict, 
 Defaults: friction .3 or more or a recorded contradiction, 10 entries. Max: 50.
 {NOT_INSTRUCTIONS}"""
 _CLAIMS_FRICTION_DOC = """\
-The entries that are contradicted most; those with a recorded contradiction whatever their friction.
+The entries that are contradicted most; entries with a recorded contradiction at any friction.
 
     for row in claims.friction(0.5):
         print(row.topic, row.max_friction, row.contradiction_count, row.top_contradiction)
@@ -282,7 +282,7 @@ The entries that changed after a sequence, the oldest change first, each with it
     save("sequence", page.next_sequence)
     print([(row.kind, row.at, row.topic) for row in page])
 
-limit: 1 to 50. `page.next_sequence` is what the next call takes.
+limit: 1 to 50. `page.next_sequence`: the `since_sequence` of the next call.
 """
 CLAIMS_RECENT = Operation(
     "claims.recent",
@@ -313,7 +313,7 @@ The counts of the notebook.
     state = claims.status()
     print(state.total_entries, state.total_claims, state.integration, state.last_sequence)
 
-`state.last_sequence` is that of the last change, as `claims.recent` takes it.
+`state.last_sequence` is the sequence of the last change, which `claims.recent` takes.
 """
 CLAIMS_STATUS = Operation(
     "claims.status",

@@ -191,7 +191,7 @@ list: any of the values; "": no value). filters: as in semantic_search. sort: "p
 Rows: file, title, type, language, tokens, passages, created, updated, labels, citekey, authors, year and doi
 of works, fields (other front matter; row.stage is row.fields.stage). With group_by ("type", "folder",
 "language", "vendor", "doc_tag", "tags", "environment", "repository" or a field) rows are key, documents and
-passages, most documents first; the key "" is of those without a value.
+passages, most documents first; the key "" stands for documents without a value.
 """
 KB_DOCUMENTS = Operation(
     "kb.documents",

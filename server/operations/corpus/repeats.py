@@ -314,10 +314,10 @@ Text that stands in several places: whole paragraphs and runs of them, the large
     for row in repeats(min_chars=300, path="guides/*"):
         print(row.copies, row.chars, row.text[:80], [place["file"] for place in row.places])
 
-min_chars: the least length, 20 to 100,000. Copies are exact but for white space; a run ends where its copies
-part. row.places: document_id, file, passage_id, start and end of the first 50, and of files with pages or the
-like page_span, page_labels, locator and link; row.copies counts all. The rest as in documents; `page.complete`
-is False where time ended before all was compared.
+min_chars: the least length, 20 to 100,000. Copies are equal except for white space; a run ends where they
+differ. row.places: document_id, file, passage_id, start and end of the first 50; with page_span, page_labels,
+locator and link for files that have pages or the like. row.copies counts all. The rest as in documents;
+`page.complete` is False if time ran out before all text was compared.
 """
 KB_REPEATS = Operation(
     "kb.repeats",

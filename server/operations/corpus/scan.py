@@ -312,16 +312,16 @@ Every match of a regular expression in all text in scope: a list, not a ranking.
     pages = scan(r"\bretry\b", group_by="document")
     print([(row.key, row.matches) for row in pages])
 
-literal: plain text, as a reader sees it: across line ends, hyphens there and marks. word: whole words only.
+literal: plain text, as a reader sees it: across line ends, their hyphens, and marks. word: whole words only.
 case: False ignores case. path: a glob or prefix ("guides/*"); where: front-matter fields ({"stage": "beta"}).
 group_by: "document", "folder", "section", "match", or a group's name or number; rows are then row.key,
 row.matches, row.passages and row.documents, most matches first. context: characters on each side, 0 to 500.
-max_match: cuts row.match, row.groups and row.key to so many characters (row.truncated); whole without it.
+max_match: cuts row.match, row.groups and row.key to this many characters (row.truncated); default: no cut.
 limit: rows of a page, 1 to 10,000; page.all() has all.
 
-page.total: matches, passages, documents; page.complete: False where time ended before all was looked through.
+page.total: matches, passages, documents; page.complete: False if the time ran out before the end.
 row.start and row.end are characters of the document's text. The syntax is Python's without look-around and
-backreferences; ^ and $ are ends of lines with (?m); \b knows ASCII words only, word=True those of any
+backreferences; ^ and $ match at each line with (?m); \b knows ASCII words only, word=True those of any
 language.
 """
 KB_SCAN = Operation(

@@ -109,21 +109,21 @@ def _describe_limits() -> Iterator[str]:
         "is left."
     )
     yield (
-        "`timeout` and the settings change the first three within their ceilings; the setting `limits` chooses "
-        "between these columns."
+        "The setting `limits` chooses a column of this table; `timeout` and other settings change single rows, up "
+        "to their ceilings."
     )
     columns = [_limits_of(allowed) for allowed in ALLOWANCES.values()]
     names = dict.fromkeys(name for column in columns for name in column)
     rows = ((name.replace("_", " "), *(_format_limit(column.get(name)) for column in columns)) for name in names)
     yield table(("at most", *ALLOWANCES), rows)
     yield (
-        "text bytes: passage text, in UTF-8. request bytes: one call. reply bytes: one answer; reply total bytes: "
-        "all of them."
+        "text bytes: passage text, in UTF-8. kept bytes: a result that is too large to return, stored for "
+        "`read_result`. request bytes: one call. reply bytes: one answer; reply total bytes: all answers."
     )
     yield (
-        "Where a limit of time, calls, text, rows, output or memory ends a script, what its variable `result` "
-        "holds comes back as the result, with `partial: true`: assign it early and add to it. It keeps the limits "
-        "of every result; a larger one is kept for `read_result`."
+        "Where a limit of time, calls, text, rows, output or memory ends a script, the value of its variable "
+        "`result` is returned, with `partial: true`: assign it early and add to it. The limits of every result "
+        "hold; a larger value is stored for `read_result`."
     )
 
 
