@@ -19,7 +19,8 @@ from winnow.server.readers.documents import UnreadableFile
 _FLAGS = os.O_RDONLY
 for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):  # not every system has all of them
     _FLAGS |= getattr(os, _name, 0)
-# To pass through a folder; systems without ``O_PATH`` open only what may be listed, so they check the file alone.
+# Flags for passing through a folder. Systems without ``O_PATH`` cannot open a folder that may not be listed, so
+# they check the file alone.
 _THROUGH = getattr(os, "O_PATH", 0) and os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = _FLAGS | getattr(os, "O_DIRECTORY", 0)
 _MIB = 1024 * 1024
@@ -42,7 +43,7 @@ def describe_type(mode: int) -> str:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open the regular file at ``path`` for reading; its folders are no links, as of a path that was resolved.
+    """Open the regular file at ``path`` for reading. None of its folders may be a link, as in a resolved path.
 
     Raises ``UnreadableFile`` if it is not a regular file, ``OSError`` if it cannot be opened.
     """
@@ -61,7 +62,7 @@ def open_file(path: Path) -> BinaryIO:
 
 @contextlib.contextmanager
 def open_folder(path: Path) -> Iterator[int]:
-    """A descriptor of the folder at ``path``, reached as ``open_file`` reaches a file.
+    """A descriptor of the folder at ``path``, which is opened without following links, as by ``open_file``.
 
     Raises ``OSError`` if it cannot be opened; a link is not followed, and counts as no folder.
     """
@@ -73,7 +74,7 @@ def open_folder(path: Path) -> Iterator[int]:
 
 
 def _open_without_links(path: Path, flags: int) -> int:
-    """A descriptor of what is at ``path``, reached folder by folder from the root."""
+    """A descriptor of the file or folder at ``path``, opened folder by folder from the root."""
     if not _THROUGH:
         return os.open(path, flags)
     whole = path.absolute()

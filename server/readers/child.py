@@ -82,7 +82,7 @@ def _import_reader(name: str) -> None:
 
 
 def prepare(*, uses_ocr: bool) -> Callable[[], None]:
-    """Open the streams over the descriptors, which the walls forbid; returns the serving of one request."""
+    """Open the streams over the descriptors, which the walls forbid; return the function for one request."""
     requests, answers = os.fdopen(_RPC, "rb", closefd=False), os.fdopen(_RPC, "wb", closefd=False)
     return partial(_serve_one, requests, answers, os.fdopen(_DOCUMENT, "rb", closefd=False))
 
@@ -151,7 +151,7 @@ def _set_process_limits() -> None:
 
 
 def _set_time_limits(seconds: float) -> None:
-    """Limit the next request to this processor time and, as other processes run too, 4 times that on the clock."""
+    """Limit the next request to this processor time, and to 4 times as much wall-clock time."""
     if sys.platform == "win32":
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -162,7 +162,7 @@ def _set_time_limits(seconds: float) -> None:
 
 
 def _clear_alarm() -> None:
-    """The time of a request does not end the process while it waits for the next one."""
+    """Stop the alarm, so that the limit of a request does not end the process while it waits for the next one."""
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -194,7 +194,9 @@ def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tu
         return ({"failure": TOO_LARGE}, ""), True
     except RecursionError:
         return ({"failure": "nested too deeply"}, ""), True
-    except BaseException as error:  # of a parser or library, which may still hold memory; panics are of this class
+    except (
+        BaseException
+    ) as error:  # of a parser or library, which may still hold memory; a panic is a BaseException
         return ({"failure": f"its parser failed ({type(error).__name__})"}, ""), True
 
 
@@ -214,7 +216,7 @@ def _read_bibliography(request: dict[str, Any]) -> ReaderAnswer:
 
 
 def _dry_run(request: dict[str, Any]) -> ReaderAnswer:
-    """Split and mine the document as the ingest will, to show that both end within the limits."""
+    """Split the document and extract its entities as the ingest will, to show that both end within the limits."""
     uri, metadata = str(request["uri"]), request["metadata"]
     document = Document(
         document_id("p", uri),

@@ -44,7 +44,8 @@ _PIECES_PER_TOKEN = 240 / LARGEST
 _PIECE_LETTERS = 7  # an estimate within 20 % of the model's own count for nine chunks in ten
 LEAST = 150  # the smallest part of split prose, except the last part
 OVERLAP = 40
-# Per document, which is written as a whole: a text of 16 MiB has 30,000 chunks, a log of that size 80,000.
+# The limit per document, which is written as a whole: a text of 16 MiB has 30,000 chunks, a log of that size
+# 80,000.
 MOST_CHUNKS = 100_000
 
 _TIKTOKEN_MODEL = "gpt-4o"  # the splitter's name for o200k_base
@@ -55,12 +56,12 @@ _CONTAINERS = frozenset({"bullet_list", "ordered_list", "list_item", "blockquote
 _HEADING_CHARS = 300
 _HEADING_MARKS = re.compile(r"\s*\{[#.:][^}]*\}\s*$|[`*]|\[(?P<text>[^\]]*)\]\([^)]*\)")
 
-# Sizes of so many texts that are no longer than this are kept, those used last.
+# The sizes of this many texts of at most this length are cached.
 _KEPT_SIZES, _KEPT_CHARS = 512, 4_000
 
 _PIECE = re.compile(rf"[^\W_]{{1,{_PIECE_LETTERS}}}|[^\w\s]|_")
 _PARAGRAPH = compile_possessive(r"^[^\S\n]*+\S[^\n]*+(?:\n[^\S\n]*+\S[^\n]*+)*+", re.M)
-# Text without paragraphs (a log, a table, a text in Chinese) is first divided into parts of so many characters,
+# Text without paragraphs (a log, a table, a text in Chinese) is first divided into parts of this many characters,
 # because the splitter's time grows with the square of its input. A part ends after a line, a sentence or a word
 # among its last _PART_END_CHARS characters.
 _PART_CHARS, _PART_END_CHARS = 4_096, 1_024
@@ -115,7 +116,7 @@ def chunk(document: Document, text: str, places: Sequence[Place] = ()) -> tuple[
 
 
 def list_headings(document: Document, text: str, places: Sequence[Place] = ()) -> list[tuple[str, ...]]:
-    """The path of each heading of a document, outermost first, in reading order; of code its definitions."""
+    """The path of each heading of a document, or of each definition of code, in reading order."""
     body = text[document.body_start :]
     return [
         section.path for _, _, sections in _parts(document, body, places) for section in sections if section.path
@@ -228,7 +229,7 @@ def measure(text: str) -> int:
 
 
 def _size_and_tokens(text: str) -> tuple[int, int]:
-    """The size of a text as `measure` has it, and its tokens alone.
+    """The size of a text as returned by `measure`, and its number of tokens.
 
     A block is measured, then often the text of a section or a chunk: a result is kept for a short text.
     """

@@ -19,10 +19,10 @@ _NO_WORD = "(not a word)"
 _MOST_FIELDS, _MOST_VALUES, _VALUE_CHARS = 200, 100, 4_000
 _NUMBER_BITS = 64
 # Limits of places and of the lists of a reading, which come from files of any size: 100,000 captions are a week of
-# subtitles. A file has no more pages, rows or characters than the number.
+# subtitles. A file has at most ``_LARGEST_NUMBER`` pages, rows or characters.
 _MOST_PLACES, _MOST_NOTES, _LARGEST_NUMBER = 100_000, 1_000, 10**9
 _ABSENT = object()  # a field that one mapping of a list lacks
-# Limits of nested facts: levels, and values and containers that are looked at.
+# Limits of nested facts: levels, and the number of values and containers that are examined.
 _DEEPEST, _MOST_NODES = 8, 10_000
 
 
@@ -74,7 +74,7 @@ class UnreadableFile(Exception):
 
 
 def reason_of(error: Exception) -> str:
-    """Why something could not be read, as reports say it."""
+    """The reason why something could not be read, as reports show it."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 
@@ -150,7 +150,7 @@ def flatten(facts: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _walk(name: str, value: Any, depth: int, *, is_listed: bool = False) -> Iterator[tuple[str, Any, bool]]:
-    """Each value below ``value``: its field, the value, and whether it is one of a list.
+    """Each value below ``value``: its field, the value, and whether it is an item of a list.
 
     Mappings, lists and the items of sets are yielded too, with None for the value: aliases of YAML nest without
     end, so the caller counts what was looked at.
@@ -219,7 +219,7 @@ def clean_document(raw: RawDocument) -> RawDocument:
 
 
 def _clean_places(places: Sequence[Place], text: str, length: int) -> tuple[Place, ...]:
-    """The places in the order of the text, at their offsets in the clean text, each of a start and number once.
+    """The places in the order of the text, at their offsets in the clean text, without duplicates.
 
     ``text`` is the text before it was cleaned, ``length`` that of the clean text.
     """
@@ -263,7 +263,7 @@ _NO_SIGN = "\u200b"
 
 
 def _neutralize_controls(text: str) -> str:
-    """A text with blanks of no width for colours of terminals, and for signs that begin or end control sequences.
+    """A text in which zero-width blanks replace terminal colours and the signs around control sequences.
 
     Where text is shown, such sequences are left out whole, with the words in them; an editor shows these words.
     The text keeps its length, as places count its characters.

@@ -1,7 +1,8 @@
 """Frames between an ingest and a child that parses: four bytes of length, then a body. Both ends use this file.
 
-A request is one frame of JSON. An answer is two: its facts as JSON, and a text as UTF-8, which needs no parser. A
-child that serves many requests adds a third, which is empty or `SPENT`: the process ends and takes no other one.
+A request is one frame of JSON. An answer has two frames: its facts as JSON, and a text as UTF-8, which needs no
+parser. A child that serves many requests adds a third frame. It is empty, or `SPENT` if the process ends and takes
+no further request.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from typing import IO, Any
 _LENGTH = struct.Struct(">I")
 # The largest text in UTF-8 with every character escaped.
 MAX_REQUEST_BYTES = 256 * 1024 * 1024
-# Of the facts of an answer: a hundred thousand places. Decoding the worst JSON takes 25 times its size in memory.
+# Bytes of the facts of an answer: a hundred thousand places. Decoding the worst JSON takes 25 times its size in
+# memory.
 MAX_FACTS_BYTES = 4 * 1024 * 1024
-# Of the text of an answer, in characters; each takes up to four bytes.
+# Characters of the text of an answer; each takes up to four bytes.
 MAX_TEXT_CHARS = 16 * 1024 * 1024
 MAX_TEXT_BYTES = 4 * MAX_TEXT_CHARS
 SPENT = b"spent"

@@ -1,7 +1,7 @@
 """Reads front matter (the YAML or TOML facts at the top of a page) within bounds.
 
-YAML is read by ``server.text.markup.bounded_yaml``. In TOML, too, numbers that would be written otherwise stay
-text.
+YAML is read by ``server.text.markup.bounded_yaml``. As there, a number in TOML stays text if formatting it would
+change its spelling.
 """
 
 from __future__ import annotations

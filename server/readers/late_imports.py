@@ -1,8 +1,9 @@
-"""Imports that a child behind walls attempts, and which modules of them this installation has.
+"""Imports that a child behind walls attempts, and the modules among them that this installation has.
 
-A child cannot open the files of modules: what its readers need is imported before the walls stand. A library that
-imports a module at first use finds it missing there, and some libraries then go on without it and return less. So
-the child reports every module that it looked for, and its parent refuses an answer where one of them is installed.
+A child cannot open the files of modules, so the modules of its readers are imported before the walls stand. A
+library that imports a module at first use does not find it then, and some libraries continue without it and return
+less. The child therefore reports every module that it looked for, and its parent refuses the answer if one of them
+is installed.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ _MOST_NAMES, _NAME_CHARS = 100, 200
 
 
 class LateImports:
-    """A finder of modules that finds none and keeps the names of those that were looked for."""
+    """A finder of modules that finds nothing and records the names of the modules that were looked for."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
 
     def watch(self) -> None:
-        """Stand before the other finders of this process."""
+        """Become the first finder of this process."""
         sys.meta_path.insert(0, self)
 
     def find_spec(
@@ -38,7 +39,7 @@ class LateImports:
 
 
 def find_installed(names: Any) -> str:
-    """The first of these modules that is installed, "" for none. None is imported: a child may name anything."""
+    """The first of these modules that is installed, or "". No module is imported, because a child may name any."""
     listed = names[:_MOST_NAMES] if isinstance(names, list) else []
     return next((name for name in listed if isinstance(name, str) and _is_installed(name)), "")
 

@@ -30,11 +30,11 @@ _IN_TARGETS = {ord(mark): f"%{ord(mark):02X}" for mark in " ()<>"}
 
 # --- HTML
 
-# Around the text of code until all of a page is converted, as code beside code becomes one span: two characters
-# that Unicode keeps for programs.
+# Two noncharacters of Unicode, which enclose the text of code until the whole page is converted, because adjacent
+# code becomes one span.
 _CODE_BEGINS, _CODE_ENDS = "\ufdd0", "\ufdd1"
 _CODE = re.compile(f"{_CODE_BEGINS}([^{_CODE_BEGINS}{_CODE_ENDS}\n]*){_CODE_ENDS}")
-# Where the text of a page is, the likeliest first.
+# The elements that may hold the text of a page, the likeliest first.
 _BODIES = ("main", "[role=main]", "article")
 _INVISIBLE_TAGS = "script style noscript template svg nav footer iframe button select head"
 _INVISIBLE = frozenset(_INVISIBLE_TAGS.split())
@@ -48,20 +48,21 @@ _BLOCKS = frozenset(_BLOCK_TAGS.split())
 _DEEPEST_ELEMENT = 200
 # Lists nested deeper are not indented: each level would lengthen every line below it.
 _DEEPEST_INDENT = 60
-# Columns that a cell spans, rows that it spans, and columns of a table that cells of other rows cover, at most.
+# The most columns and rows that a cell may span, and the most columns of a table that cells of other rows may
+# cover.
 _WIDEST_SPAN, _HIGHEST_SPAN, _MOST_COVERED = 20, 1_000, 100
 # The limit of the length of the Markdown, as a multiple of the page: tables gain bars, lists gain marks.
 _GROWTH, _GROWTH_CHARS = 4, 64 * 1024
 
 
-# Classes that Sphinx, MediaWiki and pandoc give to the image of a formula; TeX that says itself that it is some.
+# Classes that Sphinx, MediaWiki and pandoc give to the image of a formula; and text with the delimiters of TeX.
 _DRAWN_FORMULA = re.compile(r"(?:^|[\s-])(?:math|tex|latex)(?:$|[\s-])", re.IGNORECASE)
 _TEX = re.compile(r"\$[^$]+\$")
-# A formula has few words that are no commands.
+# The most words in a formula that are not commands.
 _PLAIN_WORD, _MOST_PLAIN_WORDS, _LONGEST_FORMULA = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}"), 2, 500
 
 
-# Elements whose shape is a part of what they say, and what is written for their text.
+# Elements whose shape has a meaning, and the function that writes their text.
 _SHAPED: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {"sup": raise_number, "del": strike_out, "s": strike_out, "strike": strike_out}
 )
@@ -69,7 +70,7 @@ _STRUCK = re.compile(r"(?:\A|;)\s*text-decoration(?:-line)?\s*:[^;]{0,100}\bline
 
 
 def _shape_of(node: LexborNode) -> Callable[[str], str] | None:
-    """The notation for the text of an element whose shape is a part of what it says; None for others."""
+    """The function that writes the text of an element with a meaningful shape; None for other elements."""
     tag = node.tag or ""
     if tag in _SHAPED:
         return _SHAPED[tag]
@@ -192,7 +193,7 @@ def _table_lines(node: LexborNode, depth: int) -> Iterator[str]:
 
 
 def _row_of(row: LexborNode, depth: int, spans: dict[int, int]) -> list[str]:
-    """The cells of a row, with an empty one wherever another cell spans its column or row."""
+    """The cells of a row, with an empty cell for each place that another cell spans."""
     cells: list[str] = []
     for cell, below in _own_parts(row, ("th", "td"), depth):
         _fill_spanned(cells, spans)
@@ -232,7 +233,7 @@ def _text(node: LexborNode, depth: int) -> str:
 
 
 def _texts(node: LexborNode, depth: int) -> Iterator[str]:
-    """The texts below a node; blocks and line breaks end lines, so that their words do not run together."""
+    """The texts below a node. Blocks and line breaks end lines, so that words of two blocks are not joined."""
     for child in _child_nodes(node, depth):
         if child.tag == "-text":
             yield child.text(deep=False)
@@ -252,12 +253,12 @@ def _texts(node: LexborNode, depth: int) -> Iterator[str]:
 
 
 def _fraction(node: LexborNode, depth: int) -> str:
-    """A fraction of a formula, whose parts stand one below the other."""
+    """A fraction of a formula, whose parts are displayed one below the other."""
     return "/".join(_parts_of(node, depth))
 
 
 def _power(node: LexborNode, depth: int) -> str:
-    """A term of a formula whose last part stands above the first one."""
+    """A term of a formula whose last part is an exponent of the first part."""
     parts = _parts_of(node, depth)
     return "".join([*parts[:-1], *map(raise_number, parts[-1:])])
 
@@ -267,7 +268,7 @@ def _parts_of(node: LexborNode, depth: int) -> list[str]:
 
 
 def _drawn_formula(node: LexborNode, _depth: int) -> str:
-    """The TeX of a formula that is drawn as an image; "" for another image, and for a text, which nobody sees."""
+    """The TeX of a formula that is drawn as an image; "" for other images, whose alternative text nobody sees."""
     alt = (node.attributes.get("alt") or "").strip()
     is_formula = _DRAWN_FORMULA.search(node.attributes.get("class") or "") or _TEX.fullmatch(alt)
     if not is_formula or len(alt) > _LONGEST_FORMULA or len(_PLAIN_WORD.findall(alt)) > _MOST_PLAIN_WORDS:
@@ -312,7 +313,7 @@ _DEEPEST_HEADING = 6
 
 
 def warm_up() -> None:
-    """Import what docutils imports when a page needs it: a child behind walls cannot open the files."""
+    """Import the modules that docutils imports on demand, because a child behind walls cannot open their files."""
     for package in (directives, transforms):
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{package.__name__}.{module.name}")

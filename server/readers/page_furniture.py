@@ -1,4 +1,4 @@
-"""Finds what belongs to a website and not to the text of its page: menus, sidebars, links to the next page, ¶.
+"""Finds the parts of a page that belong to its website, not to its text: menus, sidebars, links to other pages, ¶.
 
 The names are those that generators of documentation write: Sphinx, Doxygen, DocBook, Texinfo, Javadoc, MkDocs,
 GTK-Doc, GAPDoc, Asciidoctor.
@@ -23,7 +23,7 @@ _ID_NAMES = """
     side-nav nav-path titlearea MSearchBox MSearchSelectWindow MSearchResultsWindow searchbox footer footer-text
 """
 _IDS = frozenset(_ID_NAMES.split())
-# Elements that carry such names; others are not looked at.
+# Elements that may have such names; others are not checked.
 _BEARER_TAGS = "div section aside table ul ol p span header footer tr td address"
 _BEARERS = frozenset(_BEARER_TAGS.split())
 _LINK_NAMES = """
@@ -37,7 +37,7 @@ _COMMON_CLASSES = frozenset({"header", "node"})
 _NODE_LINKS = re.compile(r"\s*(?:Next|Previous|Prev|Up)(?::|\s*\()")
 
 
-# What no reader of the page sees, by its own attributes.
+# Attributes of elements that no reader of the page sees.
 _UNSEEN = re.compile(
     r"(?:\A|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:px|pt|em|rem|%)?\s*(?:[;!]|\Z))",
     re.IGNORECASE,
@@ -67,7 +67,7 @@ def is_furniture(node: LexborNode) -> bool:
 
 
 def _is_permalink(node: LexborNode) -> bool:
-    """A link of a heading to itself."""
+    """Whether the element is a link of a heading to itself."""
     stated = node.attributes
     text = node.text().strip()
     if text == "¶":

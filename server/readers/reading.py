@@ -34,7 +34,7 @@ from winnow.server.text.markup.template_code import resolve_template_code
 # line and have no limit, except for each record.
 LARGEST_FILE_BYTES = 16 * 1024 * 1024
 LARGEST_RECORD_BYTES = 8 * 1024 * 1024
-# A record's id is part of its uri, which every chunk stores, as it does each folder of the uri.
+# A record's id is part of its uri. Every chunk stores the uri, and each folder of it.
 _LONGEST_ID_CHARS = 500
 # Broken records per file that are reported one by one; the others are counted.
 _MOST_FLAWS = 100
@@ -61,9 +61,8 @@ _SIGNATURES = tuple(
 # Control characters that do not occur in text; those of terminals and the separators of tables do.
 _CONTROLS = "".join(map(chr, (*range(8), *range(14, 27), 127)))
 _UNDECODABLE = "\ufffd"
-# So many control characters are tolerated in any text; more than that, and more than the shares below, make it
-# binary. Of compressed data 9 % are control characters, 3 % are not decodable as UTF-16, and it is hardly ever
-# valid UTF-8.
+# Any text may have this many control characters. If it has more, and more than the shares below, it is binary. Of
+# compressed data, 9 % are control characters and 3 % are not decodable as UTF-16; it is hardly ever valid UTF-8.
 _TOLERATED_MARKS = 256
 _MOST_IN_UTF_8, _MOST_IN_UTF_16, _MOST_IN_OTHERS = 0.3, 0.01, 0.03
 _BYTE_ORDER_MARKS = (
@@ -144,7 +143,7 @@ def is_known(path: Path) -> bool:
 
 
 def is_document(path: Path) -> bool:
-    """Whether a file is one of a known kind, or a text by its content where the name is that of no kind.
+    """Whether a file is of a known kind by its name, or a text by its content.
 
     The content decides for names without a suffix and for sections of manuals ("apt.8"). A key is no document.
     """
@@ -169,7 +168,7 @@ def _begins_as_text(path: Path) -> bool:
 
 
 def decode(data: bytes) -> str:
-    """Decode text by its byte order mark, else as UTF-8, else as Windows-1252, which old files use.
+    """Decode text by its byte order mark, otherwise as UTF-8, otherwise as Windows-1252, which old files use.
 
     Raises ``UnreadableFile`` for binary data.
     """
@@ -195,7 +194,7 @@ def _check_signature(data: bytes) -> None:
 
 
 def _check_text(text: str, marks: str, most: float) -> str:
-    """Return the text. Raises ``UnreadableFile`` if it has more ``marks`` than tolerated and than this share."""
+    """Return the text. Raises ``UnreadableFile`` if its ``marks`` exceed the tolerated number and this share."""
     count = sum(map(text.count, marks))
     if count > max(_TOLERATED_MARKS, most * len(text)):
         raise UnreadableFile(_BINARY)
@@ -324,7 +323,7 @@ def _is_record_id(value: Any) -> bool:
 _HEADING = re.compile(r"^ {0,3}#{1,2}[ \t](?P<title>[^\n]*)", re.M)
 # The rest of a longer line is not part of the title.
 _TITLE_LINE_CHARS = 1_000
-# Headings that are looked at, where the first ones are template code alone.
+# The number of headings that are examined, because the first ones may be only template code.
 _MOST_HEADINGS = 10
 
 

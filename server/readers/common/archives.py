@@ -30,7 +30,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedErro
 
 @dataclass(slots=True)
 class _Budget:
-    """The number of bytes that may still be read: parts may name one another again and again."""
+    """The number of bytes that may still be read, because parts may refer to each other repeatedly."""
 
     bytes: int = _MOST_READ_BYTES
 

@@ -1,4 +1,4 @@
-"""Looks into binary workbooks before calamine does: whether an XLS is encrypted, and how large its sheets are.
+"""Checks binary workbooks before calamine reads them: the encryption of an XLS, and the size of sheets.
 
 calamine makes room for every cell of the rectangle that the cells of a sheet span, and before that for the one
 that an XLS states. Two cells far apart, or a wrong statement, take all memory and end the process. Containers and
@@ -17,7 +17,11 @@ _DAMAGED = "is damaged or not a workbook"
 _NO_WORKBOOK = "is an old office document, but not a workbook; save it in today's format"
 _ENCRYPTED = "is encrypted; save it without a password"
 _FREE_SECTOR, _HEAD_TABLE, _SMALL_SECTOR = 0xFFFFFFF0, 109, 64
-_ENTRY, _KIND, _IS_STREAM = 128, 66, 2  # of the directory: bytes, where its kind stands, a kind
+_ENTRY, _KIND, _IS_STREAM = (
+    128,
+    66,
+    2,
+)  # an entry of the directory: its bytes, the offset of its kind, one of the kinds
 _NAMES, _ENCRYPTED_NAME = frozenset({"workbook", "book"}), "encryptedpackage"
 _FILE_PASS, _BEGIN = 0x2F, frozenset({0x009, 0x209, 0x409, 0x809})
 # Records of a cell with a value: row and column are their first two numbers.
@@ -48,7 +52,7 @@ class _Span:
 
 
 def prepare_xls(data: bytes, most: int) -> bytes:
-    """The XLS without the sizes that it states of its sheets, which cells need not have.
+    """The XLS without the stated sizes of its sheets, which may differ from the cells.
 
     Raises ``UnreadableFile`` where it is encrypted, or its sheets together span more than ``most`` cells.
     """
@@ -94,7 +98,7 @@ def _check(cells: int, most: int) -> None:
 
 
 def _seven_bits(data: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, the lowest first, and where it ends."""
+    """A number of seven bits per byte, the lowest first, and the offset of its end."""
     number = shift = 0
     for place, byte in enumerate(data[at : at + 4], 1):
         number |= (byte & 0x7F) << shift
@@ -112,7 +116,7 @@ def _add_cells(span: _Span, kind: int, body: bytes) -> None:
 
 
 def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """The kind of each record, where its body begins, and the body."""
+    """The kind of each record, the offset of its body, and the body."""
     at = 4
     while at <= len(stream):
         kind, size = struct.unpack_from("<HH", stream, at - 4)
@@ -125,7 +129,7 @@ def _records(stream: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 @dataclass(frozen=True, slots=True)
 class _Stream:
-    """A stream: its bytes, and where in the file each block of them begins."""
+    """A stream: its bytes, and the offset in the file of each block of them."""
 
     text: bytes
     starts: list[int]
@@ -169,7 +173,7 @@ def _name(entry: bytes) -> str:
 
 
 class _Sectors:
-    """The sectors of a container, and the table that says which follows which."""
+    """The sectors of a container, and the table that has the successor of each sector."""
 
     def __init__(self, data: bytes, size: int) -> None:
         self._data = data
@@ -185,11 +189,11 @@ class _Sectors:
         self._table = _numbers(self.read(self._places([part for part in parts if part < _FREE_SECTOR][:most])))
 
     def starts(self, first: int) -> list[int]:
-        """The beginnings of the sectors of a chain in the file."""
+        """The offsets in the file of the sectors of a chain."""
         return self._places(_follow(self._table, first))
 
     def read(self, starts: list[int]) -> bytes:
-        """The bytes of the sectors that begin there."""
+        """The bytes of the sectors at these offsets."""
         return b"".join(self._data[start : start + self.size] for start in starts)
 
     def _places(self, numbers: list[int]) -> list[int]:
@@ -201,7 +205,7 @@ def _numbers(data: bytes) -> list[int]:
 
 
 def _follow(table: list[int], start: int) -> list[int]:
-    """The chain from here on. Raises ``UnreadableFile`` for a circle, which calamine follows without an end."""
+    """The chain that begins with ``start``. Raises ``UnreadableFile`` for a cycle, which traps calamine."""
     chain: list[int] = []
     while start < len(table):
         if len(chain) == len(table):

@@ -1,4 +1,4 @@
-"""Charts of Office Open XML files: what a chart shows, as a table.
+"""Charts of Office Open XML files as tables of their values.
 
 A chart has a copy of the cells that it is drawn from (ECMA-376 part 1, 21.2: ``strCache`` and ``numCache``), so
 that it can be shown without them. Each series is a column, each category a row.
@@ -18,7 +18,7 @@ _CACHES = frozenset({"strCache", "numCache", "strLit", "numLit"})
 
 
 def chart_table(root: Element) -> str:
-    """The title and the values of a chart as Markdown; "" for one without a copy of them.
+    """The title and the values of a chart as Markdown; "" for a chart without a copy of its values.
 
     At most 20 series and 200 categories.
     """

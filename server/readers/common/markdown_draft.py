@@ -62,7 +62,7 @@ def one_line(text: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Text without marks whose lines are no headings: a row of dashes below a line would make one of it."""
+    """Text without marks. A row of dashes in it does not make a heading of the line above."""
     return _RULE.sub("\n", _HEADING.sub(r"\1\\", text))
 
 

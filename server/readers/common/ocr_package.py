@@ -15,5 +15,5 @@ def is_installed() -> bool:
 
 
 def advise(use: str) -> str:
-    """The advice to use OCR, with how to install it where it is missing."""
+    """The advice to use OCR, with the command that installs it where it is missing."""
     return use if is_installed() else f"{use} (OCR is not installed; first: {_INSTALL})"

@@ -21,7 +21,7 @@ _LEAST_POINTS = 3.0
 _POINTS = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,4})?)pt")
 _WHITE = "#ffffff"
 _CLEAR = frozenset({"", "transparent", _WHITE})
-# Deleted text, remarks, and fields that hold what is not shown.
+# Deleted text, remarks, and fields whose content is not shown.
 _LEFT_OUT = frozenset({"tracked-changes", "annotation", "annotation-end", "hidden-text", "hidden-paragraph"})
 _FRAMES = frozenset({"frame", "custom-shape", "rect"})
 _DIGIT = frozenset("123456789")
@@ -33,7 +33,7 @@ _CONTAINERS = frozenset({"section", "index-body", "text-box", "g", "a", "table-o
 
 @dataclass(frozen=True, slots=True)
 class OdfStyles:
-    """The styles of a file by name, and which levels of list styles are numbered."""
+    """The styles of a file by name, and the levels of list styles that are numbered."""
 
     styles: Mapping[str, Element]
     numbered: Mapping[str, frozenset[int]]
@@ -56,7 +56,7 @@ class OdfStyles:
         return any(attribute(style, "name") == "Title" for style in self.chain(name))
 
     def why_hidden(self, name: str, *, on_ground: bool) -> HiddenReason | None:
-        """Why text in the style is not seen, None if it is.
+        """Why a person does not see text in the style; None for text that is seen.
 
         ``on_ground``: its ground may not have the color of the page.
         """
@@ -71,7 +71,7 @@ class OdfStyles:
 
 
 def collect_styles(roots: Iterable[Element]) -> OdfStyles:
-    """The styles of these parts; a style of the text comes before one of the same name for the whole file."""
+    """The styles of these parts; a style of the text precedes a style of the file with the same name."""
     styles: dict[str, Element] = {}
     numbered: dict[str, frozenset[int]] = {}
     for root in roots:
@@ -85,7 +85,7 @@ def collect_styles(roots: Iterable[Element]) -> OdfStyles:
 
 @dataclass(slots=True)
 class OdfWriter:
-    """Makes blocks of elements, and counts what is hidden."""
+    """Writes elements as blocks, and counts hidden text."""
 
     styles: OdfStyles
     keeps_hidden: bool = False
@@ -165,7 +165,7 @@ class OdfWriter:
                     yield from self._rows(child)
 
     def _cells(self, cell: Element) -> list[str]:
-        """The text of a cell, once for each time it is repeated; a covered cell is empty."""
+        """The text of a cell, as many times as the cell is repeated; a covered cell is empty."""
         if local_name(cell) not in {"table-cell", "covered-table-cell"}:
             return []
         repeats = _COUNT.fullmatch(attribute(cell, "number-columns-repeated"))

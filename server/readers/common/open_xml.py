@@ -18,7 +18,7 @@ from winnow.server.text.markup.shaped_text import raise_number
 _PROPERTIES = "docProps/core.xml"
 _LARGEST_PROPERTIES_BYTES = 1024 * 1024
 _KEYWORD_ENDS = re.compile(r"[,;]")
-# The names of properties, and the names of front matter for them.
+# Names of properties -> their names in front matter.
 _FACTS = {"creator": "author", "created": "created", "language": "language", "subject": "subject"}
 
 

@@ -49,11 +49,11 @@ _LOADED = _Loaded({})
 
 
 def load() -> None:
-    """Load Pillow and its decoders. Raises ``ImportError`` where it is not installed. Again it does nothing."""
+    """Load Pillow and its decoders, once. Raises ``ImportError`` if Pillow is not installed."""
     if _LOADED.modules:
         return
     _LOADED.modules = {name: importlib.import_module(f"PIL.{name}") for name in _MODULES.split()}
-    # Pillow refuses twice as many, before it makes room for them.
+    # Pillow refuses images with more than twice this number, before it allocates memory for them.
     _LOADED.modules["Image"].MAX_IMAGE_PIXELS = LARGEST_PIXELS // 2
     for sample in _samples():
         list(read_pictures(sample, 8))
@@ -98,7 +98,7 @@ def _decoding() -> Iterator[None]:
         raise
     except _LOADED.modules["Image"].DecompressionBombError:
         raise UnreadableFile(_TOO_LARGE) from None
-    except Exception as error:  # decoders raise whatever a damaged file leads them to
+    except Exception as error:  # decoders raise any exception for a damaged file
         raise UnreadableFile(_CUT_OFF if "truncated" in str(error).lower() else _DAMAGED) from None
 
 
@@ -110,7 +110,7 @@ def _open(data: bytes) -> Any:
 
 
 def _turn_to(image: Any, number: int) -> bool:
-    """Go to a page, counted from 0; whether there is one."""
+    """Go to a page, counted from 0; return whether the page exists."""
     if image.format != _TIFF:
         return False
     try:
@@ -134,14 +134,14 @@ def _decode(image: Any, longest: int) -> Any:
     if width * height > LARGEST_PIXELS:
         raise UnreadableFile(_TOO_LARGE)
     picture = _make_scalable(image)
-    picture.thumbnail((longest, longest))  # a JPEG is not decoded in full for that
-    with suppress(Exception):  # what states the direction may be damaged
+    picture.thumbnail((longest, longest))  # a JPEG is not decoded at full size for this
+    with suppress(Exception):  # the metadata with the direction may be damaged
         picture = _LOADED.modules["ImageOps"].exif_transpose(picture)
     return _put_on_white(picture)
 
 
 def _make_scalable(image: Any) -> Any:
-    """The image in a mode whose pixels can be averaged: no palette, more than black and white, bytes."""
+    """The image in a mode whose pixels can be averaged: bytes, without a palette, and not black and white."""
     if image.mode in ("P", "PA"):
         return image.convert("RGBA" if image.has_transparency_data else "RGB")
     if image.mode == "1":
@@ -150,7 +150,7 @@ def _make_scalable(image: Any) -> Any:
 
 
 def _spread(image: Any) -> Any:
-    """An image of large numbers or fractions (16 or 32 bits) as one of bytes, from the smallest to the largest."""
+    """An image of 16 or 32 bits per pixel as bytes, scaled from its smallest to its largest value."""
     numbers = image.convert("F")
     low, high = numbers.getextrema()
     if not (math.isfinite(low) and math.isfinite(high) and low < high):

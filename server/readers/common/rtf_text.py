@@ -41,7 +41,7 @@ _CHARACTER_SETS = {
     77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "cp950", 161: "cp1253", 162: "cp1254",
     163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
 }  # fmt: skip
-# Groups without text of the document; those of unknown names behind ``\*`` are passed over as well.
+# Groups without text of the document. Groups with unknown names after ``\*`` are skipped, too.
 _NAMES_WITHOUT_TEXT = """
     colortbl pict object objdata nonshppict shppict header headerl headerr headerf footer footerl footerr footerf
     fldinst bkmkstart bkmkend xe tc rxe listtable listoverridetable revtbl rsidtbl generator themedata datastore
@@ -56,7 +56,7 @@ _DATE = frozenset({"yr", "mo", "dy"})
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The state that a group hands on to the groups within it.
+    """The state of a group, which the groups within it begin with.
 
     ``destination`` is where its text goes, "" for the document.
     """
@@ -105,7 +105,7 @@ class RtfWriter:
         self._cells: list[str] = []
         self._cell: list[str] = []
         self._bytes = bytearray()
-        self._skipped = 0  # characters still to be passed over, behind a Unicode character
+        self._skipped = 0  # characters still to be skipped after a Unicode character
         self._code_page = "cp1252"
         self._fonts: dict[int, str] = {}
         self._levels: dict[int, int] = {}
@@ -116,7 +116,7 @@ class RtfWriter:
     # --- tokens
 
     def open_group(self) -> None:
-        """A group begins. Raises ``UnreadableFile`` if it is nested too deeply."""
+        """Begin a group. Raises ``UnreadableFile`` if it is nested too deeply."""
         self._flush()
         if len(self._stack) >= _DEEPEST_GROUP:
             raise UnreadableFile("nested too deeply")
@@ -124,7 +124,7 @@ class RtfWriter:
         self._state = replace(self._state, is_starred=False)
 
     def close_group(self) -> bool:
-        """A group ends; False for the outermost one."""
+        """End a group; return False for the outermost group."""
         self._flush()
         self._skipped = 0
         if not self._stack:
@@ -137,7 +137,7 @@ class RtfWriter:
         return bool(self._stack)
 
     def text(self, run: str) -> None:
-        """Characters of the file, each of them a byte."""
+        """Take characters of the file, each of which is a byte."""
         if self._skipped:
             kept = run[self._skipped :]
             self._skipped -= len(run) - len(kept)
@@ -145,14 +145,14 @@ class RtfWriter:
         self._bytes += run.encode("latin-1")
 
     def code(self, value: int) -> None:
-        """A byte that is written as a number."""
+        """Take a byte that is written as a number."""
         if self._skipped:
             self._skipped -= 1
         else:
             self._bytes.append(value)
 
     def sign(self, sign: str) -> None:
-        """A control symbol."""
+        """Take a control symbol."""
         if sign == "*":
             self._state = replace(self._state, is_starred=True)
         elif sign in "\r\n":
@@ -162,7 +162,7 @@ class RtfWriter:
             self._write(_SIGNS[sign])
 
     def word(self, word: str, number: int | None) -> None:
-        """A control word."""
+        """Take a control word."""
         self._flush()
         self._skipped = 0
         value = 0 if number is None or abs(number) > _LARGEST_NUMBER else number
@@ -209,7 +209,7 @@ class RtfWriter:
         return True
 
     def _set_document(self, word: str, value: int) -> bool:
-        """Whether the word says something of fonts, code pages, styles or the document."""
+        """Apply a word about fonts, code pages, styles or the document; return whether it is such a word."""
         destination = self._state.destination
         if word == "ansicpg":
             self._code_page = _known(f"cp{value}")
@@ -228,7 +228,7 @@ class RtfWriter:
         return True
 
     def _set_character(self, word: str, number: int | None, value: int) -> None:
-        """The look of text."""
+        """Apply a word about the look of text."""
         match word:
             case "v":
                 self._state = replace(self._state, is_hidden=number != 0)
@@ -286,7 +286,7 @@ class RtfWriter:
             self._write(text)
 
     def _write(self, text: str) -> None:
-        """Text goes where the group says."""
+        """Add text to the destination of the group."""
         match self._state.destination:
             case "":
                 self._write_visible(text)
@@ -379,7 +379,7 @@ class RtfWriter:
         self._paragraph = outer
 
     def _end_style(self) -> None:
-        """A style of the style sheet ends: headings and titles are known by their names."""
+        """End a style of the style sheet; headings and titles are recognised by the names of styles."""
         name = _joined(self._style.parts).strip().rstrip(";").partition(";")[0].strip()
         heading = _HEADING_STYLE.fullmatch(name)
         if self._style.style >= 0 and (level := int(heading[1]) if heading else self._style.level):
@@ -395,7 +395,7 @@ def _joined(parts: list[str]) -> str:
 
 
 def _known(encoding: str) -> str:
-    """The encoding if it decodes bytes, else that of western Windows."""
+    """The encoding if it decodes bytes, otherwise Windows-1252."""
     try:
         codecs.lookup(encoding)
     except LookupError:

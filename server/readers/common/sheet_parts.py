@@ -9,10 +9,10 @@ from itertools import chain, islice
 from winnow.server.readers.chunking import LARGEST, measure
 from winnow.server.readers.common.markdown_draft import MarkdownDraft, one_line, rule_row, table_row
 
-# Limits of a document. Each part becomes a passage at least, and a document has at most 100,000 of them.
+# Limits of a document. Each part becomes at least one passage, and a document has at most 100,000 passages.
 MOST_ROWS, MOST_CELLS, MOST_PARTS = 200_000, 4_000_000, 60_000
 _CELL_CHARS = 32_767  # the longest text that spreadsheet programs keep in a cell
-# Rows that are looked at for captions above the header.
+# The number of rows that are searched for captions above the header.
 _MOST_CAPTIONS = 20
 # The sizes of lines add up to a little less than the size of the table.
 _LARGEST_PART = LARGEST - 8
@@ -54,7 +54,7 @@ class SheetWriter:
     label: str = ""
 
     def write(self, number: int, label: str, rows: Iterable[SheetRow], more: int = 0) -> str:
-        """Write a sheet; returns a sentence about how much of it was read if the budget ended before, else "".
+        """Write a sheet; if the budget ends before the sheet, return a sentence about the rows read, otherwise "".
 
         ``more`` rows of the sheet are not among ``rows``.
         """
@@ -130,10 +130,11 @@ class _Part:
         self._size = self._head_size + sum(map(measure, self._lead))
 
     def add(self, row: SheetRow) -> None:
-        """Add a row; what was collected before is written if the row does not fit any more."""
+        """Add a row. If it does not fit, the rows collected so far are written first."""
         line = self._record(row) if self._is_wide else table_row(row.cells)
         size = measure(f"{line}\n")
-        # The names of a wide header are a part of their own: a column without values is found by its name, too.
+        # The names of a wide header are a separate part, so that a column without values is found by its name,
+        # too.
         names_only = self._is_wide and self._is_first
         if names_only or (self._lines and self._size + size > _LARGEST_PART):
             self.flush()
@@ -144,7 +145,7 @@ class _Part:
         self._size += size
 
     def flush(self) -> None:
-        """Write what was collected."""
+        """Write the collected rows."""
         if not self._lines and not self._is_first:
             return
         writer = self._writer

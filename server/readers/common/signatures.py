@@ -1,4 +1,4 @@
-"""Signatures of the formats, so that a file of another kind is named as such before a reader sees it."""
+"""Signatures of the formats, so that a file with a wrong suffix is reported before a reader sees it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from winnow.server.readers.documents import UnreadableFile
 
-_HEAD_BYTES = 1024  # viewers look for a PDF's signature in as many
+_HEAD_BYTES = 1024  # viewers look for a PDF's signature in this many bytes
 _ZIP = (re.compile(rb"PK(\x03\x04|\x05\x06)"), "an archive, as such files are")
 _ZIP_SUFFIXES = ".docx .docm .pptx .pptm .ppsx .xlsx .xlsm .xlsb .odt .ods .odp .epub"
 _OLE = re.compile(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
@@ -19,7 +19,7 @@ _IMAGE = (
 )
 _IMAGE_SUFFIXES = ".png .jpg .jpeg .tif .tiff .webp .bmp"
 
-# Suffix -> how its files begin, and what they are.
+# Suffix -> the beginning of its files, and a name for them.
 SIGNATURES: Mapping[str, tuple[re.Pattern[bytes], str]] = MappingProxyType(
     {
         ".pdf": (re.compile(rb".*?%PDF-", re.S), "a PDF"),
@@ -31,7 +31,7 @@ SIGNATURES: Mapping[str, tuple[re.Pattern[bytes], str]] = MappingProxyType(
 
 
 def check_signature(file: BinaryIO, suffix: str) -> None:
-    """Raise ``UnreadableFile`` for a file that does not begin as those with this suffix do."""
+    """Raise ``UnreadableFile`` for a file that does not begin with a signature for this suffix."""
     head = file.read(_HEAD_BYTES)
     if not head:
         raise UnreadableFile("empty")

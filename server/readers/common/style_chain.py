@@ -1,4 +1,4 @@
-"""Styles of office documents: those that one is based on, and why text is not seen in it."""
+"""Styles of office documents: the chain of styles that a style is based on, and why text in a style is hidden."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from xml.etree.ElementTree import Element
 
 from winnow.server.models import HiddenReason
 
-_LONGEST_CHAIN = 20  # a damaged file may have a circle of styles
+_LONGEST_CHAIN = 20  # a damaged file may have a cycle of styles
 
 
 def style_chain(
     styles: Mapping[str, Element], name: str, parent_of: Callable[[Element], str]
 ) -> Iterator[Element]:
-    """The style of this name and those that it is based on; ``parent_of`` gives the name of the next one."""
+    """The style of this name and the styles that it is based on; ``parent_of`` returns the name of the next."""
     for _ in range(_LONGEST_CHAIN):
         style = styles.get(name)
         if style is None:

@@ -62,7 +62,7 @@ class _Look:
     is_raised: bool | None = None
 
     def over(self, other: _Look) -> _Look:
-        """A look of both, where ``other`` fills in what is not stated."""
+        """The look, with properties that it does not state taken from ``other``."""
         return _Look(
             other.vanishes if self.vanishes is None else self.vanishes,
             self.size or other.size,
@@ -86,7 +86,7 @@ _PLAIN, _FILLED = _Look(), _Look(is_filled=True)
 
 
 class WordStyles:
-    """Styles by their ids: which are headings or titles, and how their text looks."""
+    """Styles by their ids: the headings and titles among them, and the look of their text."""
 
     def __init__(self, root: Element | None) -> None:
         styles = () if root is None else tuple(children(root, "style"))
@@ -152,7 +152,7 @@ def rewrite_body(root: Element, styles: WordStyles, *, keeps_hidden: bool) -> Wo
 
 
 class _Rewriter:
-    """Walks a part once; ``look`` is how text looks that says nothing of itself."""
+    """Walks a part once; ``look`` is the look of text that states no look of its own."""
 
     def __init__(self, styles: WordStyles, counts: WordCounts, keeps_hidden: bool) -> None:
         self._styles = styles
@@ -160,7 +160,7 @@ class _Rewriter:
         self._keeps_hidden = keeps_hidden
 
     def visit(self, element: Element, look: _Look) -> None:
-        """Rewrite what is below ``element``."""
+        """Rewrite the elements below ``element``."""
         kept: list[Element] = []
         for child in element:
             rewritten = self._rewritten(child, look)
@@ -268,7 +268,7 @@ def _text_run(text: str) -> Element:
 
 
 def _is_joined(run: Element, following: Element) -> bool:
-    """Join the second of two runs of text to the first, if they are; whether they were.
+    """Join the second of two runs to the first if both are text; return whether they were joined.
 
     Words that were edited consist of many runs, and each takes a converter as long as a paragraph.
     """
@@ -309,7 +309,7 @@ def _image(description: str) -> Element:
 
 
 def _alternative(content: Element) -> Element:
-    """A box with the older alternative, which converters know, or else with the text boxes of the newer one."""
+    """A box with the older alternative, which converters know, otherwise with the text boxes of the newer one."""
     box = Element(f"{_WORD}pict")
     fallback = find(content, "Fallback")
     if fallback is not None and next(descendants(fallback, "t"), None) is not None:

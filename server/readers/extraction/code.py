@@ -153,7 +153,7 @@ class _PythonReader:
         self.definitions.append(Definition(name, short, kind, self._start(node), "parsed code"))
 
     def _callee(self, called: ast.expr, scope: _Scope) -> str:
-        """The full name of the called function, or "" if this file alone does not determine it."""
+        """The full name of the called function; "" if this file alone does not determine the name."""
         names: list[str] = []
         while isinstance(called, ast.Attribute):
             names.insert(0, called.attr)

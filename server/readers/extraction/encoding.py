@@ -42,7 +42,7 @@ def decode_facts(data: bytes) -> DocumentFacts:
 
 
 def encode_extraction(extraction: DocumentExtraction) -> bytes:
-    """The parts of an extraction beside its facts, as bytes."""
+    """An extraction without its facts, as bytes."""
     return _pack([getattr(extraction, name) for name in _BESIDE_FACTS])
 
 
@@ -77,6 +77,6 @@ def _fields(record: Any) -> list[Any]:
 
 
 def _record(kind: type[R], fields: list[Any], place: int) -> R:
-    """The record of these fields, of which the one at this place is a tuple."""
+    """The record of these fields; the field at index ``place`` is a tuple."""
     fields[place] = tuple(fields[place])
     return kind(*fields)

@@ -81,7 +81,7 @@ def read_aliases(document: Document) -> Iterator[str]:
 
 
 def read_relations(document: Document) -> Iterator[str]:
-    """Read the documents that this one is related to: paths, titles, or names in double brackets.
+    """Read the documents that a document is related to: paths, titles, or names in double brackets.
 
     In fields of any other name, only values that are paths count.
     """

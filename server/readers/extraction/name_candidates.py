@@ -216,7 +216,7 @@ def _is_letter_at(text: str, index: int, letter: str, *, is_first: bool) -> bool
 # --- terms
 
 
-# A word of prose without capitals, and where it begins and ends.
+# A word of prose without capitals, and the offsets of its start and end.
 _Word = tuple[str, int, int]
 _Phrase = tuple[str, ...]
 
@@ -260,7 +260,7 @@ def _find_runs(text: str) -> Iterator[list[_Word]]:
 
 
 def _find_frequent_runs(runs: Sequence[Sequence[_Word]]) -> Iterator[Sequence[_Word]]:
-    """The parts of runs in which each two words are frequent: no phrase is more frequent than two of its words."""
+    """The parts of runs in which each two adjacent words are frequent: no phrase is more frequent than these."""
     pairs = Counter((first[0], then[0]) for run in runs for first, then in pairwise(run))
     for run in runs:
         begin = 0

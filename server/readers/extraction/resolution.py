@@ -30,13 +30,13 @@ from winnow.server.readers.extraction.names import entity_key
 from winnow.server.readers.extraction.rules import CONFIDENCE, Rule
 from winnow.server.retrieval.graph.records import MAX_EVIDENCE, DocumentGraph, Edge, EdgeType, Node
 
-# A candidate in one document may be its author's habit; in two documents it is a name.
+# A candidate in one document may be a habit of the author; a candidate in two documents is a name.
 MIN_VOTES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFacts:
-    """The part of a document's extraction that the ledger keeps, and that is stored beside the graph."""
+    """The part of a document's extraction that the ledger keeps, and that is stored with the graph."""
 
     page: PageIdentity
     votes: frozenset[str]

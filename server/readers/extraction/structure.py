@@ -45,7 +45,7 @@ class ChunkPlaces:
         self._starts = [chunk.start for chunk in self._chunks]
 
     def chunks_at(self, start: int, end: int) -> list[str]:
-        """The ids of the chunks that contain [start, end); else the next chunk (below a heading), else the last.
+        """The ids of the chunks with [start, end); if there are none, the next chunk, otherwise the last.
 
         Chunks overlap with their neighbours only, so at most two contain a span.
         """

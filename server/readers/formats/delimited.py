@@ -1,4 +1,4 @@
-"""Reads tables in text, one row a line: CSV and TSV, with the delimiter that fits the first lines best."""
+"""Reads tables in text files, one row per line: CSV and TSV, with the delimiter that fits the first lines best."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _read_table(text: str, delimiter: str, quoting: Literal[0, 3]) -> ParsedFile
 
 
 def _find_delimiter(text: str) -> str:
-    """The delimiter that parts most of the first lines into the same number of fields, and into most."""
+    """The delimiter that divides most of the first lines into equally many fields, and into the most fields."""
     sample = list(islice(io.StringIO(text[:_SAMPLE_CHARS]), _SAMPLE_LINES))
     return max(_DELIMITERS, key=lambda delimiter: _fit(sample, delimiter))
 
@@ -72,6 +72,6 @@ def _count_fields(lines: list[str], delimiter: str) -> list[int]:
     try:
         counts.extend(len(row) for row in rows if row)
     except csv.Error:
-        if rows.line_num < len(lines):  # else only the end of the sample cuts a field in quotation marks
+        if rows.line_num < len(lines):  # otherwise the end of the sample cuts a field in quotation marks
             return [sum(_count_fields([line], delimiter)) or 1 for line in lines if line.strip()]
     return counts

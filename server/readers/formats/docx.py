@@ -1,8 +1,8 @@
 """Reads DOCX: mammoth makes HTML of a rewritten copy, which becomes Markdown.
 
 mammoth takes any archive and any XML. It is therefore given a new archive of the few parts that it reads, each
-parsed with bounds and written anew. On that way hidden text is left out, styles that are headings by their
-outline level get the ids of headings, and equations, text boxes and images become text that mammoth knows.
+parsed with bounds and written anew. This rewriting leaves out hidden text, gives styles that are headings by their
+outline level the ids of headings, and converts equations, text boxes and images to text that mammoth knows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 from winnow.server.readers.markup import html_to_markdown
 
-# mammoth takes a second and 17 MiB a MiB of XML. A report of 1,000 pages has 10 MiB.
+# mammoth takes a second and 17 MiB for each MiB of XML. A report of 1,000 pages has 10 MiB.
 _LARGEST_PART_BYTES = 24 * 1024 * 1024
 _DOCUMENT = "word/document.xml"
 # The parts besides the document, by the types of their relationships.
@@ -56,7 +56,7 @@ _STYLE_MAP = "\n".join(
         for kind, tag in (("unordered", "ul"), ("ordered", "ol"))
     ]
 )
-# The arrow by which mammoth leads from a note back to the text.
+# The arrow that mammoth adds to a note as a link back to the text.
 _BACK_LINK = re.compile(r' ?<a href="#(?:foot|end)note-ref-[^"]*">[^<]*</a>')
 
 
@@ -94,7 +94,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """A context without the search for cycles: millions of nodes are searched in vain, in half of the time."""
+    """A context without garbage collection, which would spend half of the time on millions of nodes in vain."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -24,13 +24,13 @@ _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _LARGEST_CHAPTER_BYTES = 16 * 1024 * 1024
 _MOST_CHAPTERS = 10_000
 _TEXTS = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document", "application/xml"})
-# Fonts are obfuscated in books that anyone may read.
+# Obfuscation of fonts, which occurs also in books without copy protection.
 _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 _ISBN = re.compile(r"(?:urn:)?(?:isbn:?)?[ ]*([0-9][0-9 -]{8,15}[0-9Xx])", re.IGNORECASE)
 _HEADING = re.compile(r"^#{1,6} (\S[^\n]*)", re.M)
 _XML_START = re.compile(r"^\s*<\?xml[^>]{0,200}\?>")
 _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
-# An element that XML closes at once would swallow what follows in HTML. A chapter may have several articles. Links
+# In HTML, an empty element of XML would contain all that follows it. A chapter may have several articles. Links
 # lead to notes and other chapters, which have no addresses here.
 _AS_HTML = (
     (re.compile(rf"<(?!(?:{_VOID})\b)([A-Za-z][\w:-]{{0,50}})(\s[^<>]*)?/>", re.IGNORECASE), r"<\1\2></\1>"),
@@ -101,13 +101,13 @@ def _open_book(archive: Archive) -> _Book:
 
 
 def _resolve(base: str, reference: str) -> str:
-    """The name of the entry that a reference in the file ``base`` means."""
+    """The name of the entry that a reference in the file ``base`` refers to."""
     path = unquote(reference.partition("#")[0])
     return posixpath.normpath(posixpath.join("/", posixpath.dirname(base), path)).lstrip("/")
 
 
 def _folder(archive: Archive) -> str:
-    """The folder around the book, "" for none: some programs pack it with the folder that it was made in."""
+    """The folder around the book, "" for none: some programs pack the folder, not only its content."""
     if archive.has(_CONTAINER):
         return ""
     containers = [name for name in archive.names() if name.endswith(f"/{_CONTAINER}")]
@@ -150,7 +150,7 @@ def _first_heading(text: str) -> str:
 
 
 def _labels(archive: Archive, book: _Book) -> dict[str, str]:
-    """The titles of chapters by the names of their files: of the navigation (EPUB 3), else of the NCX (EPUB 2)."""
+    """The titles of chapters by file name, from the navigation (EPUB 3), otherwise from the NCX (EPUB 2)."""
     navigation = next((item for item in book.items.values() if "nav" in item.properties), None)
     contents = book.items.get(book.contents)
     labels: dict[str, str] = {}
@@ -200,7 +200,7 @@ def _metadata(root: Element) -> tuple[str, dict[str, Any]]:
 
 
 def _identifiers(found: list[str]) -> dict[str, str]:
-    """The ISBN if there is one, else the first identifier."""
+    """The ISBN if there is one, otherwise the first identifier."""
     matches = (_ISBN.fullmatch(identifier) for identifier in found)
     isbn = next(
         (digits for match in matches if match and len(digits := re.sub("[ -]", "", match[1])) in (10, 13)), ""

@@ -1,4 +1,4 @@
-"""Reads files of images by OCR, as pages of a PDF that are pictures are read. Each page is taken to be of A4."""
+"""Reads image files by OCR, in the same way as scanned pages of a PDF. Each page is assumed to be A4."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from winnow.server.readers.pdf.composition import mend_pages, write_pages
 from winnow.server.readers.pdf.facts import first_heading
 from winnow.server.readers.pdf.line_layout import DrawnPage, lay_out_pages
 
-# In points. Files state sizes on paper that nobody meant: a photograph 72 dots an inch, a screenshot none.
+# In points. Sizes that image files state are not reliable: a photograph has 72 dots per inch, a screenshot none.
 _LONGER_SIDE = 842
 
 
@@ -23,7 +23,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
         raise UnreadableFile(f"an image, and {ocr_package.NOT_INSTALLED}")
     found = enumerate(pictures.read_pictures(file.read(), ocr.MOST_PIXELS), 1)
     drawn = [_read_page(number, picture) for number, picture in found]
-    # What stands at the edge of a single image may be all that it says.
+    # The text at the edge of a single image may be its only text.
     pages = mend_pages(lay_out_pages(drawn, has_heads=len(drawn) > 1), {})
     text, places = write_pages(pages, {})
     numbers = tuple(page.number for page in pages)

@@ -178,7 +178,7 @@ def _sent(message: Message) -> datetime | None:
 
 
 def _header(message: Message, name: str) -> str:
-    """A header as text on one line: encoded words are decoded, what cannot be decoded is replaced."""
+    """A header as text on one line. Encoded words are decoded; bytes that cannot be decoded are replaced."""
     raw = next((str(value) for key, value in message.raw_items() if key.lower() == name.lower()), "")
     value = _decode(raw[:_HEADER_CHARS].encode("utf-8", "surrogateescape"), "")
     try:

@@ -14,7 +14,7 @@ from winnow.server.readers.documents import UnreadableFile, clean_text
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 from winnow.server.text.markup.code_marks import fenced
 
-# Notebooks keep images as text; without them few have a megabyte.
+# Notebooks store images as text; without images, few notebooks have a megabyte.
 _LARGEST_FILE_BYTES = 64 * 1024 * 1024
 _MOST_CELLS = 20_000
 _OUTPUT_CHARS, _CELL_OUTPUT_CHARS = 2_000, 6_000
@@ -145,7 +145,7 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """A text, or the lines that notebooks keep it in."""
+    """A text, which notebooks store as a string or as a list of lines."""
     if isinstance(value, str):
         return clean_text(value)
     lines: Iterable[Any] = value if isinstance(value, list) else ()

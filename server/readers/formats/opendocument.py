@@ -72,7 +72,7 @@ def _check_encryption(archive: Archive) -> None:
 
 
 def _metadata(archive: Archive) -> tuple[str, Mapping[str, Any]]:
-    """The title and the facts that the file states; what cannot be read is passed over."""
+    """The title and the facts that the file states; facts that cannot be read are left out."""
     try:
         root = parse_xml(archive.read(_META))
     except UnreadableFile:

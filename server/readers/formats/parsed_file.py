@@ -39,7 +39,7 @@ class ParsedFile:
 
 
 class NotForThisReader(Exception):
-    """The next reader of the format may read what this one cannot; the message is why, as reports show it."""
+    """A file that this reader cannot read, but the next reader of the format may; the message is the reason."""
 
 
 # Raises ``UnreadableFile`` with the reason, as reports show it. Any other exception is a defect of the reader or

@@ -34,7 +34,7 @@ _STRUCK = frozenset({"sngStrike", "dblStrike"})
 _DEEPEST_ITEM = 8
 _INTEGER = re.compile(r"-?[0-9]{1,15}")
 _NUMBERED = "1."
-# What PowerPoint writes where nobody states a title.
+# The title that PowerPoint writes if the author states none.
 _TEMPLATE_TITLE = re.compile(r"PowerPoint\b")
 # Text below three points is not meant to be read; sizes are in hundredths of a point.
 _LEAST_SIZE = 300
@@ -198,7 +198,7 @@ def _read_content(shape: Element, kind: str, slide: _Slide) -> None:
 
 
 def _why_hidden(shape: Element, bounds: tuple[int, int]) -> HiddenReason | None:
-    """Why a shape is not seen: it is hidden, or lies wholly beside the slide; None if it is seen."""
+    """Why a person does not see a shape: it is hidden, or wholly outside the slide; None if it is seen."""
     named = next(descendants(shape, "cNvPr"), None)
     if named is not None and attribute(named, "hidden") in {"1", "true"}:
         return "set as hidden"

@@ -46,7 +46,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 
 
 def _cues(text: str) -> Iterator[_Cue]:
-    """The cues with words; what two cues in a row both say is said once, as rolling captions repeat it."""
+    """The cues with words. Text that two successive cues share is kept once: rolling captions repeat it."""
     last: list[str] = []
     for block in _BLOCK_END.split(text):
         lines = block.strip("\n").split("\n")

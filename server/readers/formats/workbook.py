@@ -1,8 +1,8 @@
 """Reads workbooks (XLSX, XLSM, XLSB, XLS, ODS) with calamine: the values of cells, as they are shown.
 
-calamine holds a whole sheet in memory, with every cell of the rectangle that its cells span. Of an XLSX it is
-therefore given a copy whose sheets end after the rows that will be read, without hidden sheets; other workbooks
-are refused above a size.
+calamine holds a whole sheet in memory, with every cell of the rectangle that its cells span. For an XLSX, it
+therefore gets a copy without hidden sheets, in which each sheet ends after the rows that will be read. Other
+workbooks are refused above a size.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from winnow.server.readers.common.sheet_parts import SheetBudget, SheetRow, Shee
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
-# XML of sheets takes 4 to 8 times the text; the XML of all sheets together, and of the texts that they share.
+# Limits of the XML of all sheets together, and of their shared texts. The XML takes 4 to 8 times the size of the
+# text.
 _LARGEST_SHEETS_BYTES = 96 * 1024 * 1024
 _LARGEST_TEXTS_BYTES = 128 * 1024 * 1024
-# An ODS file has all sheets in one part. A cell of an XLSB or XLS takes a tenth of one in XML.
+# An ODS file has all sheets in one part. A cell of an XLSB or XLS takes a tenth of the size of a cell in XML.
 _LARGEST_OTHER_BYTES = 64 * 1024 * 1024
 # Cells of the rectangle that a sheet spans; calamine takes 32 bytes for each.
 _MOST_SPANNED_CELLS = 12_000_000
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _START_BYTES = 1024
-# What has the suffix of a workbook, too.
+# Other files that have the suffix of a workbook.
 _OTHERS = (
     (re.compile(rb"(?:\xef\xbb\xbf)?\s*<"), "HTML or XML"),
     (re.compile(rb"\x09[\x00\x02\x04\x08][\x04\x06\x08]\x00"), "a sheet of Excel 4 or older"),
@@ -52,7 +53,7 @@ _VALUE = re.compile(
     rb"""<(?:\w+:)?c\b[^<>]*?\sr=["']([A-Z]{1,3})(\d{1,20})["'][^<>]*>\s*"""
     rb"""(?:<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*)?<(?:\w+:)?(?:v|is)\b"""
 )
-# The row of a cell may be another than that of the row that it stands in.
+# A cell may state another row number than the row that contains it.
 _LOW_CELL, _NOT_LOW = re.compile(rb"""\sr=["'][A-Z]{1,3}(\d{5,20})"""), 9_999
 _LAST_ROW = 1_048_576
 _WIDE_CELL = re.compile(rb"""\sr=["']([A-Z]{2,3})\d""")
@@ -64,13 +65,13 @@ _LETTERS = 26
 _BOOK = "xl/workbook.xml"
 _XLSB_SHEET = re.compile(r"xl/worksheets/.*\.bin\Z", re.I)
 _DAYS_SHOWN_AS_DATE = time()
-_UNKNOWN = "Cannot detect file format"  # what calamine says of any workbook that it cannot open
+_UNKNOWN = "Cannot detect file format"  # the message of calamine for any workbook that it cannot open
 _NOT_A_WORKBOOK = "is damaged or not a workbook"
 
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """The input of calamine; by sheet, the number of rows that the copy lacks, and what is hidden in it."""
+    """The input of calamine; and for each sheet, the number of rows left out, and a note about hidden parts."""
 
     file: BinaryIO
     rows_cut: Mapping[str, int] = field(default_factory=dict)
@@ -87,7 +88,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 
 
 def _prepare(file: BinaryIO, options: ReadOptions) -> tuple[str, Mapping[str, Any], _Copy]:
-    """The title, the facts, and what calamine is given."""
+    """The title, the facts, and the input of calamine."""
     start = file.read(_START_BYTES)
     file.seek(0)
     if start.startswith(_OLE):
@@ -112,7 +113,7 @@ def _read_bounded(file: BinaryIO) -> bytes:
 
 @contextmanager
 def _calamine_errors() -> Iterator[None]:
-    """A context in which errors of calamine become ``UnreadableFile``; a panic is no ``Exception``."""
+    """A context in which errors and panics of calamine become ``UnreadableFile``; a panic is no ``Exception``."""
     try:
         yield
     except PasswordError:
@@ -155,7 +156,7 @@ def _read_sheets(workbook: CalamineWorkbook, copy: _Copy, options: ReadOptions) 
 def _read_sheet(
     workbook: CalamineWorkbook, writer: SheetWriter, number: int, name: str, copy: _Copy
 ) -> Iterator[str]:
-    """Write a sheet; sentences about rows that were not read, and those that a person does not see."""
+    """Write a sheet; return sentences about rows that were not read, and about hidden rows and columns."""
     sheet = workbook.get_sheet_by_index(number - 1)
     rows = (SheetRow(row, [*map(show, cells)]) for row, cells in enumerate(sheet.iter_rows(), 1))
     notes = (writer.write(number, name, rows, copy.rows_cut.get(name, 0)), copy.unseen.get(name, ""))
@@ -214,7 +215,7 @@ def _copy_of_xlsx(archive: Archive, options: ReadOptions) -> _Copy:
 
 
 def _copy_common_parts(archive: Archive, links: Mapping[str, PartLink], target: zipfile.ZipFile) -> None:
-    """Copy what all sheets share: their list, styles and texts."""
+    """Copy the parts that all sheets share: their list, styles and texts."""
     kept = ["[Content_Types].xml", "_rels/.rels", _BOOK, "xl/_rels/workbook.xml.rels"]
     kept += [link.target for link in links.values() if link.type in {"styles", "theme"}]
     for name in filter(archive.has, dict.fromkeys(kept)):
@@ -254,7 +255,7 @@ def _count_columns(columns: bytes) -> int:
 
 
 def _cut_sheet(archive: Archive, part: str, rows: int, most: int) -> tuple[bytes, int, int]:
-    """The XML of a sheet with at most so many rows and bytes, the rows in it, and the rows that it lacks."""
+    """The XML of a sheet with at most ``rows`` rows and ``most`` bytes; the numbers of rows in it and left out."""
     data = archive.read_start(part, most)
     ends = [match.end() for match in _ROW_END.finditer(data)]
     if len(ends) <= rows and archive.size(part) <= len(data):
@@ -293,7 +294,8 @@ def _check_span(name: str, data: bytes) -> None:
     columns = max(map(_column, {match[1] for match in _WIDE_CELL.finditer(data)}), default=_LETTERS)
     if rows * columns <= _MOST_SPANNED_CELLS:
         return
-    # Cells without values do not count, and most that are far away are empty; finding values takes longer.
+    # Cells without values do not count. Most distant cells are empty, so the slower search for values comes
+    # second.
     columns, rows = 1, 1
     for match in _VALUE.finditer(data):
         columns, rows = max(columns, _column(match[1])), max(rows, int(match[2]))

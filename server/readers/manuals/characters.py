@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Mapping
 from types import MappingProxyType
 
-# Each name is followed by what it prints. Hyphens, minus signs and straight quotation marks are those of ASCII,
-# as terminals show them: options and commands can be copied.
+# Each name is followed by its printed text. Hyphens, minus signs and straight quotation marks are those of ASCII,
+# as on terminals, so that options and commands can be copied.
 _NAMES = r"""
     hy - mi - - - ha ^ ti ~ rs \ ga ` aq ' dq " oq ‘ cq ’ lq “ rq ” Bq „ bq ‚ Fo « Fc » fo ‹ fc › em — en – bu •
     ci ○ sq □ sh # Do $ at @ ba | br │ bb ¦ or | sl / ul _ ru _ rn ‾ lB [ rB ] lC { rC } la ⟨ ra ⟩ co © rg ®
@@ -76,7 +76,7 @@ def _combine(base: str, accent: str) -> str:
 
 
 def _printed(code: int) -> str:
-    """The character of a code point, "" for one that is none, or a control character."""
+    """The character of a code point; "" for a control character or an invalid code point."""
     if code > _LAST_CODE_POINT or 0xD800 <= code <= 0xDFFF:
         return ""
     return chr(code) if chr(code).isprintable() else ""

@@ -23,7 +23,7 @@ _CONTINUES = re.compile(r"(?<!\\)(?:\\\\)*\\c")
 
 
 def name_at(text: str, at: int) -> tuple[str, int]:
-    """The name of an escape (``x``, ``(xx`` or ``[name]``) that begins at ``at``, and where it ends."""
+    """The name of an escape (``x``, ``(xx`` or ``[name]``) that begins at ``at``, and the offset of its end."""
     sign = text[at : at + 1]
     if sign == "(":
         return text[at + 1 : at + 3], at + 3
@@ -34,7 +34,7 @@ def name_at(text: str, at: int) -> tuple[str, int]:
 
 
 def delimited_at(text: str, at: int) -> tuple[str, int]:
-    """The text between the delimiter at ``at`` and the next one like it, and its end."""
+    """The text between the delimiter at ``at`` and the next equal delimiter, and its end."""
     end = text.find(text[at : at + 1] or "'", at + 1)
     return (text[at + 1 : end], end + 1) if end > 0 else (text[at + 1 :], len(text))
 

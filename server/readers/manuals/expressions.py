@@ -35,7 +35,7 @@ _LARGEST = 2**31 - 1
 
 
 def evaluate(text: str) -> int:
-    """The value of an expression, in which all operators bind alike; 0 for what is none."""
+    """The value of an expression, in which all operators have the same precedence; 0 for any other text."""
     tokens = [*_tokens(text)]
     value, _ = _sum(tokens, 0, 0)
     return value
@@ -110,7 +110,7 @@ def _apply(sign: str, left: int, right: int) -> int:
 
 
 def holds(text: str, registers: Mapping[str, int], known: Collection[str]) -> tuple[bool, str]:
-    """Whether the condition holds that a text begins with, and the text after it.
+    """Whether the condition at the beginning of a text is true, and the text after the condition.
 
     Pages are printed on a terminal: "n" holds, "t" does not. ``known`` are the names of macros, strings and
     requests.

@@ -1,8 +1,8 @@
 r"""Interprets roff: strings, registers, conditions and macros of a page, and calls the macros of its package.
 
-Only what changes the text counts: requests for layout (fonts, indents, tab stops, traps) do nothing, and nothing
-reads a file. ``.so FILE`` becomes the words "See FILE.". Everything that a page defines can grow when it is used:
-the lines and characters that are worked on are bounded, as is the depth of macros and of strings.
+Only requests that change the text are executed: requests for layout (fonts, indents, tab stops, traps) do nothing,
+and no request reads a file. ``.so FILE`` becomes the words "See FILE.". Definitions of a page can grow when they
+are used, so the lines and characters that are processed are bounded, and so is the depth of macros and of strings.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from winnow.server.readers.manuals.expressions import evaluate, holds
 from winnow.server.readers.manuals.page_draft import PageDraft, lines_of
 from winnow.server.readers.manuals.tables import read_table
 
-# Of a package of macros, by name; each gets the raw arguments.
+# A macro of a package; it gets the page and its raw arguments.
 Macro = Callable[["Interpreter", Sequence[str]], None]
 
-# What may be worked on for each line and character of a page, and beside that: real pages need less than twice
-# their own length.
+# Limits of the processed lines and characters: for each line and character of a page, and a constant. Real pages
+# need less than twice their own length.
 _LINES_FACTOR, _LINES = 20, 50_000
 _CHARS_FACTOR, _CHARS = 20, 4 * 1024 * 1024
 _TEXT_FACTOR, _TEXT_CHARS = 4, 64 * 1024
@@ -77,7 +77,7 @@ class Interpreter:
         lines = text.split("\n")
         self.names = Names()
         self.draft = PageDraft(_TEXT_FACTOR * len(text) + _TEXT_CHARS)
-        # What a package keeps between its macros.
+        # The state that a package keeps between its macros.
         self.state: dict[str, object] = {}
         self._packages = packages
         self._package: Mapping[str, Macro] = {}
@@ -108,7 +108,7 @@ class Interpreter:
             self.execute(line)
 
     def _next_line(self, depth: int = 0) -> str | None:
-        """The next line of input, joined with those that it continues on; without a comment."""
+        """The next line of input, joined with its continuation lines, without a comment."""
         line = self._raw_line(depth)
         if line is None:
             return None
@@ -167,7 +167,7 @@ class Interpreter:
             self.call_package(name, split_arguments(self.interpolate(found["rest"])))
 
     def call_package(self, name: str, arguments: Sequence[str]) -> None:
-        """Call a macro of the package, which the first one of a page chooses."""
+        """Call a macro of the package; the first macro of a page chooses the package."""
         if not self._package:
             self._package = self._packages.get(name, {})
         if macro := self._package.get(name):
@@ -185,11 +185,11 @@ class Interpreter:
     # --- text
 
     def print_raw(self, raw: str, *, glued: bool = False) -> None:
-        """Print a text whose strings are put in."""
+        """Print a text in which strings are already interpolated."""
         self.draft.text(self.printed(raw), glued=glued, glues=continues(raw))
 
     def printed(self, raw: str) -> str:
-        """The printed text of a text whose strings are put in."""
+        """The printed form of a text in which strings are already interpolated."""
         text = printed_text(raw)
         return text.translate(self.names.translated) if self.names.translated else text
 
@@ -249,7 +249,7 @@ class Interpreter:
         name, end = words[0] if words else "", words[1] if len(words) > 1 else "."
         body = [_COPIED.sub(r"\1", line) for line in self._skip_to(end)]
         if appends and name not in self.names.macros and any(name in macros for macros in self._packages.values()):
-            return  # what is added to a macro of a package is layout
+            return  # additions to a macro of a package only change the layout
         before = self.names.macros.get(name, []) if appends else []
         self._charge(len(before) + len(body), 0)
         if name:

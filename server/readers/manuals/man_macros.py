@@ -29,7 +29,7 @@ def _paragraph(page: Interpreter, arguments: Sequence[str]) -> None:
 
 
 def _indented(page: Interpreter, arguments: Sequence[str]) -> None:
-    """``.IP [TAG]``; without a tag, a further paragraph of the item before."""
+    """``.IP [TAG]``: an item; without a tag, a further paragraph of the previous item."""
     tag = page.printed(arguments[0]).strip() if arguments else ""
     if tag:
         page.draft.begin_item(tag)

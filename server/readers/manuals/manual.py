@@ -1,4 +1,4 @@
-"""Manual pages as Markdown: what ``man`` shows of a page, without the head and the foot of its sheets."""
+"""Manual pages as Markdown: the text that ``man`` shows, without page headers and footers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from winnow.server.readers.manuals.interpreter import Interpreter
 from winnow.server.readers.manuals.man_macros import MACROS as MAN
 from winnow.server.readers.manuals.mdoc_macros import MACROS as MDOC
 
-# What begins the pages of each package; a page of another name only has "so".
+# The requests that begin a page of each package; a page that is an alias only has "so".
 _PACKAGES = {"TH": MAN, "SH": MAN, "Dd": MDOC, "Dt": MDOC, "Sh": MDOC}
 _BEGINNING_CHARS = 64 * 1024
 _FIRST_LINE = re.compile(r"\s*[.'](?:\\\"|'|[ \t]*[A-Za-z\\])")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 _CLOSING = frozenset(".,:;)]?!")
 _OPENING = frozenset("([")
-# Macros that enclose the rest of their line, and those that enclose what stands before another macro.
+# Macros that enclose the rest of their line, and macros that enclose the text up to another macro.
 ENCLOSED: Mapping[str, tuple[str, str]] = {
     "Op": ("[", "]"), "Pq": ("(", ")"), "Bq": ("[", "]"), "Brq": ("{", "}"), "Aq": ("⟨", "⟩"),
     "Dq": ("“", "”"), "Sq": ("‘", "’"), "Qq": ('"', '"'), "Ql": ("‘", "’"), "En": ("", ""),
@@ -74,7 +74,7 @@ class MdocLine:
 
     def __init__(self, state: MdocState, printed: Callable[[str], str]) -> None:
         self.text = ""
-        # Whether the text stands without a blank after the line before, and before the line after.
+        # Whether there is no blank between the text and the previous line, and between the text and the next line.
         self.is_glued = self.glues = False
         self._state = state
         self._printed = printed
@@ -86,7 +86,7 @@ class MdocLine:
             word = words[at]
             if word in ENCLOSED:
                 opening, closing = ENCLOSED[word]
-                # Punctuation at the end of a line stands after what is enclosed.
+                # Punctuation at the end of a line comes after the enclosed text.
                 last = len(words)
                 while last > at + 1 and words[last - 1] in _CLOSING:
                     last -= 1
@@ -111,7 +111,7 @@ class MdocLine:
             self._put(ends.pop(), glued=True)
 
     def _macro(self, name: str, words: Sequence[str], at: int) -> int:
-        """Print a macro with its arguments; returns where they end."""
+        """Print a macro with its arguments; return the index after the last of them."""
         end = at
         while end < len(words) and words[end] not in _CALLED and words[end] not in ENCLOSED:
             end += 1
@@ -207,7 +207,7 @@ class MdocLine:
             self._put(each)
 
     def _word(self, raw: str) -> None:
-        """A word, or punctuation that stands beside words."""
+        """Add a word, or punctuation that is not separated from the word next to it."""
         text = self._printed(raw)
         self._put(text, glued=raw in _CLOSING, glues=raw in _OPENING)
 

@@ -1,4 +1,4 @@
-"""The macros of mdoc(7): those that stand at the beginning of a line, and the text of those within lines."""
+"""The macros of mdoc(7) at the beginning of a line, and the text that macros within a line produce."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def _author(page: Interpreter, arguments: Sequence[str]) -> None:
 
 
 def _ignore(page: Interpreter, arguments: Sequence[str]) -> None:
-    """Says nothing that is printed."""
+    """Do nothing: the macro prints no text."""
 
 
 def _within_lines(name: str) -> Macro:

@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\d{1,4}[.)]")
 
 @dataclass(slots=True)
 class _Level:
-    """A level of indentation: that of the item which is open there, 0 where none is."""
+    """A level of indentation: the indentation of its open item, 0 if no item is open."""
 
     width: int = 0
 
@@ -82,7 +82,7 @@ class PageDraft:
         self._lines = []
 
     def heading(self, level: int, text: str) -> None:
-        """Write a heading, or the next line of text as one where there is none yet. Items end."""
+        """Write a heading; without ``text``, the next line of text becomes the heading. Ends all items."""
         self.leave_code()
         self.end_tag()
         self.paragraph()
@@ -104,13 +104,13 @@ class PageDraft:
     # --- code
 
     def begin_code(self) -> None:
-        """From here on lines stay lines."""
+        """Begin code: lines are kept as they are from now on."""
         if self._code is None:
             self.paragraph()
             self._code = []
 
     def leave_code(self) -> None:
-        """Lines are filled again."""
+        """End code: lines are filled again."""
         lines, self._code = self._code, None
         self._is_glued = False
         while lines and not lines[-1]:
@@ -129,13 +129,13 @@ class PageDraft:
     # --- items
 
     def begin_level(self) -> None:
-        """Indent what follows: items of a list within an item."""
+        """Indent the blocks that follow: items of a list within an item."""
         self._suspend()
         if len(self._levels) < _DEEPEST_LEVEL:
             self._levels.append(_Level())
 
     def end_level(self) -> None:
-        """Go back to the level before."""
+        """Return to the previous level."""
         self._suspend()
         if len(self._levels) > 1:
             self._levels.pop()
@@ -152,7 +152,7 @@ class PageDraft:
             self._lines = [tag]
 
     def end_item(self) -> None:
-        """End the item of this level: what follows is a paragraph of its own."""
+        """End the item of this level: the text that follows is a separate paragraph."""
         self._suspend(keeps_code=self._code is not None)
         self._levels[-1].width = 0
         self._mark = ""
@@ -164,7 +164,7 @@ class PageDraft:
         self._tag, self._keeps_tag_open = "", keeps_open
 
     def end_tag(self) -> None:
-        """The tag is complete: its item begins."""
+        """Complete the tag and begin its item."""
         tag, self._tag = self._tag, None
         is_further, self._is_further = self._is_further, False
         self._keeps_tag_open = False
@@ -181,11 +181,11 @@ class PageDraft:
 
     @property
     def has_bare_tag(self) -> bool:
-        """Whether an item has begun of which there is nothing but its tag yet."""
+        """Whether the current item has only its tag so far."""
         return bool(self._mark and self._lines) and not self._line
 
     def _suspend(self, *, keeps_code: bool = False) -> None:
-        """End the paragraph; code goes on behind it where ``keeps_code`` says so."""
+        """End the paragraph; with ``keeps_code``, code continues after it."""
         self._tag = None
         is_code = self._code is not None
         self.leave_code()

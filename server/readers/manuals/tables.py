@@ -10,7 +10,7 @@ _RULES = frozenset({"_", "=", "\\_", "\\="})
 
 
 def read_table(lines: Sequence[str], render: Callable[[Sequence[str]], str]) -> list[list[str]]:
-    """The rows of a table; ``render`` gives what lines of a cell print."""
+    """The rows of a table; ``render`` returns the printed text of the lines of a cell."""
     start, tab = 0, "\t"
     if lines and lines[0].rstrip().endswith(";"):
         found = _TAB.search(lines[0])
