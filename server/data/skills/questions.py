@@ -1,4 +1,4 @@
-"""Skills over questions: which are answered, and what documents say of one when they are read whole."""
+"""Skills about questions: which of many are answered, and what whole documents say about one."""
 
 
 def coverage(questions, path=None):
@@ -37,12 +37,12 @@ def _verdict_on(question, page):
 
 
 def map_reduce(question, documents=3, max_quotes=12, path=None, each=None):
-    """Read documents whole, one after the other, and keep what answers a question best.
+    """Read whole documents, one after the other, and keep the quotes that answer a question best.
 
-    documents: how many, as a search for the question finds them; with path, the first of those with that path.
+    documents: how many of those that a search for the question finds; with path, of those with that path.
     Returns {"question", "answers": [{"document", "section", "quotes": [{"quote", "confidence", "id"}]}], "read":
-    [file], "left_out": [file]}, best section first; left out is what the budget of the run had no room for. each: a
-    function of (text, row) for every document; then "answers" are its values: {"document", "file", "value"}.
+    [file], "left_out": [file]}, best section first. left_out: documents for which the run had no budget left. each:
+    a function of (text, row) for every document; then "answers" are its values: {"document", "file", "value"}.
     """
     answers, files, left_out = [], [], []
     for row in _documents_for(question, documents, path):

@@ -18,9 +18,9 @@ _SUFFIXES = ("ations", "ation", "ions", "ion", "ings", "ing", "ers", "ed", "es",
 def glossary(terms, max_chars=240, path=None):
     """Say what terms mean, in the documents' own sentences; for one term or for hundreds.
 
-    Returns {term: {"definition", "source", "file", "id"}}, with None where nothing defines it. A sentence of a page
+    Returns {term: {"definition", "source", "file", "id"}}, None for a term without a definition. A sentence of a page
     with the term as its title is preferred, then the beginning of such a page, then a defining sentence elsewhere.
-    If a limit of the run comes, the terms that were not looked up are missing in the result, and printed.
+    If a limit of the run is reached, the terms that were not looked up are missing in the result, and printed.
     """
     terms = _names_in(terms)
     defined, pages = {}, _titled_pages(path)
@@ -53,7 +53,7 @@ def _singular(term):
 
 
 def _titled_pages(path):
-    """Documents by the key of their title, without what stands in brackets."""
+    """Documents by the key of their title, without text in brackets."""
     pages = {}
     try:
         for row in documents(path).all():
@@ -135,11 +135,11 @@ _REFERS_BACK = re.compile(r"(?:it|they|this|that|these|those)\b", re.IGNORECASE)
 
 
 def timeline(topic, limit=100, path=None):
-    """Put what is said of a topic in order of the dates that the sentences name.
+    """Put the sentences about a topic in order of the dates that they name.
 
     Returns [{"date", "quote", "source", "file", "id"}], earliest first; dates are as exact as the sentence: 2024,
-    2024-05, 2024-05-17. All sentences with a date are looked through; one counts if the words of the topic are in
-    it, in its section or in the title. limit: events; those that name more of the topic themselves stay.
+    2024-05, 2024-05-17. A sentence with a date counts if the words of the topic are in the sentence, its section or
+    the title. limit: events; those whose sentences have more words of the topic are kept.
     """
     words, events = _topic_words(topic), []
     for row in _scan(rf"{_INNER}*{_DATES}{_INNER}*{_END}", path, context=150) or []:
@@ -173,11 +173,11 @@ def _is_date(date):
 
 
 def compare(entities, aspects, per=1, path=None):
-    """Compare things aspect by aspect: the sentences that say it, side by side.
+    """Compare things aspect by aspect: sentences about each aspect, side by side.
 
     Returns {aspect: {entity: [{"quote", "source", "file", "id"}]}}; the list is empty where nothing is said. A
-    sentence counts if it names the entity, or its section or title does and no other entity is in it, and if the
-    words of the aspect are in it or its heading (of four and more, one may be missing). per: quotes for each.
+    sentence counts if it names the entity, or names none and its section or title does, and if the words of the
+    aspect are in the sentence or its heading (of four words or more, one may be missing). per: quotes for each.
     """
     if isinstance(entities, str):
         raise TypeError("entities: a list of names, as in compare(['backups', 'router'], ['encrypted'])")
@@ -219,7 +219,7 @@ def _best_of(entity, entities, aspect, rows):
 
 
 def _fitness(entity, entities, aspect, quote, row):
-    """How well a sentence says the aspect of the entity; 0 if it does not."""
+    """The fitness of a sentence for the aspect of the entity; 0 if it says nothing about it."""
     words, own = _stems(aspect), _stems(quote)
     missing = words - own - _stems(_heading_of(row))
     if not words & own or len(missing) > (len(words) > 3) or not _is_prose(quote):
@@ -234,7 +234,7 @@ def _fitness(entity, entities, aspect, quote, row):
 
 
 def _names(entity, entities, text):
-    """Whether the text names the entity, and not only a longer one that contains it."""
+    """Whether the text names the entity, and not only a longer entity whose name contains this one's."""
     for other in entities:
         if other != entity and entity.lower() in other.lower():
             text = re.sub(rf"(?i)(?<!\w){_pattern_of(other)}(?!\w)", " ", text)
@@ -255,8 +255,8 @@ def find_contradictions(topic, limit=20, path=None):
     """Find candidates for contradictions: pairs of sentences that say the same with other numbers, or with "not".
 
     Returns {"candidates": [{"why", "first", "second", "sources", "ids"}], "sentences", "note"}, the most alike
-    first. They are candidates: each pair has to be read. Compared are the sentences that have the rarest word of
-    the topic, and the others in themselves, their section or title, at most 600. limit: pairs.
+    first. They are candidates: each pair has to be read. At most 600 sentences are compared: those that have the
+    rarest word of the topic, and its other words in the sentence, its section or its title. limit: pairs.
     """
     words, sentences = _topic_words(topic), {}
     rarest = min(words, key=lambda word: count(_any_of([word]), case=False, path=path).matches)
@@ -282,15 +282,15 @@ def _parts_of(row):
 
 
 def _conflict(first, second):
-    """How alike two sentences are and why they may contradict each other; None if nothing speaks for it."""
+    """The likeness of two sentences, and why they may contradict each other; None if there is no reason."""
     one, other = first.words, second.words
     if min(len(one), len(other)) < 0.6 * max(len(one), len(other)):
         return None
     alike = len(one & other) / len(one | other)
-    # Where each has a word in place of one of the other's, they speak of different things: minimum and maximum.
+    # If each has a word that the other lacks, they are about different things: minimum and maximum.
     if alike < 0.6 or (one - other and other - one) or first.conditions != second.conditions:
         return None
-    # So do they where only one has a word more before the number: the smallest depth and the depth.
+    # So are they if one has an additional word before the number: the smallest depth and the depth.
     is_same_subject = first.subject == second.subject
     units = first.numbers.keys() & second.numbers.keys()
     if (
@@ -321,7 +321,7 @@ _KEY_LINE = re.compile(r"^\s*[a-z][\w.-]*: ", re.MULTILINE)  # of front matter, 
 
 
 def _scan(pattern, path, context=0):
-    """The sentences with a match; those found so far if a limit comes, None if it comes at once."""
+    """The sentences with a match; if a limit is reached, those found so far, or None if there are none."""
     rows = []
     try:
         for page in scan(pattern, case=False, path=path, context=context, limit=1_000).pages():
@@ -365,7 +365,7 @@ def _is_prose(text):
 
 
 def _line_with(text, pattern):
-    """The text, or of lines such as "date: 2024" the one with the pattern."""
+    """The text; if it has lines such as "date: 2024", only the line with the pattern."""
     if not _KEY_LINE.search(text):
         return text
     return next((line for line in text.splitlines() if re.search(pattern, line, re.IGNORECASE)), text)
