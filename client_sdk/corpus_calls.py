@@ -46,7 +46,7 @@ def scan(
     max_match: cuts row.match, row.groups and row.key to this many characters (row.truncated); default: no cut.
     limit: rows of a page, 1 to 10,000; page.all() has all.
 
-    page.total: matches, passages, documents; page.complete: False if the time ran out before the end.
+    page.total: matches, passages, documents; page.complete: False if time ran out.
     row.start and row.end are characters of the document's text. The syntax is Python's without look-around and
     backreferences; ^ and $ match at each line with (?m); \b knows ASCII words only, word=True those of any
     language.

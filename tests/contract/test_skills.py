@@ -378,7 +378,7 @@ FAILS = "from skills import fails\nx = 1\nfails()"
 def test_a_script_with_skills(name: str, outcomes: Mapping[str, Outcome]) -> None:
     outcome = outcomes[name]
     if SCRIPTS[name][1] is None:
-        assert outcome.stdout.startswith("Put what is said of a topic in order")
+        assert outcome.stdout.startswith("Put the sentences about a topic in order")
     else:
         assert (outcome.result, outcome.error) == (SCRIPTS[name][1], None)
 

@@ -319,7 +319,7 @@ row.matches, row.passages and row.documents, most matches first. context: charac
 max_match: cuts row.match, row.groups and row.key to this many characters (row.truncated); default: no cut.
 limit: rows of a page, 1 to 10,000; page.all() has all.
 
-page.total: matches, passages, documents; page.complete: False if the time ran out before the end.
+page.total: matches, passages, documents; page.complete: False if time ran out.
 row.start and row.end are characters of the document's text. The syntax is Python's without look-around and
 backreferences; ^ and $ match at each line with (?m); \b knows ASCII words only, word=True those of any
 language.
