@@ -74,9 +74,9 @@ def rerank(
             print(row.rerank_score, row.title)
 
     rows: rows, ids, or pages, up to 100; duplicates count once. They are returned unchanged, with
-    row.rerank_score: 0 to 1, relative to the best of them. threshold: omit rows that score below. Unknown ids
-    raise; missing="skip" lists them in `page.missing_ids`. `page["reranked_by"]`: "cross-encoder", or the model
-    over "sentences", or "words" alone without a model.
+    row.rerank_score: 0 to 1, relative to the best row. threshold: omit rows with a lower score. Unknown ids
+    raise; missing="skip" lists them in `page.missing_ids`. `page["reranked_by"]` is the method: "cross-encoder",
+    "sentences" (the embedding model compares sentences), or "words" (without a model).
     """
     given: dict[Any, Row] = {}
     for row in [rows] if isinstance(rows, (str, Mapping)) else rows:

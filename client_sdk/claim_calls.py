@@ -106,7 +106,7 @@ def friction(
 
 
 def recent(since_sequence: int = 0, limit: int = 20, *, project: str | None = None) -> Results:
-    """The entries that changed after a sequence, the oldest change first, each with its last change.
+    """The entries that changed after a sequence number, the oldest change first, each with its last change.
 
         page = claims.recent(load("sequence", 0))
         save("sequence", page.next_sequence)

@@ -222,7 +222,9 @@ def _tools_table() -> str:
 
 
 def _row_text(tool: Tool) -> str:
-    return _first_sentence(tool.description) + ("" if tool.listed else "; called by name, not listed")
+    return _first_sentence(tool.description) + (
+        "" if tool.listed else "; not in the tool list, but callable by name"
+    )
 
 
 def _first_sentence(description: str) -> str:

@@ -1,4 +1,4 @@
-"""Protocols of a store and of a model. Vendors live in the files beside this one."""
+"""Protocols of a store and of a model. The vendors that implement them are in ``server.backends``."""
 
 from __future__ import annotations
 

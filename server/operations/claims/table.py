@@ -276,7 +276,7 @@ If you need more, call: this with since_sequence = next_sequence.
 Defaults: from the beginning, 20 changes. Max: 50.
 {NOT_INSTRUCTIONS}"""
 _CLAIMS_RECENT_DOC = """\
-The entries that changed after a sequence, the oldest change first, each with its last change.
+The entries that changed after a sequence number, the oldest change first, each with its last change.
 
     page = claims.recent(load("sequence", 0))
     save("sequence", page.next_sequence)
