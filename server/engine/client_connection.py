@@ -160,6 +160,8 @@ class ClientConnection(Connection):
     ) -> None:
         number = message["id"]
         try:
+            if not self.is_open:
+                raise WireError("it left before its request began")
             if self._running > _MAX_REQUESTS:
                 raise WinnowError("QUEUE_FULL", "too many calls at once; wait for some answers", retryable=True)
             reply = {"id": number, "ok": await request(self, message)}
@@ -197,6 +199,8 @@ class ClientConnection(Connection):
         self._is_greeted = True
         hello = Hello.from_message(message)
         self.settings = await self._service.admit(hello)
+        if not self.is_open:  # registered now, it would stay a client for ever
+            raise WireError("it left before it was admitted")
 
         def get_store() -> Store:
             store = self._service.shared_store.get()

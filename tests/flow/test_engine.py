@@ -443,16 +443,32 @@ async def test_an_engine_of_another_build_gives_way_to_a_client_that_is_alone(ow
 async def _hello(store: Path, **others: Any) -> None:
     link = await _Link.open(store)
     assert link is not None
-    told = {
+    try:
+        await link.ask("hello", **{**_describe_client(store), **others})
+    finally:
+        link.close()
+
+
+def _describe_client(store: Path) -> dict[str, Any]:
+    return {
         "protocol": 1,
         "build": build_id(),
         "settings": describe_settings(settings_of(store)),
         "waits_for_model": False,
     }
-    try:
-        await link.ask("hello", **{**told, **others})
-    finally:
-        link.close()
+
+
+async def test_clients_that_leave_before_they_are_admitted_do_not_hold_the_engine(own: Path) -> None:
+    """A host may end its server while that says hello."""
+    async with client(own, engine_idle_minutes=0.05) as kb:
+        await search(kb)
+        hello = {"id": 1, "do": "hello", **_describe_client(own)}
+        for _ in range(20):
+            opened = endpoint.connect(own)
+            assert opened is not None
+            with opened:
+                opened.sendall(frame(json.dumps(hello).encode()))
+    await asyncio.wait_for(wait_until_gone(own), 60)
 
 
 async def test_hosts_with_different_homes_share_an_engine(own: Path, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from tests.graphs import Corpus
@@ -134,3 +136,17 @@ def test_evidence_for_a_definition_is_the_chunk_that_holds_it() -> None:
         corpus.name(edge.target): [corpus.name(id) for id in edge.evidence] for edge in corpus.edges("DEFINES")
     }
     assert [shown[f"a.f{n}"] for n in range(9)] == [[f"¶f{n}"] for n in range(9)]
+
+
+def test_a_source_that_cpython_fails_to_parse_at_first_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread that parses at the same time can make ``ast.parse`` fail for a valid source."""
+    whole = read_code("server/graph/walk.py", WALK)
+    parse, failures = ast.parse, [SystemError("AST constructor recursion depth mismatch")] * 2
+
+    def fail_twice(source: str) -> ast.Module:
+        if failures:
+            raise failures.pop()
+        return parse(source)
+
+    monkeypatch.setattr("winnow.server.readers.extraction.code.ast.parse", fail_twice)
+    assert (read_code("server/graph/walk.py", WALK), failures) == (whole, [])

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from winnow.server.readers.extraction.rules import Rule
+from winnow.server.text.markup.syntax_trees import retry_trees
 from winnow.server.text.words.definitions import DEFINITION
 
 SymbolKind = Literal["module", "class", "function", "identifier"]
@@ -69,7 +70,7 @@ def read_code(uri: str, text: str) -> CodeFacts:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SyntaxWarning)
-                tree = ast.parse(text)
+                tree = retry_trees(ast.parse, text)
             return _read_python(module, tree, text, is_package=uri.endswith("__init__.py"))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             pass

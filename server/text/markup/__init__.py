@@ -1,1 +1,1 @@
-"""Markup in texts: signs, escapes, code and captions of Markdown; template code; bounded YAML; safe patterns."""
+"""Signs, escapes, code and captions of Markdown; template code; bounded YAML; safe patterns; syntax trees."""

@@ -11,8 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,10 +19,10 @@ from winnow.sandbox.child.language.refusals import Rejected
 from winnow.sandbox.child.modules.skills import MODULE, MOST_BYTES, Skills, compile_skill
 from winnow.server import DATA
 from winnow.server.runtime.operator_files import UnusableText, check_writers, read_operator_file
+from winnow.server.text.markup.syntax_trees import retry_trees
 
 SHIPPED = DATA / "skills"
 _MOST_FILES = 100  # of one folder
-_PARSE_ATTEMPTS = 5
 _WORD = re.compile(r"\w+")
 
 
@@ -83,7 +82,7 @@ def load_skills(folders: Sequence[Path]) -> SkillSet:
             try:
                 # More than a skill may have: the check of the source refuses the rest in its own words.
                 source = read_operator_file(path, 4 * MOST_BYTES, is_ours=is_ours)
-                file_skills = _check_skills(source, file)
+                file_skills = retry_trees(_parse_skills, source, file)
             except Rejected as error:
                 where = f"line {error.line}: " if error.line else ""
                 left_out.append(SkippedSkill(str(path), f"{where}{error.message}"))
@@ -110,28 +109,18 @@ def _list_files(folder: Path, left_out: list[SkippedSkill], *, is_ours: bool) ->
         return []
 
 
-def _check_skills(source: str, file: str) -> list[Skill]:
-    """The skills of a file, as ``_parse_skills`` reads them.
-
-    CPython 3.11 and 3.12 count the depth of syntax trees for the whole interpreter: while another thread parses,
-    ``ast.parse`` may raise ``SystemError`` for a sound file. Then it is read again.
-    """
-    for _ in range(_PARSE_ATTEMPTS - 1):
-        with suppress(SystemError):
-            return list(_parse_skills(source, file))
-    return list(_parse_skills(source, file))
-
-
-def _parse_skills(source: str, file: str) -> Iterator[Skill]:
+def _parse_skills(source: str, file: str) -> list[Skill]:
     """The public functions of a file, in order. Raises ``Rejected`` if the policy refuses the file."""
     compile_skill(source)
+    skills: list[Skill] = []
     for node in ast.parse(source).body:
         if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
             continue
         doc = ast.get_docstring(node)
         if not doc:
             raise Rejected("CodeRejected", f"{node.name}: a skill needs a docstring", node.lineno)
-        yield Skill(node.name, f"({ast.unparse(node.args)})", inspect.cleandoc(doc), file)
+        skills.append(Skill(node.name, f"({ast.unparse(node.args)})", inspect.cleandoc(doc), file))
+    return skills
 
 
 # Runners whose language is too small for skills (setting ``sandbox``).
