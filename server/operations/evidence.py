@@ -191,8 +191,8 @@ def _open_similarity(context: RequestContext, question: str, projects: Sequence[
         return _Similarity(why_not=_UNREAD)
 
     def similarity(spans: Sequence[str]) -> Sequence[float]:
-        vectors = embedder.embed([question, *spans])
-        return [float(score) for score in vectors[1:] @ vectors[0]]
+        (asked,) = embedder.embed_queries([question])
+        return [float(score) for score in embedder.embed(spans) @ asked]
 
     return _Similarity(similarity)
 

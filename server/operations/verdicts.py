@@ -18,8 +18,8 @@ from winnow.server.retrieval.verdict import (
     WordScores,
     decide,
     estimate_confidence,
-    has_fitted_cosines,
     measure_signals,
+    rescale_cosine,
 )
 from winnow.server.runtime.deadlines import current_deadline
 from winnow.server.text.words.languages import is_english
@@ -114,9 +114,10 @@ def _is_path(context: RequestContext, asked: ParsedQuery, name: str) -> bool:
 
 
 def _best_cosine(context: RequestContext, ranking: CandidateList) -> float | None:
-    """The cosine of the best passage; None without a fitted model, or where it does not read the question."""
+    """The cosine of the best passage on the scale of the verdict; None where the model does not tell."""
     embedder = context.index.embedder.ready()
-    if ranking.relevance is None or embedder is None or not has_fitted_cosines(embedder.fingerprint):
-        return None
     hits = (candidate.hit for candidate in ranking.candidates)
-    return max((hit.dense for hit in hits if hit is not None and hit.dense is not None), default=None)
+    cosines = [hit.dense for hit in hits if hit is not None and hit.dense is not None]
+    if ranking.relevance is None or embedder is None or not cosines:
+        return None
+    return rescale_cosine(max(cosines), embedder.background, embedder.related)

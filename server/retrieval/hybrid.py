@@ -206,7 +206,7 @@ class Retriever:
         lexical = dense = None
         embedder = self._usable_embedder(project, notes)
         if embedder is not None:
-            vector: Vector = embedder.embed([query])[0]
+            vector: Vector = embedder.embed_queries([query])[0]
             has_language = is_covered(query, documents, embedder.languages)
             cosines = self._store.score_dense(vector, ids)
             dense = Leg(cosines, lambda _: {}, is_foreign=not has_language, background=embedder.background)
@@ -430,7 +430,7 @@ def _embed_query(query: str, embedder: Embedder, vectors: Cache[Vector] | None) 
     cached = vectors.get(key) if vectors else None
     if cached is not None:
         return cached
-    vector: Vector = embedder.embed([query])[0]
+    vector: Vector = embedder.embed_queries([query])[0]
     if vectors:
         vectors.put(key, vector)
     return vector

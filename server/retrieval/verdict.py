@@ -31,8 +31,11 @@ COEFFICIENTS: Mapping[Method, Mapping[str, float]] = MappingProxyType(
 )
 # The confidence from which a question counts as answered, and below which as not found.
 ANSWERED_FROM, NOT_FOUND_BELOW = 0.5, 0.2
-# Cosines of different models lie on different scales; these are fitted for the models whose names begin so.
-_FITTED_MODELS = ("all-MiniLM-L6-v2/",)
+# The usual cosine of a question and a text that answers it, of the model that the coefficients are fitted to; that
+# of unrelated texts is 0. Other models' cosines are brought to this scale.
+FITTED_RELATED = 0.71
+# A model whose cosines of answers are nearer than this to those of unrelated texts does not tell them apart.
+_LEAST_DISTANCE = 0.05
 # A word that is no plain one: with a digit, an underscore, or a capital after its first letter.
 _IDENTIFIER = re.compile(r"[\d_]|(?<=\w)[A-Z]")
 _SENTENCE_ENDS = ".!?:"
@@ -97,9 +100,17 @@ def measure_signals(words: Sequence[WordScores], cosine: float | None) -> Signal
     return Signals(covered / total, missing / total, strength, cosine)
 
 
-def has_fitted_cosines(fingerprint: str) -> bool:
-    """Whether the coefficients are fitted to the cosines of the embedding model with this fingerprint."""
-    return fingerprint.startswith(_FITTED_MODELS)
+def rescale_cosine(cosine: float, background: float, related: float) -> float | None:
+    """A cosine on the scale that the coefficients are fitted to; None where the model's tells nothing.
+
+    ``background`` and ``related`` are the model's usual cosines of unrelated texts, and of a question and its
+    answer.
+
+    >>> rescale_cosine(0.5, 0.0, 0.71), rescale_cosine(0.8, 0.8, 0.9), rescale_cosine(0.9, 0.8, 0.8)
+    (0.5, 0.0, None)
+    """
+    distance = related - background
+    return (cosine - background) / distance * FITTED_RELATED if distance >= _LEAST_DISTANCE else None
 
 
 def estimate_confidence(signals: Signals) -> float:

@@ -81,8 +81,8 @@ class Settings(BaseModel):
     )
     embedder: EmbedderName = Field(
         default=Address("minilm"),
-        description="embedding model: minilm, fastembed:MODEL, onnx:FOLDER, or openai:URL#MODEL, "
-        "an endpoint that receives your texts",
+        description="embedding model: minilm, bge-small, multilingual, fastembed:MODEL, onnx:FOLDER, or "
+        "openai:URL#MODEL, an endpoint that receives your texts",
     )
     embedder_key: SecretStr | None = Field(default=None, description="API key of the embedding endpoint")
     fusion: Literal["convex", "rrf"] = Field(

@@ -37,12 +37,16 @@ def split_table(value: Any) -> Any:
     return tuple((str(name).strip(), factor) for name, factor in value)
 
 
-EMBEDDER_NAME = re.compile(r"(minilm|fastembed:\S+|onnx:.+|openai:https?://[^\s#]+#\S+)")
+# Models that `winnow model install NAME` installs.
+INSTALLED_MODELS = ("minilm", "bge-small", "multilingual")
+EMBEDDER_NAME = re.compile(rf"({'|'.join(INSTALLED_MODELS)}|fastembed:\S+|onnx:.+|openai:https?://[^\s#]+#\S+)")
 
 
 def _check_embedder(name: Address) -> Address:
     if not EMBEDDER_NAME.fullmatch(name.whole):
-        raise ValueError("should be minilm, fastembed:MODEL, onnx:FOLDER or openai:URL#MODEL")
+        raise ValueError(
+            "should be minilm, bge-small, multilingual, fastembed:MODEL, onnx:FOLDER or openai:URL#MODEL"
+        )
     return name
 
 

@@ -297,7 +297,8 @@ class Embedder(Protocol):
     """Text to unit vectors. ``fingerprint`` changes whenever the vectors would.
 
     ``languages`` (ISO 639-1) are those that the model understands, None where it understands them all.
-    ``background`` is the usual cosine of texts that have nothing in common, 0 to 1.
+    ``background`` is the usual cosine of texts that have nothing in common, 0 to 1; ``related`` that of a question
+    and a text that answers it.
     """
 
     @property
@@ -312,8 +313,14 @@ class Embedder(Protocol):
     @property
     def background(self) -> float: ...
 
+    @property
+    def related(self) -> float: ...
+
     def embed(self, texts: Sequence[str]) -> Vector:
-        """Shape (len(texts), dimension), rows of length 1."""
+        """Passages, or texts to compare with each other: shape (len(texts), dimension), rows of length 1."""
+
+    def embed_queries(self, queries: Sequence[str]) -> Vector:
+        """The same for queries, which some models read in another way; to compare with passages."""
 
 
 class Reranker(Protocol):

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from winnow.server.backends.models.embedders import load_model
-from winnow.server.backends.models.weights import DIMENSION
+from winnow.server.backends.models.installed.table import DEFAULT
 from winnow.server.backends.vectors.edge import EdgeStore
 from winnow.server.ids import chunk_id
 from winnow.server.models import Filters
@@ -34,7 +34,7 @@ def main(chunks: int) -> None:
     generator = np.random.default_rng(0)
     _embedding([" ".join(generator.choice(WORDS, 60)) for _ in range(256)])
     with tempfile.TemporaryDirectory() as folder:
-        store = EdgeStore(Path(folder), DIMENSION)
+        store = EdgeStore(Path(folder), DEFAULT.dimension)
         _measure_time(f"upsert {chunks:,} chunks", lambda: _fill(store, chunks, generator))
         _asking("before the graph", store, generator)
         _measure_time("build the graph", store.optimize)
@@ -66,7 +66,7 @@ def _point(number: int, generator: np.random.Generator) -> Point:
 
 
 def _vector(generator: np.random.Generator) -> Vector:
-    vector = generator.normal(size=DIMENSION).astype(np.float32)
+    vector = generator.normal(size=DEFAULT.dimension).astype(np.float32)
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 

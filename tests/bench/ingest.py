@@ -20,8 +20,8 @@ from rich.table import Table
 
 from tests.bench.command_line import command_line
 from tests.bench.ingest_peers import STORES, fill_store, job_of
-from winnow.server.backends.models import minilm, weights
 from winnow.server.backends.models.embedders import load_embedder
+from winnow.server.backends.models.installed import loading, table, weights
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.demonstration.stdlib import read_corpus
 from winnow.server.commands.terminal.output import Json, print_json, report_errors
@@ -135,15 +135,18 @@ def _compare_peer(ours: Mapping[str, float], rows: list[dict[str, Any]]) -> dict
 
 def _build_jobs(settings: Settings, scratch: Path, texts: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The inputs of peers: the model as published (float32), if its weights are there, and as installed (int8)."""
-    folder, carrier = minilm.model_folder(settings.models), weights.find_installed_carrier()
+    folder, carrier = loading.model_folder(settings.models), weights.find_installed_carrier()
     graphs = {"int8": folder / "model.onnx"}
     if carrier:
         graphs["float32"] = scratch / "float32.onnx"
-        minilm.write_float32(carrier, graphs["float32"])
+        loading.write_float32(carrier, graphs["float32"])
     for precision in _PRECISIONS:
         if precision in graphs:
-            tokenizer = folder / weights.TOKENIZER
-            yield precision, job_of(graphs[precision], tokenizer, minilm.WINDOW, minilm.SLOWER_FUSED, texts)
+            tokenizer = folder / table.TOKENIZER
+            yield (
+                precision,
+                job_of(graphs[precision], tokenizer, table.DEFAULT.usage.window, loading.SLOWER_FUSED, texts),
+            )
 
 
 @contextmanager

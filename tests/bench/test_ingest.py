@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from tests.bench.ingest import app, show_figures
 from tests.bench.ingest_peers import STORES, fill_store
-from winnow.server.backends.models import weights
+from winnow.server.backends.models.installed import table, weights
 
 pytestmark = pytest.mark.skipif(
-    weights.find_installed_carrier() is None, reason=f"the package {weights.CARRIER} is not installed"
+    weights.find_installed_carrier() is None, reason=f"the package {table.CARRIER.requirement} is not installed"
 )
 
 

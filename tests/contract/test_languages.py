@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.ingesting import ingest_paths
-from winnow.server.backends.models import weights
+from winnow.server.backends.models.installed import table, weights
 from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters
@@ -29,7 +29,9 @@ FOLDER = Path(__file__).parents[1] / "languages"
 LANGUAGES = ("ar", "de", "en", "ru", "zh")
 CARRIER = weights.find_installed_carrier()
 
-pytestmark = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
+pytestmark = pytest.mark.skipif(
+    CARRIER is None, reason=f"the package {table.CARRIER.requirement} is not installed"
+)
 
 
 @pytest.fixture(scope="module")

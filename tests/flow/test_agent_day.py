@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from tests.patience import LIMIT
 from tests.pdf_files import PdfFile, build_pdf, paragraph
-from winnow.server.backends.models.weights import find_installed_carrier
+from winnow.server.backends.models.installed.weights import find_installed_carrier
 from winnow.server.commands.claims.notebooks import app as claims_command
 from winnow.server.commands.ingest import app as ingest_command
 

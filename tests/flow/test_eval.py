@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.patience import LIMIT
-from winnow.server.backends.models import weights
+from winnow.server.backends.models.installed import table, weights
 from winnow.server.commands.eval import app
 
 ROOT = Path(__file__).parents[2]
@@ -78,7 +78,7 @@ def _run(*arguments: object) -> Result:
     return CliRunner().invoke(app, list(map(str, arguments)))
 
 
-@pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
+@pytest.mark.skipif(CARRIER is None, reason=f"the package {table.CARRIER.requirement} is not installed")
 @pytest.mark.parametrize("name", BASELINE["sets"])
 def test_the_quotes_of_one_call_answer_golden_questions(
     name: str, demonstrated: tuple[Path, dict[str, Any]]

@@ -224,7 +224,7 @@ def test_a_generated_source_with_hostile_documents_is_bounded_like_files(target:
 class Counting:
     """An embedder that counts the texts it is given."""
 
-    fingerprint, dimension, languages, background = "counting", 4, None, 0.0
+    fingerprint, dimension, languages, background, related = "counting", 4, None, 0.0, 1.0
 
     def __init__(self) -> None:
         self.texts = 0
@@ -232,6 +232,8 @@ class Counting:
     def embed(self, texts: Sequence[str]) -> Vector:
         self.texts += len(texts)
         return np.array([[1.0, len(text), 0.0, 0.0] for text in texts], dtype=np.float32)
+
+    embed_queries = embed
 
 
 def test_what_a_document_repeats_is_embedded_once_in_a_piece_of_work() -> None:

@@ -151,7 +151,7 @@ def test_an_environment_that_no_scope_can_name_is_kept_and_told(
 class Counting:
     """An embedder that counts the texts it is given."""
 
-    fingerprint, dimension, languages, background = "counting", DIMENSION, None, 0.0
+    fingerprint, dimension, languages, background, related = "counting", DIMENSION, None, 0.0, 1.0
 
     def __init__(self) -> None:
         self.texts = 0
@@ -161,6 +161,8 @@ class Counting:
         found = np.zeros((len(texts), DIMENSION), dtype=np.float32)
         found[:, 0] = 1.0
         return found
+
+    embed_queries = embed
 
 
 LONG = "# Long\n\n" + "".join(

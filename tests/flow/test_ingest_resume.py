@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.backends.models.weights import DIMENSION
+from winnow.server.backends.models.installed.table import DEFAULT
 from winnow.server.backends.opening import catalogue_path, open_backends
 from winnow.server.backends.vectors.edge import EdgeStore
 from winnow.server.ids import chunk_of_point
@@ -62,7 +62,7 @@ def ingest(store: Path, folder: Path) -> dict[str, Any]:
 
 def index(store: Path) -> tuple[list[Any], dict[str, Any]]:
     """The whole content of an index, except counters."""
-    catalogue, vectors = Catalogue(catalogue_path(load_settings(store=store))), EdgeStore(store, DIMENSION)
+    catalogue, vectors = Catalogue(catalogue_path(load_settings(store=store))), EdgeStore(store, DEFAULT.dimension)
     try:
         rows = [
             (document, catalogue.text(document.id, "p"), catalogue.chunks(document.id, "p"))

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
 from tests.patience import LIMIT, until
-from winnow.server.backends.models.weights import find_installed_carrier
+from winnow.server.backends.models.installed.weights import find_installed_carrier
 from winnow.server.storage.files.lock import find_holder
 from winnow.server.tools.table import TOOLS
 

@@ -49,7 +49,7 @@ _MODULES = (
     "winnow.sandbox.runners.fork_server",
     "winnow.sandbox.walls.trial",
     "winnow.security.surface",
-    "winnow.server.backends.models.minilm",
+    "winnow.server.backends.models.installed.loading",
     "winnow.server.backends.opening",
     "winnow.server.backends.vectors.edge",
     "winnow.server.commands.entry.app",

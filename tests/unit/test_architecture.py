@@ -104,7 +104,7 @@ VENDORS: Mapping[str, str] = {
     "qdrant_edge": "server.backends.vectors.edge",
     "qdrant_client": "server.backends.vectors.qdrant",
     "neo4j": "server.backends.graphs.neo4j",
-    "onnx": "server.backends.models.minilm_conversion",
+    "onnx": "server.backends.models.installed.bert_graph",
     "onnxruntime": "server.backends.models.onnx_runtime",
     "tokenizers": "server.backends.models.",
     "httpx": "server.backends.models.openai_api server.bibliographies.zotero.local_api "
@@ -348,7 +348,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "sandbox.runners.runner_table": "factories: one runner is wanted",
     "server.backends.models.embedders": "factories: one model's runtime is wanted",
     "server.backends.models.onnx_runtime": "the quantiser, which only a conversion needs",
-    "server.backends.models.minilm": "converting the model needs an optional package",
+    "server.backends.models.installed.loading": "converting the model needs an optional package",
     "server.backends.vectors.index_build": "the build runs in a process of its own",
     # large or optional packages
     "sandbox.child.monty_child": "walls and limits of one kernel: not every system has the modules",

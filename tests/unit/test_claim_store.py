@@ -238,12 +238,14 @@ def test_drift_is_a_change_and_no_revision(store: SqliteClaimStore) -> None:
 class _Letters:
     """Vectors of the letters of a text."""
 
-    fingerprint, dimension, languages, background = "letters/1", 26, None, 0.0
+    fingerprint, dimension, languages, background, related = "letters/1", 26, None, 0.0, 1.0
 
     def embed(self, texts: object) -> object:
         assert isinstance(texts, list)
         rows = np.array([[text.lower().count(chr(97 + at)) for at in range(26)] for text in texts], np.float32)
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    embed_queries = embed
 
 
 def test_vectors_find_the_nearest_claim_also_after_a_revision_and_in_the_view_alone(

@@ -8,16 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winnow.server.backends.models import weights
 from winnow.server.backends.models.embedders import LazyEmbedder, load_model
-from winnow.server.backends.models.minilm import model_folder
+from winnow.server.backends.models.installed import table, weights
+from winnow.server.backends.models.installed.loading import model_folder
 from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.storage.base import Embedder
 
 CARRIER = weights.find_installed_carrier()
-needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
+needs_weights = pytest.mark.skipif(
+    CARRIER is None, reason=f"the package {table.CARRIER.requirement} is not installed"
+)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +110,7 @@ def test_a_missing_model_says_how_to_install_it(tmp_path: Path, monkeypatch: pyt
 
 
 def test_files_that_are_not_the_published_ones_are_refused(tmp_path: Path) -> None:
-    for name in weights.SHA256:
+    for name in table.DEFAULT.sha256:
         (tmp_path / name).write_bytes(b"something else")
     with pytest.raises(WinnowError, match="not the published file"):
         weights.check(tmp_path)

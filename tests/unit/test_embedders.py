@@ -18,7 +18,7 @@ from tests.patience import LIMIT
 from tests.tiny_models import TABLE, WORDS, write_model
 from winnow.server.backends.models.embedders import LazyEmbedder, install_model, load_embedder
 from winnow.server.backends.models.embedding_scheduler import FEW, EmbeddingScheduler, PriorityGate
-from winnow.server.backends.models.named_embedder import UNRELATED, languages_of, mean_cosine
+from winnow.server.backends.models.named_embedder import ANSWERS, QUESTIONS, languages_of, measure_scale
 from winnow.server.backends.models.onnx_folder import OnnxFolder
 from winnow.server.backends.models.openai_api import AT_ONCE, OpenAIEndpoint
 from winnow.server.errors import WinnowError
@@ -65,20 +65,125 @@ def test_the_fingerprint_is_that_of_the_bytes_and_of_what_is_done_with_them(tmp_
             ("other weights", TABLE + 1, {}),
             ("cls", TABLE, {"1_Pooling__config": {"pooling_mode": "cls"}}),
             ("window", TABLE, {"sentence_bert_config": {"max_seq_length": 3}}),
+            ("query", TABLE, {"config_sentence_transformers": {"prompts": {"query": "proxy "}}}),
+            ("passage", TABLE, {"config_sentence_transformers": {"prompts": {"passage": "proxy "}}}),
         )
     }
-    assert len(kinds) == 4
+    assert len(kinds) == 6  # "a" and "same" are one
 
 
-def test_the_background_is_the_mean_cosine_of_different_rows_and_never_below_zero() -> None:
-    rows = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]], dtype=np.float32)
-    assert mean_cosine(rows) == pytest.approx((0.6 + 0.8 + 0.0) / 3, abs=0.005)
-    assert mean_cosine(np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)) == 0.0
+def test_the_scale_is_the_mean_cosine_of_questions_with_others_answers_and_with_their_own() -> None:
+    questions = np.array([[1.0, 0.0], [0.6, 0.8]], dtype=np.float32)
+    answers = np.array([[0.8, 0.6], [0.0, 1.0]], dtype=np.float32)
+    assert measure_scale(questions, answers) == ((0.0 + 0.96) / 2, 0.8)
+    assert measure_scale(questions, -answers) == (0.0, -0.8)
 
 
-def test_a_folders_background_is_measured_when_it_is_loaded(tmp_path: Path) -> None:
+def test_a_background_below_a_tenth_is_none() -> None:
+    questions = np.eye(2, dtype=np.float32)
+    nearly = np.array([[0.99, 0.09], [0.09, 0.99]], dtype=np.float32)
+    assert measure_scale(questions, nearly) == (0.0, 0.99)
+
+
+def test_a_folders_scale_is_measured_when_it_is_loaded(tmp_path: Path) -> None:
     model = OnnxFolder(write_model(tmp_path / "model"))
-    assert model.background == mean_cosine(model.embed(UNRELATED))
+    expected = measure_scale(model.embed_queries(QUESTIONS), model.embed(ANSWERS))
+    assert (model.background, model.related) == expected
+
+
+PROMPTS: dict[str, Any] = {"query": "proxy ", "passage": "policy ", "other": "backup "}
+
+
+@pytest.mark.parametrize(
+    ("config", "query", "passage"),
+    [
+        ({"prompts": PROMPTS}, [1, 2], [4, 2]),
+        ({"prompts": PROMPTS | {"document": "backup "}}, [1, 2], [3, 2]),
+        ({"prompts": PROMPTS, "default_prompt_name": "other"}, [1, 2], [4, 2]),
+        ({"prompts": {"other": "backup "}, "default_prompt_name": "other"}, [3, 2], [3, 2]),
+        ({"prompts": {"other": "backup "}}, [2], [2]),
+        ({"prompts": {"query": "", "document": ""}, "default_prompt_name": None}, [2], [2]),
+        ({"prompts": None}, [2], [2]),
+        ({}, [2], [2]),
+    ],
+)
+def test_a_folders_prompts_stand_before_queries_and_passages(
+    tmp_path: Path, config: dict[str, Any], query: list[int], passage: list[int]
+) -> None:
+    model = OnnxFolder(write_model(tmp_path / "model", config_sentence_transformers=config))
+    assert model.embed_queries(["gateway"])[0] == pytest.approx(unit(TABLE[query].mean(axis=0)), abs=1e-6)
+    assert model.embed(["gateway"])[0] == pytest.approx(unit(TABLE[passage].mean(axis=0)), abs=1e-6)
+    assert model.embed_queries([]).shape == (0, 6)
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"tokenizer_config": {"model_max_length": 2}}, 2),
+        ({"tokenizer_config": {"model_max_length": 2}, "sentence_bert_config": {"max_seq_length": 1}}, 1),
+        ({"tokenizer_config": {"model_max_length": 1000000000000000019884624838656}}, 3),
+        ({"tokenizer_config": {}, "sentence_bert_config": {"max_seq_length": None}}, 3),
+    ],
+)
+def test_the_window_is_that_of_sentence_transformers_or_else_the_tokenizers(
+    tmp_path: Path, files: dict[str, Any], words: int
+) -> None:
+    model = OnnxFolder(write_model(tmp_path / "model", **files))
+    expected = unit(TABLE[1 : words + 1].mean(axis=0))
+    assert model.embed(["proxy gateway backup"])[0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("config_sentence_transformers.json", '{"prompts": ["query: "]}', "prompts should be an object"),
+        ("config_sentence_transformers.json", '{"default_prompt_name": 1}', "default_prompt_name a text"),
+        ("config_sentence_transformers.json", '{"prompts": {"query": 7}}', "a prompt should be a text"),
+        ("config_sentence_transformers.json", '{"prompts": {"query": null}}', "a prompt should be a text"),
+        (
+            "config_sentence_transformers.json",
+            json.dumps({"prompts": {"document": "x" * 2001}}),
+            "at most 2,000 characters",
+        ),
+        ("config_sentence_transformers.json", "[]", "config_sentence_transformers.json is no JSON object"),
+        ("config_sentence_transformers.json", " " * (1 << 20) + "{}", "has more than 1 MB"),
+        ("1_Pooling/config.json", "[" * 200_000, "1_Pooling/config.json is not JSON"),
+        ("1_Pooling/config.json", '{"pooling_mode": ["cls"]}', "its pooling is ['cls']"),
+        ("1_Pooling/config.json", "\xff", "1_Pooling/config.json is not JSON"),
+        ("sentence_bert_config.json", '{"max_seq_length": "512"}', "its window is '512'"),
+        ("sentence_bert_config.json", '{"max_seq_length": true}', "its window is 'True'"),
+        ("sentence_bert_config.json", '{"max_seq_length": 0}', "its window is '0'"),
+        ("sentence_bert_config.json", '{"max_seq_length": 1e9}', "from 1 to 32,768"),
+        ("tokenizer_config.json", '{"model_max_length": -1}', "its window is '-1'"),
+        ("tokenizer.json", "{}", "tokenizer.json cannot be read"),
+    ],
+)
+def test_a_folder_with_a_hostile_file_says_which_and_why(
+    tmp_path: Path, name: str, content: str, why: str
+) -> None:
+    path = write_model(tmp_path / "model") / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(WinnowError) as caught:
+        OnnxFolder(tmp_path / "model")
+    assert (caught.value.reason, why in caught.value.message) == ("MODEL_UNAVAILABLE", True), caught.value.message
+    assert len(caught.value.message) < 1000
+
+
+def test_a_folder_whose_pooling_leaves_out_the_prompt_is_refused(tmp_path: Path) -> None:
+    files = {
+        "1_Pooling__config": {"pooling_mode": "mean", "include_prompt": False},
+        "config_sentence_transformers": {"prompts": {"query": "proxy "}},
+    }
+    with pytest.raises(WinnowError, match="include_prompt"):
+        OnnxFolder(write_model(tmp_path / "model", **files))
+
+
+def test_a_huge_tokenizer_is_not_read(tmp_path: Path) -> None:
+    with (write_model(tmp_path / "model") / "tokenizer.json").open("r+b") as file:
+        file.truncate((128 << 20) + 1)
+    with pytest.raises(WinnowError, match=r"tokenizer\.json has more than 128 MB"):
+        OnnxFolder(tmp_path / "model")
 
 
 def test_a_folder_that_cannot_be_used_says_what_it_lacks(tmp_path: Path) -> None:
@@ -165,11 +270,12 @@ def test_an_endpoint_gives_unit_vectors_in_the_order_of_the_texts(endpoint: Endp
     model = open_endpoint(endpoint)
     texts = [f"{'a' * (at % 7)}{'o' * (at % 5)} {at}" for at in range(AT_ONCE + 9)]
     assert model.embed(texts) == pytest.approx(np.stack([unit(letters(text)) for text in texts]), abs=1e-6)
-    assert [len(asked["input"]) for asked in endpoint.asked] == [len(UNRELATED), AT_ONCE, 9]
+    assert [len(asked["input"]) for asked in endpoint.asked] == [len(QUESTIONS) + len(ANSWERS), AT_ONCE, 9]
     assert {(asked["path"], asked["model"]) for asked in endpoint.asked} == {("/v1/embeddings", "letters")}
     assert set(endpoint.keys) == {"Bearer a-key"}
     assert (model.dimension, model.fingerprint) == (5, "openai/letters/5")
-    assert model.background == mean_cosine(np.stack([unit(letters(text)) for text in UNRELATED]))
+    questions, answers = (np.stack([unit(letters(text)) for text in texts]) for texts in (QUESTIONS, ANSWERS))
+    assert (model.background, model.related) == measure_scale(questions, answers)
 
 
 def test_an_endpoint_that_is_busy_is_asked_again_and_a_query_once(endpoint: Endpoint) -> None:

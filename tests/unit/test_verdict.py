@@ -6,18 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from winnow.server.backends.models.installed.table import DEFAULT, MODELS, ModelRecord
 from winnow.server.retrieval import verdict
 from winnow.server.retrieval.verdict import (
     ANSWERED_FROM,
+    FITTED_RELATED,
     NOT_FOUND_BELOW,
     Signals,
     WordScores,
     decide,
     estimate_confidence,
-    has_fitted_cosines,
     is_name,
     is_rare,
     measure_signals,
+    rescale_cosine,
 )
 from winnow.server.text.verdicts import render_verdict
 from winnow.server.text.words.tokens import FALLBACK
@@ -138,9 +140,18 @@ def test_names_have_capitals_digits_or_underscores(word: str, question: str, exp
     assert is_name(word, question) == expected
 
 
-def test_cosines_of_other_models_are_not_used() -> None:
-    assert has_fitted_cosines("all-MiniLM-L6-v2/int8/53aa5117/1")
-    assert not has_fitted_cosines("openai/text-embedding-3-small")
+def test_the_cosines_of_the_model_that_the_coefficients_are_fitted_to_stay_as_they_are() -> None:
+    assert rescale_cosine(0.432, DEFAULT.background, DEFAULT.related) == pytest.approx(0.432, abs=1e-12)
+
+
+@pytest.mark.parametrize("record", MODELS.values(), ids=MODELS)
+def test_unrelated_texts_and_answers_have_the_same_cosines_by_every_model(record: ModelRecord) -> None:
+    scale = record.background, record.related
+    assert [rescale_cosine(cosine, *scale) for cosine in scale] == pytest.approx([0.0, FITTED_RELATED])
+
+
+def test_a_model_that_cannot_tell_answers_from_unrelated_texts_is_not_heard() -> None:
+    assert rescale_cosine(0.99, 0.95, 0.97) is None
 
 
 @pytest.mark.parametrize(

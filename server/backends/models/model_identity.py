@@ -10,20 +10,22 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from winnow.server.backends.models import weights
+from winnow.server.backends.models.installed.table import find_record
 from winnow.server.settings.settings import Settings
 
 GRAPHS = ("model.onnx", "onnx/model.onnx")
 TOKENIZER = "tokenizer.json"
-_SMALL = (TOKENIZER, "1_Pooling/config.json", "sentence_bert_config.json")
+POOLING, WINDOW = "1_Pooling/config.json", "sentence_bert_config.json"
+PROMPTS, TOKENIZER_CONFIG = "config_sentence_transformers.json", "tokenizer_config.json"
+_SMALL = (TOKENIZER, POOLING, WINDOW, PROMPTS, TOKENIZER_CONFIG)
 _CHARS = 12
 
 
 def embedder_of(settings: Settings) -> str:
-    """The embedding model of these settings: the default by its weights, a folder by its files, others by name."""
+    """The embedding model of these settings: of the table by its weights, a folder by its files, or a name."""
+    if record := find_record(settings):
+        return f"{record.key}:{record.sha256[record.weights][:_CHARS]}"
     kind, _, which = settings.embedder.whole.partition(":")
-    if kind == "minilm":
-        return f"{kind}:{weights.SHA256[weights.WEIGHTS][:_CHARS]}"
     if kind == "onnx":
         folder = Path(which).expanduser().resolve()
         return f"{kind}:{folder.name}/{_identity(folder)}"  # the name is in the fingerprint of its vectors, too

@@ -10,23 +10,24 @@ import numpy as np
 
 from winnow.server.storage.base import ENGLISH, Vector
 
-# Texts of different kinds that have nothing in common. Few enough to pass as a query: a service is asked once.
-UNRELATED = (
-    "The recipe needs two eggs and a cup of flour.",
-    "How do I reset my password?",
-    "Glaciers retreated fastest in the last decade.",
-    "def area(radius): return 3.14 * radius ** 2",
-    "The court dismissed the appeal.",
-    "Violin concerto in D major",
-    "Children under five travel free of charge.",
-    "A protein that binds to the membrane of the cell",
-    "Quarterly revenue rose by four percent.",
-    "She painted the garden fence on Sunday.",
-    "Error 404: the page was not found",
-    "The treaty was signed in 1648.",
+# Questions of different kinds, each with a text that answers it; the other texts have nothing in common with it.
+# Few enough to pass as a query: a service is asked once.
+QUESTIONS, ANSWERS = zip(
+    ("How much flour goes into the recipe?", "The recipe needs two eggs and a cup of flour."),
+    ("When did glaciers shrink most quickly?", "Glaciers retreated fastest in the last decade."),
+    ("function that computes the area of a circle", "def area(radius): return 3.14 * radius ** 2"),
+    ("What did the court decide about the appeal?", "The court dismissed the appeal."),
+    ("Do young children pay for travel?", "Children under five travel free of charge."),
+    ("Which protein attaches to the cell membrane?", "A protein that binds to the membrane of the cell"),
+    ("How much did revenue grow in the quarter?", "Quarterly revenue rose by four percent."),
+    ("When was the treaty signed?", "The treaty was signed in 1648."),
+    strict=True,
 )
 # A service's vectors differ in their last digits from one call to the next; rankings should not.
-_BACKGROUND_DIGITS = 2
+_SCALE_DIGITS = 2
+# Rankings with a background of 0 and of 0.1 are equally good (docs/decisions/0003-retrieval.md), so every copy of
+# a model that needs none has none.
+_LEAST_BACKGROUND = 0.1
 # English models have names such as bge-small-en-v1.5; names of multilingual models do not match.
 _ENGLISH_NAME = re.compile(r"(?:^|[-_/.])(?:en|english)(?:[-_/.]|$)|all-minilm-l\d+-v\d", re.IGNORECASE)
 
@@ -37,6 +38,7 @@ class NamedEmbedder(ABC):
     _fingerprint: str
     _dimension: int
     _background: float
+    _related: float
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -61,30 +63,40 @@ class NamedEmbedder(ABC):
         """The mean cosine of unrelated texts, measured when the model was loaded."""
         return self._background
 
+    @property
+    def related(self) -> float:
+        """The mean cosine of a question and a text that answers it, measured when the model was loaded."""
+        return self._related
+
     def embed(self, texts: Sequence[str]) -> Vector:
         """Unit vectors, shape (len(texts), dimension), in the order of ``texts``. Longer texts are truncated."""
         return self._embed_texts(texts) if texts else np.empty((0, self._dimension), dtype=np.float32)
 
-    def _measure(self, vectors: Vector) -> None:
-        """Set the dimension and the background by the vectors of ``UNRELATED``."""
-        self._dimension = vectors.shape[1]
-        self._background = mean_cosine(vectors)
+    def _measure(self, questions: Vector, answers: Vector) -> None:
+        """Set the dimension and the scale of cosines by the vectors of ``QUESTIONS`` and ``ANSWERS``."""
+        self._dimension = answers.shape[1]
+        self._background, self._related = measure_scale(questions, answers)
+
+    def embed_queries(self, queries: Sequence[str]) -> Vector:
+        """The same for queries, which a model reads as any text unless a subclass says otherwise."""
+        return self.embed(queries)
 
     @abstractmethod
     def _embed_texts(self, texts: Sequence[str]) -> Vector:
         """The same for at least one text."""
 
 
-def mean_cosine(vectors: Vector) -> float:
-    """The mean cosine of two different rows, at least 0, to two digits. Rows are of length 1.
+def measure_scale(questions: Vector, answers: Vector) -> tuple[float, float]:
+    """The mean cosines of a question with other questions' answers, and with its own. Rows are of length 1.
 
-    >>> mean_cosine(np.array([[1.0, 0.0], [0.6, 0.8]]))
-    0.6
+    >>> measure_scale(np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[0.8, 0.6], [0.0, 1.0]]))
+    (0.48, 0.8)
     """
-    count = len(vectors)
-    # The square of the sum of all rows is the sum of all cosines, those of rows with themselves included.
-    together = float(np.square(vectors.sum(axis=0, dtype=np.float64)).sum())
-    return max(round((together - count) / (count * (count - 1)), _BACKGROUND_DIGITS), 0.0)
+    cosines = questions.astype(np.float64) @ answers.astype(np.float64).T
+    own = float(np.trace(cosines))
+    background = (float(cosines.sum()) - own) / (cosines.size - len(cosines))
+    least = background if background >= _LEAST_BACKGROUND else 0.0
+    return round(least, _SCALE_DIGITS), round(own / len(cosines), _SCALE_DIGITS)
 
 
 def languages_of(name: str) -> frozenset[str] | None:

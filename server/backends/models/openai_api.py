@@ -14,7 +14,7 @@ import httpx
 import numpy as np
 
 from winnow.server.backends.models.embedding_scheduler import FEW
-from winnow.server.backends.models.named_embedder import UNRELATED, NamedEmbedder
+from winnow.server.backends.models.named_embedder import ANSWERS, QUESTIONS, NamedEmbedder
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.deadlines import Deadline, current_deadline
 from winnow.server.runtime.remote import remote_backend
@@ -50,7 +50,8 @@ class OpenAIEndpoint(NamedEmbedder):
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.Client(headers=headers)
         self._dimension = 0
-        self._measure(self._request(UNRELATED))
+        vectors = self._request((*QUESTIONS, *ANSWERS))
+        self._measure(vectors[: len(QUESTIONS)], vectors[len(QUESTIONS) :])
         self._fingerprint = f"openai/{model}/{self._dimension}"  # an endpoint tells no revision
 
     def _embed_texts(self, texts: Sequence[str]) -> Vector:

@@ -128,7 +128,7 @@ def _measure_stages(
 
 
 def _embed(embedder: Embedder, question: str) -> Vector:
-    vector: Vector = embedder.embed([question])[0]
+    vector: Vector = embedder.embed_queries([question])[0]
     return vector
 
 

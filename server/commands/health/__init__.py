@@ -30,6 +30,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from winnow import SEARCH_PATH, __version__
+from winnow.server.backends.models.installed.table import find_record
 from winnow.server.commands.health import notebooks, primary_data, walls
 from winnow.server.commands.health.findings import Check, Finding
 from winnow.server.errors import WinnowError
@@ -50,7 +51,6 @@ REINSTALL = "reinstall: pip install --force-reinstall winnow-mcp"
 PYTHONS = ((3, 11), (3, 15))  # from, below
 FREE_BYTES = 512 * MIB  # an index of 100,000 chunks takes about 400 MB
 REACH_SECONDS = 3.0
-MENDS_MODEL = "run: winnow model install"
 MENDS_VECTORS = "run: winnow reindex"
 
 
@@ -316,20 +316,19 @@ def _projects(settings: Settings) -> Iterator[Finding]:
 def _model(settings: Settings) -> Iterator[Finding]:
     from winnow.server.backends.models.embedders import LazyEmbedder
 
-    source = LazyEmbedder(settings)
+    source, record = LazyEmbedder(settings), find_record(settings)
     model = source.wait()
     if model is not None:
-        place = f", in {settings.models}" if settings.embedder.whole == "minilm" else ""
+        place = f", in {settings.models}" if record else ""
         detail = f"{model.fingerprint}, {model.dimension} dimensions{place}"
         damage = _find_model_damage(settings)
-        advice = MENDS_MODEL if damage else ""
+        advice = f"run: {record.command}" if record and damage else ""
         yield Finding("model", "embedding", not damage, f"{detail}: {damage}" if damage else detail, advice)
         yield from _check_vectors(settings, model.fingerprint)
     elif source.state == "off":
         yield Finding("model", "embedding", True, f"{source.why}; search is lexical", essential=False)
     else:
-        is_ours = settings.embedder.whole == "minilm"
-        advice = MENDS_MODEL if is_ours else f"check the setting embedder ({settings.embedder})"
+        advice = f"run: {record.command}" if record else f"check the setting embedder ({settings.embedder})"
         yield Finding("model", "embedding", False, f"{source.why}; search is lexical", advice)
 
 
@@ -350,10 +349,11 @@ def _check_vectors(settings: Settings, fingerprint: str) -> Iterator[Finding]:
 
 
 def _find_model_damage(settings: Settings) -> str:
-    """The difference between the default model's files and their recorded digests; "" for other models."""
-    from winnow.server.backends.models.minilm import find_damage
+    """The difference between an installed model's files and their recorded digests; "" for other models."""
+    from winnow.server.backends.models.installed.loading import find_damage
 
-    return find_damage(settings.models, compares_digests=True) if settings.embedder.whole == "minilm" else ""
+    record = find_record(settings)
+    return find_damage(settings.models, record, compares_digests=True) if record else ""
 
 
 def _engine(settings: Settings) -> Iterator[Finding]:

@@ -89,8 +89,8 @@ EmbedderIdentity = Annotated[
     typer.Option(
         "--embedder",
         metavar="MODEL",
-        help="the only model that its vectors may come from: minilm, fastembed:MODEL, onnx:FOLDER, "
-        "openai:URL#MODEL, or an identity (winnow model show)",
+        help="the only model that its vectors may come from: minilm, bge-small, multilingual, fastembed:MODEL, "
+        "onnx:FOLDER, openai:URL#MODEL, or an identity (winnow model show)",
         show_default=False,
     ),
 ]

@@ -32,7 +32,8 @@ EmbedderOption = Annotated[
     typer.Option(
         "--embedder",
         metavar="MODEL",
-        help="embedding model: minilm (default), fastembed:MODEL, onnx:FOLDER or openai:URL#MODEL",
+        help="embedding model: minilm (default), bge-small, multilingual, fastembed:MODEL, onnx:FOLDER or "
+        "openai:URL#MODEL",
         show_default=False,
     ),
 ]

@@ -88,7 +88,7 @@ def _score_by_sentences(context: RequestContext, query: str, chunks: Mapping[str
     if embedder is None:
         return {}
     asked = terms(query)
-    (question,) = embedder.embed([query])
+    (question,) = embedder.embed_queries([query])
     scores = {}
     for chunk, passage in chunks.items():
         check_deadline()

