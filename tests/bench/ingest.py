@@ -145,7 +145,7 @@ def _build_jobs(settings: Settings, scratch: Path, texts: list[str]) -> Iterator
             tokenizer = folder / table.TOKENIZER
             yield (
                 precision,
-                job_of(graphs[precision], tokenizer, table.DEFAULT.usage.window, loading.SLOWER_FUSED, texts),
+                job_of(graphs[precision], tokenizer, table.DEFAULT.rules.window, loading.SLOWER_FUSED, texts),
             )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from winnow.server.backends.models.installed.table import DEFAULT
+from winnow.server.backends.models.installed.weights import find_installed_carrier
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts.evidence import MAX_MISSING_TERMS
@@ -107,6 +110,34 @@ DOCUMENTS = {
     "other doc tag": ("prod", "v2", f"{RULE} It listens on Egret."),
 }
 BIRDS = "Does the proxy listen on Heron, Bittern, Egret, Stork or Osprey?"
+
+
+KEPT = "Encrypted backups are kept for ninety days and then destroyed. A copy lies in another country."
+PARAPHRASED = "How long does the archive of our data exist before it is deleted?"
+
+
+async def judge_with(embedder: str, folder: Path) -> tuple[str, float]:
+    """Verdict and confidence of a paraphrased question over a store of one document, made with this model."""
+    settings = load_settings(store=folder, project="p", embedder=embedder, graph="off", execute_code="off")
+    backends = open_backends(settings, wait_for_model=True)
+    try:
+        rule = RawDocument("rule.md", "markdown", "Backups", KEPT)
+        ingest_documents(target_of(settings, backends, backends.embedder.ready()), "made", [rule])
+    finally:
+        backends.close()
+    async with open_application(settings, wait_for_model=True) as application:
+        answer = await ask(application, PARAPHRASED)
+        return answer["verdict"], answer["confidence"]
+
+
+@pytest.mark.skipif(find_installed_carrier() is None, reason="the default model is not installed")
+async def test_a_model_in_a_folder_judges_as_the_same_model_by_name(tmp_path: Path) -> None:
+    installed = load_settings(embedder="minilm").models / DEFAULT.folder
+    shutil.copytree(installed, tmp_path / "copy")
+    (tmp_path / "copy" / "sentence_bert_config.json").write_text('{"max_seq_length": 256}', encoding="utf-8")
+    by_name = await judge_with("minilm", tmp_path / "by name")
+    assert await judge_with(f"onnx:{tmp_path / 'copy'}", tmp_path / "by folder") == by_name
+    assert by_name[0] == "partly"
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Texts to unit vectors with a graph on ONNX Runtime, as a model's ``Usage`` says: prefixes, window, pooling.
+"""Texts to unit vectors with a graph on ONNX Runtime, by a model's ``EncodingRules``.
 
 Each text is a separate run on one thread; several run at once. Dynamic quantisation measures the range of whole
 tensors, so in a batch a text's vector would depend on its neighbours, and an interrupted ingest would produce
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from winnow.server.backends.models.embedding_scheduler import EmbeddingScheduler
-from winnow.server.backends.models.installed.table import Usage
+from winnow.server.backends.models.installed.table import EncodingRules
 from winnow.server.backends.models.onnx_runtime import open_session
 from winnow.server.storage.base import Vector
 
@@ -29,11 +29,11 @@ class OnnxEncoder:
     """
 
     def __init__(
-        self, graph: Path, tokenizer: Tokenizer, usage: Usage, *, disabled_optimizers: Sequence[str] = ()
+        self, graph: Path, tokenizer: Tokenizer, rules: EncodingRules, *, disabled_optimizers: Sequence[str] = ()
     ) -> None:
-        self._usage = usage
+        self._rules = rules
         self._tokenizer = tokenizer
-        self._tokenizer.enable_truncation(usage.window)
+        self._tokenizer.enable_truncation(rules.window)
         self._tokenizer.no_padding()
         self._session = open_session(graph, threads=1, disabled_optimizers=disabled_optimizers)
         self._inputs = [graph_input.name for graph_input in self._session.get_inputs()]
@@ -41,11 +41,11 @@ class OnnxEncoder:
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """The vectors of passages, of which there is at least one, in their order."""
-        return self._embed(self._usage.passage_prefix, texts)
+        return self._embed(self._rules.passage_prefix, texts)
 
     def embed_queries(self, queries: Sequence[str]) -> Vector:
         """The vectors of queries, of which there is at least one, in their order."""
-        return self._embed(self._usage.query_prefix, queries)
+        return self._embed(self._rules.query_prefix, queries)
 
     def _embed(self, prefix: str, texts: Sequence[str]) -> Vector:
         return self._turns.rows(self._tokenizer.encode_batch([prefix + text for text in texts]))
@@ -54,7 +54,7 @@ class OnnxEncoder:
         inputs = {"input_ids": text.ids, "attention_mask": text.attention_mask, "token_type_ids": text.type_ids}
         feed = {name: np.array([inputs[name]], dtype=np.int64) for name in self._inputs}
         output = self._session.run(None, feed)[0][0]
-        if self._usage.pooling == "graph":
+        if self._rules.pooling == "graph":
             return np.asarray(output, dtype=np.float32)
         return normalise(self._pool(output))
 
@@ -62,7 +62,7 @@ class OnnxEncoder:
         """The vector of a text: the graph's pooled output, the first token's vector, or the mean of all tokens."""
         if output.ndim == 1:
             return output
-        return np.asarray(output[0] if self._usage.pooling == "cls" else output.mean(axis=0))
+        return np.asarray(output[0] if self._rules.pooling == "cls" else output.mean(axis=0))
 
 
 def normalise(vector: NDArray[Any]) -> Vector:

