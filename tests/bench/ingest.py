@@ -22,6 +22,7 @@ from tests.bench.command_line import command_line
 from tests.bench.ingest_peers import STORES, fill_store, job_of
 from winnow.server.backends.models.embedders import load_embedder
 from winnow.server.backends.models.installed import loading, table, weights
+from winnow.server.backends.models.onnx_encoder import SLOWER_FUSED
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.demonstration.stdlib import read_corpus
 from winnow.server.commands.terminal.output import Json, print_json, report_errors
@@ -145,7 +146,7 @@ def _build_jobs(settings: Settings, scratch: Path, texts: list[str]) -> Iterator
             tokenizer = folder / table.TOKENIZER
             yield (
                 precision,
-                job_of(graphs[precision], tokenizer, table.DEFAULT.rules.window, loading.SLOWER_FUSED, texts),
+                job_of(graphs[precision], tokenizer, table.DEFAULT.rules.window, SLOWER_FUSED, texts),
             )
 
 

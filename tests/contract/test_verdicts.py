@@ -113,7 +113,7 @@ BIRDS = "Does the proxy listen on Heron, Bittern, Egret, Stork or Osprey?"
 
 
 KEPT = "Encrypted backups are kept for ninety days and then destroyed. A copy lies in another country."
-PARAPHRASED = "How long does the archive of our data exist before it is deleted?"
+PARAPHRASED = "After how many weeks are old snapshots of backup data erased?"
 
 
 async def judge_with(embedder: str, folder: Path) -> tuple[str, float]:
@@ -132,10 +132,9 @@ async def judge_with(embedder: str, folder: Path) -> tuple[str, float]:
 
 @pytest.mark.skipif(find_installed_carrier() is None, reason="the default model is not installed")
 async def test_a_model_in_a_folder_judges_as_the_same_model_by_name(tmp_path: Path) -> None:
-    installed = load_settings(embedder="minilm").models / DEFAULT.folder
-    shutil.copytree(installed, tmp_path / "copy")
-    (tmp_path / "copy" / "sentence_bert_config.json").write_text('{"max_seq_length": 256}', encoding="utf-8")
     by_name = await judge_with("minilm", tmp_path / "by name")
+    shutil.copytree(load_settings().models / DEFAULT.folder, tmp_path / "copy")
+    (tmp_path / "copy" / "sentence_bert_config.json").write_text('{"max_seq_length": 256}', encoding="utf-8")
     assert await judge_with(f"onnx:{tmp_path / 'copy'}", tmp_path / "by folder") == by_name
     assert by_name[0] == "partly"
 

@@ -30,6 +30,8 @@ from winnow.server.backends.models.onnx_encoder import OnnxEncoder
 from winnow.server.errors import WinnowError
 from winnow.server.storage.base import Vector
 
+# Incremented when a change of the computation changes vectors.
+_RECIPE = 2
 _WINDOW = 512
 # Encoders of whole books read 32,768 tokens; a longer window is a mistake, and one text would fill the memory.
 _LONGEST_WINDOW = 32_768
@@ -59,7 +61,9 @@ class OnnxFolder(NamedEmbedder):
         rules = read_rules(folder, tokenizer)
         self._encoder = OnnxEncoder(graph, tokenizer, rules)
         files = digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
-        self._fingerprint = f"onnx/{self._name}/{files}/{rules.pooling}/{rules.window}{_digest_prompts(rules)}"
+        self._fingerprint = (
+            f"onnx/{self._name}/{files}/{rules.pooling}/{rules.window}{_digest_prompts(rules)}/{_RECIPE}"
+        )
         self._measure(self._encoder.embed_queries(QUESTIONS), self._encoder.embed(ANSWERS))
 
     def embed_queries(self, queries: Sequence[str]) -> Vector:
