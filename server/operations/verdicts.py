@@ -114,7 +114,7 @@ def _is_path(context: RequestContext, asked: ParsedQuery, name: str) -> bool:
 
 
 def _best_cosine(context: RequestContext, ranking: CandidateList) -> float | None:
-    """The cosine of the best passage on the scale of the verdict; None where the model does not tell."""
+    """The cosine of the best passage on the scale of the verdict; None where the model's is unknown."""
     embedder = context.index.embedder.ready()
     hits = (candidate.hit for candidate in ranking.candidates)
     cosines = [hit.dense for hit in hits if hit is not None and hit.dense is not None]

@@ -31,14 +31,33 @@ COEFFICIENTS: Mapping[Method, Mapping[str, float]] = MappingProxyType(
 )
 # The confidence from which a question counts as answered, and below which as not found.
 ANSWERED_FROM, NOT_FOUND_BELOW = 0.5, 0.2
-# The usual cosine of a question and a text that answers it, of the model that the coefficients are fitted to; that
-# of unrelated texts is 0. Other models' cosines are brought to this scale.
-FITTED_RELATED = 0.71
-# A model whose cosines of answers are nearer than this to those of unrelated texts does not tell them apart.
-_LEAST_DISTANCE = 0.05
 # A word that is no plain one: with a digit, an underscore, or a capital after its first letter.
 _IDENTIFIER = re.compile(r"[\d_]|(?<=\w)[A-Z]")
 _SENTENCE_ENDS = ".!?:"
+
+
+@dataclass(frozen=True, slots=True)
+class CosineScale:
+    """The cosines of a model: ``slope`` and ``offset`` bring them to the scale of the coefficients.
+
+    ``background`` and ``related``: its usual cosines of unrelated texts, and of a question and its answer.
+    """
+
+    background: float
+    related: float
+    slope: float
+    offset: float
+
+
+# Cosines of different models lie on different scales. Slope and offset give the best cosines of the questions that
+# the coefficients are fitted to the mean and the spread that they have with the first model.
+COSINE_SCALES = (
+    CosineScale(0.0, 0.71, 1.0, 0.0),  # all-MiniLM-L6-v2, which the coefficients are fitted with
+    CosineScale(0.39, 0.76, 1.926, -0.886),  # bge-small-en-v1.5
+    CosineScale(0.73, 0.86, 1.0, 0.0),  # multilingual-e5-small
+)
+# Two exports of a model, or two processors, differ by less; the scales above by far more.
+_TOLERANCE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +120,18 @@ def measure_signals(words: Sequence[WordScores], cosine: float | None) -> Signal
 
 
 def rescale_cosine(cosine: float, background: float, related: float) -> float | None:
-    """A cosine on the scale that the coefficients are fitted to; None where the model's tells nothing.
+    """A cosine on the scale that the coefficients are fitted to; None for a model of no known scale.
 
     ``background`` and ``related`` are the model's usual cosines of unrelated texts, and of a question and its
-    answer.
+    answer: a model is known by them, whatever its name is.
 
-    >>> rescale_cosine(0.5, 0.0, 0.71), rescale_cosine(0.8, 0.8, 0.9), rescale_cosine(0.9, 0.8, 0.8)
-    (0.5, 0.0, None)
+    >>> rescale_cosine(0.5, 0.0, 0.71), rescale_cosine(0.5, 0.2, 0.71)
+    (0.5, None)
     """
-    distance = related - background
-    return (cosine - background) / distance * FITTED_RELATED if distance >= _LEAST_DISTANCE else None
+    for scale in COSINE_SCALES:
+        if max(abs(scale.background - background), abs(scale.related - related)) <= _TOLERANCE:
+            return scale.slope * cosine + scale.offset
+    return None
 
 
 def estimate_confidence(signals: Signals) -> float:

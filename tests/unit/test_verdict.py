@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winnow.server.backends.models.installed.table import DEFAULT, MODELS, ModelRecord
+from winnow.server.backends.models.installed.table import DEFAULT, MODELS
 from winnow.server.retrieval import verdict
 from winnow.server.retrieval.verdict import (
     ANSWERED_FROM,
-    FITTED_RELATED,
+    COSINE_SCALES,
     NOT_FOUND_BELOW,
+    CosineScale,
     Signals,
     WordScores,
     decide,
@@ -140,18 +143,23 @@ def test_names_have_capitals_digits_or_underscores(word: str, question: str, exp
     assert is_name(word, question) == expected
 
 
-def test_the_cosines_of_the_model_that_the_coefficients_are_fitted_to_stay_as_they_are() -> None:
-    assert rescale_cosine(0.432, DEFAULT.background, DEFAULT.related) == pytest.approx(0.432, abs=1e-12)
+def test_every_model_of_the_table_has_a_scale_and_the_default_its_own_cosines() -> None:
+    assert [(scale.background, scale.related) for scale in COSINE_SCALES] == [
+        (record.background, record.related) for record in MODELS.values()
+    ]
+    assert rescale_cosine(0.432, DEFAULT.background, DEFAULT.related) == 0.432
 
 
-@pytest.mark.parametrize("record", MODELS.values(), ids=MODELS)
-def test_unrelated_texts_and_answers_have_the_same_cosines_by_every_model(record: ModelRecord) -> None:
-    scale = record.background, record.related
-    assert [rescale_cosine(cosine, *scale) for cosine in scale] == pytest.approx([0.0, FITTED_RELATED])
+@pytest.mark.parametrize("scale", COSINE_SCALES)
+def test_a_model_is_known_by_its_measured_cosines_up_to_the_rounding_of_a_processor(scale: CosineScale) -> None:
+    expected = scale.slope * 0.8 + scale.offset
+    assert rescale_cosine(0.8, scale.background + 0.01, scale.related - 0.01) == expected
+    assert rescale_cosine(0.8, scale.background + 0.05, scale.related) is None
 
 
-def test_a_model_that_cannot_tell_answers_from_unrelated_texts_is_not_heard() -> None:
-    assert rescale_cosine(0.99, 0.95, 0.97) is None
+def test_scales_are_far_enough_from_each_other_to_be_told_apart() -> None:
+    for one, other in combinations(COSINE_SCALES, 2):
+        assert max(abs(one.background - other.background), abs(one.related - other.related)) > 0.05
 
 
 @pytest.mark.parametrize(
