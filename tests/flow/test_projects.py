@@ -87,7 +87,11 @@ def test_a_project_is_bound_to_a_model_by_the_name_that_ingests_take(tmp_path: P
         (("set", "papers"), "INVALID_REQUEST", "name a setting to change"),
         (("set", "papers", "--reset", "color"), "INVALID_REQUEST", "the settings are all, top_k"),
         (("set", "papers", "--top-k", "101"), "INVALID_REQUEST", "project settings: top_k"),
-        (("set", "papers", "--embedder", "m1"), "INVALID_REQUEST", "should be minilm, bge-small, multilingual, fastembed:MODEL"),
+        (
+            ("set", "papers", "--embedder", "m1"),
+            "INVALID_REQUEST",
+            "should be minilm, bge-small, multilingual, fastembed:MODEL",
+        ),
         (("set", "papers", "--language", "../x"), "INVALID_REQUEST", "project settings: languages.0"),
         (("create", "papers"), "INVALID_REQUEST", "winnow project show --store"),
         (("create", "a b"), "INVALID_REQUEST", "cannot be the name of a project"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -177,6 +178,12 @@ def test_a_folder_whose_pooling_leaves_out_the_prompt_is_refused(tmp_path: Path)
     }
     with pytest.raises(WinnowError, match="include_prompt"):
         OnnxFolder(write_model(tmp_path / "model", **files))
+
+
+def test_a_configuration_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(write_model(tmp_path / "model") / "sentence_bert_config.json")
+    with pytest.raises(WinnowError, match=r"sentence_bert_config\.json is no file"):
+        OnnxFolder(tmp_path / "model")
 
 
 def test_a_huge_tokenizer_is_not_read(tmp_path: Path) -> None:

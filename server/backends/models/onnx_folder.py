@@ -148,14 +148,17 @@ def _read_window(folder: Path, tokenizer: Tokenizer) -> int:
 
 def _read_config(folder: Path, name: str) -> dict[str, Any]:
     """The object in a configuration file of the folder; empty if there is no such file."""
+    path = folder / name
+    if not path.exists():
+        return {}
+    if not path.is_file():  # a pipe would never end
+        raise _unusable_model_error(folder, f"{name} is no file")
     try:
-        with (folder / name).open("rb") as file:
+        with path.open("rb") as file:
             text = file.read(_CONFIG_BYTES + 1)
         if len(text) > _CONFIG_BYTES:
             raise _unusable_model_error(folder, f"{name} has more than {_CONFIG_BYTES // MIB} MB")
         config = json.loads(text.decode("utf-8"))
-    except FileNotFoundError:
-        return {}
     except OSError as error:
         raise _unusable_model_error(folder, f"{name} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
