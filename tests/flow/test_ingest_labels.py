@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from tests.ingesting import ingest_paths
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.backends.opening import DIMENSION, Backends, catalogue_path
+from winnow.server.backends.models.installed.table import DEFAULT
+from winnow.server.backends.opening import Backends, catalogue_path
 from winnow.server.commands.ingest import app
 from winnow.server.ids import document_id
 from winnow.server.ingest.pipeline import IngestReport, RawDocument, Target, ingest_documents
@@ -151,14 +152,14 @@ def test_an_environment_that_no_scope_can_name_is_kept_and_told(
 class Counting:
     """An embedder that counts the texts it is given."""
 
-    fingerprint, dimension, languages, background, related = "counting", DIMENSION, None, 0.0, 1.0
+    fingerprint, dimension, languages, background, related = "counting", DEFAULT.dimension, None, 0.0, 1.0
 
     def __init__(self) -> None:
         self.texts = 0
 
     def embed(self, texts: Sequence[str]) -> Vector:
         self.texts += len(texts)
-        found = np.zeros((len(texts), DIMENSION), dtype=np.float32)
+        found = np.zeros((len(texts), DEFAULT.dimension), dtype=np.float32)
         found[:, 0] = 1.0
         return found
 
