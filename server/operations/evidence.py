@@ -98,6 +98,7 @@ def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Ans
     ranking = rank_distinct(
         context, request.question, filters, passage_limit, passage_limit, cursor.legs, request.mode, request.syntax
     )
+    judgement = judge_answer(context, ranking)
     passages = _QuotedPassages(
         [
             context.session.keep(candidate.passage, candidate.passage.document.project)
@@ -110,9 +111,10 @@ def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Ans
         warnings=(
             *cursor.moved(ranking.generation, ranking.ranking_method),
             *ranking.warnings,
+            *judgement.warnings(),
         ),
         cache_hit=ranking.cache_hit,
-        judgement=judge_answer(context, ranking).to_payload(),
+        judgement=judgement.to_payload(),
     )
     return _build_answer(context, request, passages, similarity)
 

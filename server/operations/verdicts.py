@@ -1,34 +1,46 @@
-"""The verdict on a retrieved answer: which words of the question the passages have, and which no document has."""
+"""The verdict on a retrieved answer: which words of the question the passages have, and which no document has.
+
+An answer that would count as whole is read once more for the number, date, version or port that is asked for.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from winnow.server.contracts.evidence import MAX_MISSING_TERMS
 from winnow.server.errors import WinnowError
+from winnow.server.models import Passage
 from winnow.server.operations.base import RequestContext
+from winnow.server.operations.kb import title_of
 from winnow.server.operations.ranking.candidates import CandidateList
 from winnow.server.retrieval.lexical import find_content_words
+from winnow.server.retrieval.nearness import is_stated_near
 from winnow.server.retrieval.queries import ParsedQuery
 from winnow.server.retrieval.verdict import (
+    ANSWERED_FROM,
     Signals,
     WordScores,
     decide,
     estimate_confidence,
     measure_signals,
     rescale_cosine,
+    weigh_words,
 )
 from winnow.server.runtime.deadlines import current_deadline
-from winnow.server.text.words.languages import is_english
+from winnow.server.text.asked_values import ValueKind, find_asked_value
+from winnow.server.text.printable import printable
+from winnow.server.text.words.languages import UNKNOWN, is_english
 
 # The best passages that are compared with the question.
 _COMPARED = 5
 # With less time left than this, no further word is looked up: the quotes are worth more.
 _LEAST_SECONDS = 1.0
 _CONFIDENCE_DIGITS = 3
+# The languages in which values are looked for: digits are the same in all, "ninety" and "May" are not.
+_READ_LANGUAGES = frozenset(["en", UNKNOWN])
 _FILE_NAME = re.compile(r"[^\s\"'()<>,;:?]{1,200}\.[A-Za-z0-9]{1,8}(?![\w/])")
 
 T = TypeVar("T")
@@ -49,6 +61,11 @@ class Judgement:
         verdict = decide(confidence, self.question, self.missing, is_english=self.is_english)
         return {"verdict": verdict, "confidence": confidence, "missing_terms": list(self.missing)}
 
+    def warnings(self) -> tuple[str, ...]:
+        """The warning that the value asked for was not seen, which makes the verdict "partly" at most."""
+        kind = self.signals.unstated
+        return () if kind is None else (f"no quote shown was seen to state a {kind} that answers",)
+
 
 def judge_answer(context: RequestContext, ranking: CandidateList) -> Judgement:
     """Judge whether the best passages of a ranking answer its query.
@@ -59,22 +76,46 @@ def judge_answer(context: RequestContext, ranking: CandidateList) -> Judgement:
     if ranking.asked is None:
         raise ValueError("passages that were fetched by id answer no query")
     chunks = [candidate.passage.chunk.id for candidate in ranking.candidates[:_COMPARED]]
-    words = _look_up_words(context, ranking.asked, chunks)
+    terms = _find_words(context, ranking.asked)
+    words = _look_up_words(context, ranking.asked, terms, chunks)
     missing = tuple(word for word, scores in words.items() if scores.is_missing)
     signals = measure_signals(list(words.values()), _best_cosine(context, ranking))
+    if estimate_confidence(signals) >= ANSWERED_FROM:
+        passages = [candidate.passage for candidate in ranking.candidates]
+        signals = replace(signals, unstated=_find_unstated(ranking.asked.text, words, terms, passages))
     languages = context.index.catalogue.languages(ranking.asked.filters.project) if missing else {}
     is_in_english = bool(missing) and is_english(ranking.asked.text, languages)
     return Judgement(ranking.asked.text, signals, missing, is_in_english)
 
 
-def _look_up_words(context: RequestContext, asked: ParsedQuery, chunks: Sequence[str]) -> dict[str, WordScores]:
+def _find_unstated(
+    question: str,
+    words: Mapping[str, WordScores],
+    terms: Mapping[str, frozenset[str]],
+    passages: Sequence[Passage],
+) -> ValueKind | None:
+    """The kind of value that a question asks for, if no passage that is quoted from was seen to state one.
+
+    None where one of them is in another language than English, whose words for numbers and months are not known.
+    """
+    asked = find_asked_value(question)
+    if asked is None or not words or any(each.document.language not in _READ_LANGUAGES for each in passages):
+        return None
+    weights = dict(zip(words, weigh_words(list(words.values())), strict=True))
+    texts = ((title_of(each), printable(each.chunk.text)) for each in passages)
+    return None if is_stated_near(asked, question, weights, terms, texts) else asked.kind
+
+
+def _look_up_words(
+    context: RequestContext, asked: ParsedQuery, terms: Mapping[str, frozenset[str]], chunks: Sequence[str]
+) -> dict[str, WordScores]:
     """The lexical scores of the words of a question, in order; of the longest ones where there are many.
 
     Only words that none of these chunks has are looked up in others. The question's filters are applied inside the
     index: a word of a document out of scope is missing like any other. Words that could not be looked up, because
     time is short or the index does not answer, are left out.
     """
-    terms, retriever = _find_words(context, asked), context.index.retriever
+    retriever = context.index.retriever
     longest = sorted(terms, key=len, reverse=True)[:MAX_MISSING_TERMS]
     here = dict(_while_there_is_time(longest, (retriever.score_terms(terms[word], chunks) for word in longest)))
     others = [word for word, found in here.items() if not found]

@@ -4,6 +4,9 @@ The signals are the share of the question's words that the best passage has, wei
 cosine of the best passage; without the embedding model, the lexical score and the share of words that no document
 has. The coefficients are fitted by ``tests/bench/verdict.py``;
 docs/decisions/0006-evidence.md has what they were fitted to, and the errors on other collections.
+
+A question for a number, a date, a version or a port is answered in part at most where no passage was seen to state
+one near its subject (``server.retrieval.nearness``).
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from math import exp, log1p
 from types import MappingProxyType
 from typing import Literal
 
+from winnow.server.text.asked_values import ValueKind
 from winnow.server.text.words.tokens import FALLBACK, count_tokens, encoding_name
 
 Verdict = Literal["answered", "partly", "not_found"]
@@ -31,6 +35,8 @@ COEFFICIENTS: Mapping[Method, Mapping[str, float]] = MappingProxyType(
 )
 # The confidence from which a question counts as answered, and below which as not found.
 ANSWERED_FROM, NOT_FOUND_BELOW = 0.5, 0.2
+# The confidence at most where the value that is asked for was not seen: in the middle of what counts as partly.
+_UNSTATED_MOST = 0.35
 # A word that is no plain one: with a digit, an underscore, or a capital after its first letter.
 _IDENTIFIER = re.compile(r"[\d_]|(?<=\w)[A-Z]")
 _SENTENCE_ENDS = ".!?:"
@@ -84,13 +90,15 @@ class Signals:
     ``covered``: the share of the question's content words that the best passage has, 0 to 1. ``missing``: the
     share that no document in scope has. In both a word counts by its score, which is higher for rare words.
     ``strength``: the lexical score of the best passage, unbounded. ``cosine``: of the best passage and the
-    question; None where the embedding model does not tell.
+    question; None where the embedding model does not tell. ``unstated``: the kind of value that the question asks
+    for where no passage was seen to state one.
     """
 
     covered: float
     missing: float
     strength: float
     cosine: float | None = None
+    unstated: ValueKind | None = None
 
     @property
     def method(self) -> Method:
@@ -104,13 +112,15 @@ class Signals:
         return {name: values[name] for name in COEFFICIENTS[self.method]}
 
 
-def measure_signals(words: Sequence[WordScores], cosine: float | None) -> Signals:
-    """The signals of an answer, from the scores of the question's words and the cosine of the best passage.
-
-    A missing word counts as much as the rarest word that there is.
-    """
+def weigh_words(words: Sequence[WordScores]) -> list[float]:
+    """The weights of a question's words; a missing word counts as much as the rarest word that there is."""
     greatest = max((word.best for word in words), default=0.0) or 1.0
-    weights = [word.best or greatest for word in words]
+    return [word.best or greatest for word in words]
+
+
+def measure_signals(words: Sequence[WordScores], cosine: float | None) -> Signals:
+    """The signals of an answer, from the scores of the question's words and the cosine of the best passage."""
+    weights = weigh_words(words)
     total = sum(weights) or 1.0
     by_passage = list(zip(*(word.passages for word in words), strict=True))
     covered = max((sum(compress(weights, scores)) for scores in by_passage), default=0.0)
@@ -137,7 +147,8 @@ def rescale_cosine(cosine: float, background: float, related: float) -> float | 
 def estimate_confidence(signals: Signals) -> float:
     """The probability that the documents in scope answer the question, 0 to 1."""
     coefficients = COEFFICIENTS[signals.method]
-    return 1 / (1 + exp(-sum(coefficients[name] * value for name, value in signals.features().items())))
+    confidence = 1 / (1 + exp(-sum(coefficients[name] * value for name, value in signals.features().items())))
+    return confidence if signals.unstated is None else min(confidence, _UNSTATED_MOST)
 
 
 def decide(confidence: float, question: str, missing: Sequence[str], *, is_english: bool = False) -> Verdict:

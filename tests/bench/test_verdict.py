@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,9 @@ from typer.testing import CliRunner
 from tests.bench import verdict
 from tests.bench.verdict import Judged, area_under_curve, calibration_table, fit, summarise
 from winnow.server.retrieval.verdict import COEFFICIENTS, Signals
+from winnow.server.text.asked_values import find_asked_value
+
+BY_HAND = Path(verdict.__file__).with_suffix(".jsonl")
 
 
 def judged(kind: str, covered: float, queries: str = "own") -> Judged:
@@ -50,6 +55,22 @@ def test_figures_leave_out_what_was_fitted_to() -> None:
     assert figures["pooled"] == {"foreign": 1.0, "removed": 1.0}
     assert {pair["against"] for pair in figures["pairs"]} == {"others", "removed"}
     assert figures["verdicts"]["foreign"] == {"answered": 0.0, "partly": 0.0, "not_found": 1.0}
+
+
+def test_answered_questions_are_counted_with_and_without_the_values_they_ask_for() -> None:
+    lacking = replace(judged("near-miss", 1.0), signals=replace(judged("near-miss", 1.0).signals, unstated="port"))
+    figures = summarise([judged("answerable", 1.0), judged("foreign", 0.0), judged("removed", 0.4), lacking])
+    assert figures["answered"]["near-miss"] == {"all": 1, "answered": 0, "by words and meaning": 1}
+    assert figures["answered"]["answerable"] == {"all": 1, "answered": 1, "by words and meaning": 1}
+    assert "near-miss" not in figures["verdicts"]
+
+
+def test_the_questions_by_hand_are_twelve_with_an_answer_and_near_misses_of_each_kind_of_value() -> None:
+    (folder,) = {row["collection"] for row in map(json.loads, BY_HAND.read_text("utf-8").splitlines())}
+    rows = verdict._read_by_hand(folder)
+    asked = [find_asked_value(rows.questions[id]) for id in rows.questions if id not in rows.answers]
+    assert len(rows.answers) == 12
+    assert Counter(value.kind for value in asked if value) == {"number": 6, "date": 5, "version": 5, "port": 6}
 
 
 def test_the_program_measures_small_collections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,8 @@
 DATA has collections in BEIR format and folders of Markdown (NAME/md); golden questions come from tests/golden, and
 twelve over the Kubernetes documentation, written by hand, from verdict.jsonl. Each collection is indexed once into
 --store. Its own queries are answerable, those of other collections are foreign. A query whose judged documents are
-left out of the ranking is "removed": the subject is there, the answer is not.
+left out of the ranking is "removed": the subject is there, the answer is not. Nor is it for the near-misses of
+verdict.jsonl, questions for a number, a date, a version or a port that the documentation does not state.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class QuerySet:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The signals of one question over one collection; ``kind``: answerable, foreign or removed."""
+    """The signals of one question over one collection; ``kind``: answerable, foreign, removed or near-miss."""
 
     collection: str
     queries: str
@@ -128,7 +129,7 @@ def _markdown_folders(data: Path) -> list[Path]:
 
 def _read_by_hand(name: str) -> QuerySet:
     rows = [row for row in map(json.loads, _BY_HAND.read_text("utf-8").splitlines()) if row["collection"] == name]
-    answers = {row["id"]: frozenset([row["document"]]) for row in rows}
+    answers = {row["id"]: frozenset([row["document"]]) for row in rows if row["document"]}
     return QuerySet(f"{name} by hand", name, {row["id"]: row["question"] for row in rows}, answers)
 
 
@@ -189,10 +190,12 @@ def _judge_all(
             question = queries.questions[id]
             context = _build_context(backends, settings)
             ranking = rank_distinct(context, question, Filters(_PROJECT), _READ, _READ)
+            answers = queries.answers.get(id, frozenset())
+            own = "answerable" if answers else "near-miss"
             is_own = queries.home == name
-            yield _judge(context, ranking, name, queries, "answerable" if is_own else "foreign", question)
-            if is_own:
-                left = _without(ranking, queries.answers[id])
+            yield _judge(context, ranking, name, queries, own if is_own else "foreign", question)
+            if is_own and answers:
+                left = _without(ranking, answers)
                 yield _judge(context, left, name, queries, "removed", question)
         print_to_stderr(f"{name}: {queries.name}")
 
@@ -299,7 +302,7 @@ def calibration_table(
 
 def summarise(rows: Sequence[Judged]) -> dict[str, Any]:
     """The area under the curve of each pair, the errors at the thresholds, and the calibration of all together."""
-    held_out = [row for row in rows if row.queries not in FITTED_QUERIES]
+    held_out = [row for row in rows if row.queries not in FITTED_QUERIES and row.kind in _SHARES]
     pairs = [
         pair
         for name in dict.fromkeys(row.collection for row in held_out)
@@ -311,6 +314,7 @@ def summarise(rows: Sequence[Judged]) -> dict[str, Any]:
         "pooled": _summarise_pooled(held_out),
         "pairs": pairs,
         "verdicts": _count_verdicts(held_out),
+        "answered": _count_answered(rows),
         "calibration": _calibrate(held_out),
     }
 
@@ -342,13 +346,27 @@ def _count_verdicts(rows: Sequence[Judged]) -> dict[str, dict[str, float]]:
     """By kind of question, the shares of the verdicts."""
     table = {}
     for kind in _SHARES:
-        counts = Counter(
-            decide(estimate_confidence(row.signals), row.question, row.missing, is_english=True)
-            for row in rows
-            if row.kind == kind
-        )
+        counts = Counter(_decide(row) for row in rows if row.kind == kind)
         table[kind] = {verdict: _round(counts[verdict] / counts.total()) for verdict in get_args(Verdict)}
     return table
+
+
+def _count_answered(rows: Sequence[Judged]) -> dict[str, dict[str, int]]:
+    """By kind of question: all, those that are answered, and those that would be if no value were looked for."""
+    table = {}
+    for kind in dict.fromkeys(row.kind for row in rows):
+        here = [row for row in rows if row.kind == kind]
+        unread = [replace(row, signals=replace(row.signals, unstated=None)) for row in here]
+        table[kind] = {"all": len(here), "answered": _answered(here), "by words and meaning": _answered(unread)}
+    return table
+
+
+def _answered(rows: Sequence[Judged]) -> int:
+    return sum(_decide(row) == "answered" for row in rows)
+
+
+def _decide(row: Judged) -> Verdict:
+    return decide(estimate_confidence(row.signals), row.question, row.missing, is_english=True)
 
 
 def _calibrate(rows: Sequence[Judged]) -> dict[str, Any]:

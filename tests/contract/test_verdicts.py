@@ -30,6 +30,7 @@ pytestmark = pytest.mark.anyio
 
 HANDBOOK = "For how many days are encrypted backups kept?"
 OTHER_PRODUCT = "How does Kafka rebalance partitions among consumers?"
+WARNING = "no quote shown was seen to state a {} that answers"
 BOTH = "For how many days are the encrypted backups of Snowflake kept?"
 
 
@@ -77,6 +78,25 @@ async def test_an_answer_about_something_else_than_the_product_asked_about_is_no
     assert answer["verdict"] != "answered"
     assert answer["missing_terms"] == [spell("Snowflake")]
     assert "ninety days" in answer["quotes"][0]["quote"]
+
+
+@pytest.mark.parametrize(
+    ("question", "verdict", "unstated"),
+    [
+        ("On which port are encrypted backups kept before they leave the machine?", "partly", "port"),
+        ("When were encrypted backups kept before they leave the machine?", "partly", "date"),
+        ("Which version of AES are encrypted backups kept with before they leave the machine?", "answered", None),
+        ("Why are encrypted backups kept before they leave the machine?", "answered", None),
+        ("Which port does the gateway listen on by default?", "answered", None),
+        (HANDBOOK, "answered", None),
+    ],
+)
+async def test_a_question_for_a_value_is_answered_in_part_where_no_passage_states_one(
+    handbook: Application, question: str, verdict: str, unstated: str | None
+) -> None:
+    answer = await handbook.kb.call("kb.retrieve_evidence", {"question": question}, handbook.caller("test"))
+    warnings = [warning for warning in answer.warnings if "was seen" in warning]
+    assert (answer.payload["verdict"], warnings) == (verdict, [WARNING.format(unstated)] if unstated else [])
 
 
 async def test_every_page_and_every_number_of_quotes_has_the_same_verdict(handbook: Application) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -76,6 +77,16 @@ def test_a_nearer_passage_raises_the_confidence(covered: float, one: float, othe
     less, more = sorted((one, other))
     far, near = (estimate_confidence(Signals(covered, 0.0, 5.0, cosine)) for cosine in (less, more))
     assert far <= near
+
+
+@given(shares, st.floats(0, 100), st.none() | st.floats(-1, 1))
+def test_what_was_not_seen_makes_an_answer_partly_at_most_and_lowers_no_other_verdict(
+    covered: float, strength: float, cosine: float | None
+) -> None:
+    whole = Signals(covered, 0.0, strength, cosine)
+    lacking = replace(whole, unstated="port")
+    verdicts = [decide(estimate_confidence(signals), "which port is it", ()) for signals in (whole, lacking)]
+    assert verdicts[1] == ("partly" if verdicts[0] == "answered" else verdicts[0])
 
 
 def test_a_rare_word_counts_more_than_a_common_one_and_a_missing_word_as_much_as_the_rarest() -> None:

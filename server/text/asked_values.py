@@ -1,0 +1,240 @@
+"""The value that a question asks for (a number, a date, a version, a port), and the places where a text has one.
+
+A question asks for a value only where the words it begins with leave no doubt; a text has one in all cases of
+doubt. Questions and texts are read as English: no other question asks for a value. Both follow from tables of
+patterns, in which every repetition is bounded, so that a text takes linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+ValueKind = Literal["number", "date", "version", "port"]
+# "count": how many rows; "span": how long, in time or characters; "rate": how often.
+Unit = Literal["any", "time", "size", "share", "count", "span", "rate"]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedValue:
+    """A kind of value, and for a number the unit that it is asked in."""
+
+    kind: ValueKind
+    unit: Unit = "any"
+
+
+_TIME = (
+    r"(?:milli|micro|nano)?sec(?:ond)?s?|[mnuµ]s|min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|fortnights?|months?|years?"
+)
+_SIZE = r"(?:kilo|mega|giga|tera|kibi|mebi|gibi)?(?:bytes?|bits?)|[kmgt]i?b"
+_SHARE = r"per ?cent(?:age)?|fraction|proportion|share"
+_STORED = rf"{_SIZE}|memory|space|disk|storage|ram"
+_EXTREMES = r"default|maximum|minimum|max|min|largest|smallest|longest|shortest|highest|lowest|total|number|amount"
+_QUANTITIES = r"size|length|width|height|depth|rate|limit|count|threshold|capacity|number"
+_DURATIONS = r"timeout|duration|interval|period|delay|age|lifetime|latency"
+# --- questions ------------------------------------------------------------------------------------------------
+# What may stand before: a preposition, a politeness, or a clause that ends in a comma.
+_OPENING = (
+    r"(?:^|[,.;:!?] )(?:(?:and|but|so|please|tell me|(?:can|could) you tell me|do you know|i want to know) ){0,2}"
+    r"(?:(?:on|in|at|by|for|from|since|until|after|up to|to|with|within|over|of|as of|before|during) ){0,2}"
+)
+_WHICH = (
+    r"(?:what|which)(?:'s| is| are| was)?(?: the)?"
+    r"(?: (?!(?:an?|has|have|had|does|do|did|can|of|to|with|for|that)\b)[\w/+'-][\w/+.'-]{0,30}){0,%d}? "
+)
+_ENDS = (
+    r"(?= (?:of|for|in|on|that|when|between|per|to|at|allowed|by|an?|the|"
+    r"is|was|were|are|did|does|do|has|have|had|will|must|should|can)\b|\W*$)"
+)
+_NO_VERSION = r"control|numbers?|scheme|string|format|skew|polic(?:y|ies)|manager"
+_NAMED_VERSIONS = r"debian|ubuntu|macos|android|windows"  # "bookworm" and "Vista" are versions, too
+# The first row with a phrase in the question decides: a release date is no version.
+_ASKING: tuple[tuple[ValueKind, Unit, str], ...] = (
+    ("date", "any", rf"{_WHICH % 3}(?:dates?|deadline){_ENDS}"),
+    ("date", "any", rf"(?:what|which) (?:year|month|decade|century){_ENDS}"),
+    ("date", "any", r"when (?:was|were|did)\b|since when\b"),
+    ("version", "any", rf"{_WHICH % 3}versions?(?! (?:{_NO_VERSION})\b)\b(?!.{{0,99}}\b(?:{_NAMED_VERSIONS})\b)"),
+    ("port", "any", rf"{_WHICH % 2}ports?(?: numbers?)?{_ENDS}"),
+    ("number", "share", rf"(?:what|which|how many|how much) (?:{_SHARE})\b"),
+    ("number", "time", rf"how (?:many|much) (?:{_TIME}|time)\b"),
+    ("number", "size", rf"how (?:many|much) (?:{_STORED})\b|how (?:large|big)\b"),
+    ("number", "count", r"how many\b"),
+    ("number", "span", r"how long\b"),
+    ("number", "rate", r"how (?:often|frequently)\b"),
+    (
+        "number",
+        "any",
+        rf"{_WHICH % 2}(?:{_EXTREMES})(?: [\w'-]{{1,30}}){{0,3}}? (?:{_QUANTITIES}|{_DURATIONS}){_ENDS}",
+    ),
+    ("number", "any", rf"{_WHICH % 2}(?:number|amount|percentage) of\b"),
+)
+_COMPILED_ASKING = tuple((kind, unit, re.compile(_OPENING + pattern)) for kind, unit, pattern in _ASKING)
+_READ_CHARS = 300
+_KIND_NOUN = re.compile(
+    rf"versions?|ports?|tcp|udp|dates?|deadline|year|month|many|much|long|large|big|often|frequently|most|least|"
+    rf"oldest|allowed|{_TIME}|{_STORED}|{_SHARE}|{_EXTREMES}",
+    re.IGNORECASE,
+)
+
+# --- texts ----------------------------------------------------------------------------------------------------
+_SPELLED = (
+    r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
+    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundreds?|thousands?|[mb]illions?|dozens?|(?<!non-)zero|"
+    r"(?<!no )(?<!the )(?<!this )(?<!that )(?<!which )one(?! (?:of|or|another|can|may|must|would|has|by)\b)"
+)
+_UNIT = (
+    rf"(?P<time>{_TIME}|(?<=\d)[shd])|(?P<size>{_SIZE}|(?<=\d)[kmgt]i?)|(?P<share>%|{_SHARE})|times|"
+    r"(?<=\d)(?!(?:st|nd|rd|th)\b)[a-z]{1,5}"
+)
+# Numbers in digits and in words, each with the unit behind it.
+_DIGITS = r"(?:\d{1,3}(?:[,'\u00a0\u202f]\d{3}){1,5}|0x[0-9a-f]{1,16}|\d{1,15})(?:\.\d{1,9})?(?:e[+-]?\d{1,3})?"
+_NUMBERS = (
+    rf"(?<![\w.])(?<![a-z]-)(?!(?<=\w\()\d[a-z]?\))(?P<digits>{_DIGITS})(?!\.?\d)"
+    rf"(?:[ \u00a0-]?(?:{_UNIT})(?!\w))?(?![^\W_])",
+    rf"\b(?:{_SPELLED}|an?)(?:[ -](?:{_UNIT})(?!\w))?(?![^\W_])",
+)
+_ENDLESS = (
+    r"unlimited|unbounded|infinit(?:e|ely|y)|none|(?:no|without)(?: an?)? (?:\w{1,20} )?(?:limit|bound|maximum)|"
+    r"not limited|any number|arbitrar(?:y number|ily)"
+)
+_LASTING = (
+    rf"{_ENDLESS}|indefinitely|forever|permanently|until|as long as|half|overnight|off|disabled|never|"
+    r"p(?:t?\d{1,9}[ymwdhs]){1,6}"
+)
+_PARTS = (
+    rf"{_ENDLESS}|half|halves|(?:an?|one|two|three) (?:third|quarter|fifth|tenth)s?|twice|double|triple|"
+    r"a single|a couple|a pair|as many as"
+)
+_RATES = (
+    rf"{_LASTING}|once(?= (?:an?|per|every|each|in)\b|[.,;:)]|\s{{0,3}}\Z)|(?<=only )once|twice|thrice|"
+    r"hourly|daily|nightly|weekly|monthly|quarterly|yearly|annual(?:ly)?|always|continuously|periodically|"
+    r"whenever|(?:per|every|each) \w{1,20}"
+)
+# By the unit that is asked in: the units that answer, and the words that do. A number without a unit always may.
+_ANSWERING: Mapping[Unit, tuple[frozenset[str], str]] = MappingProxyType(
+    {
+        "any": (frozenset(("time", "size", "share")), f"{_PARTS}|{_RATES}"),
+        "time": (frozenset(("time",)), _LASTING),
+        "size": (frozenset(("size",)), _PARTS),
+        "share": (frozenset(("share",)), _PARTS),
+        "count": (frozenset[str](), _PARTS),
+        "span": (frozenset(("time", "size")), _LASTING),
+        "rate": (frozenset(("time",)), _RATES),
+    }
+)
+_MONTHS = (
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?"
+)
+_YEAR = r"(?:1[5-9]|20)\d\d"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_NOT_COUNTED = rf"(?![ \u00a0-]?(?:{_TIME}|{_SIZE}|{_SHARE}|%|times|rows|lines|characters)(?!\w))"
+_DATE = "|".join(
+    (
+        rf"(?<!\d){_YEAR}[-/.]\d{{1,2}}(?:[-/.]\d{{1,2}})?(?!\d)",
+        r"(?<![\d.])\d{1,2}[-/.]\d{1,2}[-/.](?:\d\d)?\d\d(?![\d.])",
+        rf"\b(?:{_MONTHS})\b\.?,? (?:{_DAY}(?:,? {_YEAR})?\b|'?\d\d\b|{_YEAR})",
+        rf"\b{_DAY}(?: of)?[ -](?:{_MONTHS})\b(?:,?[ -]{_YEAR})?",
+        rf"\b(?:q[1-4]|h[12]|spring|summer|autumn|fall|winter|early|mid|late)[ /-](?:of )?{_YEAR}\b",
+        rf"(?<![\w.,/#])(?<!\w[-:]){_YEAR}(?:'?s)?(?![\w%]|[.,:/]\d|-\d{{5}}){_NOT_COUNTED}",
+        rf"\b(?:in|since|by|until|of|this|last|early|late|mid) (?:{_MONTHS})\b|'\d0s\b|"
+        r"\b(?-i:January|February|April|June|July|August|September|October|November|December)\b",
+        r"\b\d{1,2}(?:st|nd|rd|th) century\b|\b(?:today|yesterday|tomorrow)\b|'\d\d\b",
+        r"\b(?:weeks?|months?|years?|decades?) ago\b|\b(?:last|next|this) (?:week|month|year|summer|winter)\b",
+        # "When was it removed?" "In version 2."
+        rf"\b(?:in|since|until|before|after|from|with) v?\d{{1,4}}(?:\.\d{{1,4}}){{1,3}}(?!\w){_NOT_COUNTED}",
+        r"\bversions? v?\d{1,9}",
+    )
+)
+_NAMED = r"chapter|section|table|figure|step|page|rfc|utf|sha|iso|bug|issue|cve|pep|port|part|note"
+_PRODUCTS = r"kernel|linux|python|kubernetes|java|node|windows"
+_VERSION = "|".join(
+    (
+        rf"(?<![\w.])v?\d{{1,5}}(?:\.(?:\d{{1,9}}|x\b|\*)){{1,4}}(?:[a-z+]\w{{0,12}})?(?!\w){_NOT_COUNTED}",
+        r"(?<!\w)[vr]\d{1,4}(?!\w)|\b20\d\d[a-z]\b",
+        rf"\b(?:versions?|releases?|revision|level|edition|{_PRODUCTS})[ =:\"'`]{{1,3}}v?\d{{1,9}}",
+        rf"\b(?!(?:{_NAMED}|{_MONTHS})\b)(?-i:[A-Z][A-Za-z+]{{1,20}})[ /-]v?\d{{1,4}}(?![\w.])",
+        rf"\bversions? (?:{_SPELLED})\b",
+        r"\b(?:any|all|latest|newest|oldest|same|first|second|third|fourth|fifth) (?:\w{1,20} )?versions?\b",
+    )
+)
+_PORT = (
+    rf"(?<![\w.,#])\d{{2,5}}(?![\w%]|[.,]\d){_NOT_COUNTED}|"
+    rf"(?:(?<=[\w.*\]]:)|(?<=port )|(?<=ports ))\d{{1,5}}(?!\w)|\bports? (?:{_SPELLED})\b|"
+    r"\b(?:any|all|no|same|random|ephemeral|arbitrary|free|unused|standard|https?|ssh|smtp|imap|dns)"
+    r" (?:\w{1,20} )?ports?\b"
+)
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_VALUES: Mapping[ValueKind, re.Pattern[str]] = MappingProxyType(
+    {"date": _compile(_DATE), "version": _compile(_VERSION), "port": _compile(_PORT)}
+)
+_COMPILED_NUMBERS = tuple(map(_compile, _NUMBERS))
+_WORDS = {unit: _compile(rf"\b(?:{words})\b") for unit, (_, words) in _ANSWERING.items()}
+# What names a number that counts nothing, unless a unit follows; a year; and the mark of a list's item.
+_NAMES_A_NUMBER = _compile(rf"\b(?:{_NAMED}|{_PRODUCTS}|versions?|release|http|tls|ipv|posix)s?[ -]?$")
+_BEFORE_A_YEAR = _compile(rf"(?:\b(?:in|since|by|until|from|of|©|copyright|{_MONTHS}),? |\()$")
+_BEFORE_A_MARK = re.compile(r"(?:\A|\n\s{0,20}\n|[.:;!?|]\s{0,20}\n)[ \t>*-]{0,20}$")
+_ABOUT_PORTS = _compile(r"(?<!sup)(?<!re)(?<!im)(?<!ex)ports?\b|listen|expose|bind|\b(?:tcp|udp)\b|://|\w:\d")
+_BEFORE_CHARS = 40
+_TOKEN = re.compile(r"[\w.]{1,40}")
+
+
+def find_asked_value(question: str) -> AskedValue | None:
+    """The value that a question asks for; None in any doubt.
+
+    >>> find_asked_value("How many retries are there?"), find_asked_value("Why are there ports?")
+    (AskedValue(kind='number', unit='count'), None)
+    """
+    text = " ".join(question[:_READ_CHARS].split()).casefold().replace("’", "'").strip("\"'“”«» ")
+    return next((AskedValue(kind, unit) for kind, unit, pattern in _COMPILED_ASKING if pattern.search(text)), None)
+
+
+def names_value(word: str) -> bool:
+    """Whether a word of a question names what is asked for ("port", "seconds"), and no subject."""
+    return _KIND_NOUN.fullmatch(word) is not None
+
+
+def find_values(text: str, asked: AskedValue, question: str = "", above: str = "") -> Iterator[tuple[int, int]]:
+    """The places of the values of a kind in a text, without those that the question has itself.
+
+    ``above``: the headings over the text, which may say that its numbers are ports.
+
+    >>> text = "Version 3 waits 30 seconds."
+    >>> [text[start:end] for start, end in find_values(text, AskedValue("number"))]
+    ['30 seconds']
+    """
+    if asked.kind == "port" and not (_ABOUT_PORTS.search(text) or _ABOUT_PORTS.search(above)):
+        return
+    known = {token.strip(".") for token in _TOKEN.findall(question.casefold())}
+    for match in _find_numbers(text, asked.unit) if asked.kind == "number" else _VALUES[asked.kind].finditer(text):
+        if match[0].casefold() not in known:
+            yield match.span()
+
+
+def _find_numbers(text: str, unit: Unit) -> Iterator[re.Match[str]]:
+    """Numbers of a fitting unit or none, and words that stand for one."""
+    yield from _WORDS[unit].finditer(text)
+    fitting, _ = _ANSWERING[unit]
+    for pattern in _COMPILED_NUMBERS:
+        for match in pattern.finditer(text):
+            found = {name for name in ("time", "size", "share") if match[name]}
+            if found <= fitting and (found or _is_number(text, match)):
+                yield match
+
+
+def _is_number(text: str, match: re.Match[str]) -> bool:
+    """Whether a number without a unit counts something: it is no name, no year, no mark of a list."""
+    digits, before = match.groupdict().get("digits"), text[max(0, match.start() - _BEFORE_CHARS) : match.start()]
+    if digits is None:
+        return match[0].casefold() not in ("a", "an")
+    is_mark = text[match.end() : match.end() + 2] in (". ", ") ", ".\n", ")\n") and _BEFORE_A_MARK.search(before)
+    is_year = re.fullmatch(_YEAR, digits) and _BEFORE_A_YEAR.search(before)
+    return not (is_mark or is_year or _NAMES_A_NUMBER.search(before))
